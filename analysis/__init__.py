@@ -1,0 +1,1 @@
+"""scalebench's analysis: load, query, summarise, report. Knows the runner's files, never its code."""

@@ -1,0 +1,54 @@
+"""The command line: one file per command, each `command` parses, calls one library function and prints.
+
+Commands are imported when they are called; `bench --help` imports their modules, which import only click.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+
+import bench
+
+_ORDER = ["suite", "list", "show", "doctor", "load", "sql", "summary", "report", "schema"]
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        found = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
+        return sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(bench.__version__, prog_name="bench")
+def group() -> None:
+    """How does my training scale, how sure is that, why does it stop, and what should I change?"""
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 130/143 interrupted."""
+    try:
+        code = group.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (ValueError, OSError) as error:
+        # Ours say what to do (InputError and analysis's own carry exit_code); anything else is a defect: show it whole.
+        exit_code = getattr(error, "exit_code", None)
+        if exit_code is None:
+            raise
+        click.echo(f"bench: {error}", err=True)
+        code = exit_code
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,171 @@
+"""The frozen objects that pass from the plan to the agents and the ranks, as JSON.
+
+Standard library only: a rank that is forked from a warm process must not pay for validation again.
+The suite's models (bench/suite/) validate into these; nobody checks them a second time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+"""Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
+
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+Scaling = Literal["none", "strong", "weak"]
+Axis = Literal["ranks", "threads"]
+DeviceType = Literal["cpu", "cuda"]
+Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSpec:
+    """Where examples come from and how they reach the device."""
+
+    source: str = "synthetic"
+    """`synthetic`, or a real source that the workload names (mnist_cnn: `digits`, `mnist`)."""
+    workers: int = 0
+    """Loader processes per rank; 0 loads in the rank itself."""
+    pin_memory: bool = True
+    """Page-locked host memory for faster copies; only on CUDA."""
+    persistent_workers: bool = True
+    """Keep loader processes between epochs; only with workers."""
+    prefetch: int = 2
+    """Batches that each loader process prepares ahead; only with workers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSpec:
+    """How one optimizer step is made."""
+
+    precision: Precision = "fp32"
+    """Arithmetic of forward and backward; parameters stay fp32 except under fsdp's mixed precision."""
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    """torch.optim's class."""
+    learning_rate: float = 1e-3
+    """Peak learning rate."""
+    lr_schedule: Literal["constant", "linear_warmup", "cosine"] = "constant"
+    """`linear_warmup` rises over warmup_steps and stays; `cosine` rises, then falls to zero at total_steps."""
+    warmup_steps: int = 0
+    """Optimizer steps over which the learning rate rises."""
+    total_steps: int | None = None
+    """Optimizer steps at which a cosine ends."""
+    accumulate: int = 1
+    """Micro-batches per optimizer step, without synchronisation in between."""
+    clip_norm: float | None = None
+    """Largest gradient norm; null clips nothing."""
+    compile: bool = False
+    """torch.compile the model; compilation happens in the warm-up."""
+    checkpointing: bool = False
+    """Recompute activations in backward instead of keeping them."""
+    seed: int = 0
+    """Seed of the first repeat; repeat r uses seed + r, at every world size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureSpec:
+    """The measurement protocol."""
+
+    warmup: int = 5
+    """Optimizer steps before the measured ones; recorded, marked `warmup`."""
+    steps: int | None = None
+    """Measured optimizer steps (or `epochs`)."""
+    epochs: int | None = None
+    """Measured passes over the data instead of steps."""
+    repeats: int = 3
+    """Runs of the same case and world size, each in fresh processes."""
+    timeout_s: float = 600.0
+    """Longest time for one run before its ranks are ended."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """One run: everything a rank needs, and everything `runs` says about what was asked for."""
+
+    session_id: str
+    run_id: str
+    """case . nodes x ranks-per-node [. tN threads] . rN repeat; unique in its session."""
+    attempt: int = 0
+    """0-based; a resume counts on."""
+    suite: str
+    case_name: str
+    workload: str
+    workload_options: dict[str, Any]
+    """Validated, with the workload's defaults filled in."""
+    data: DataSpec
+    data_root: str | None = None
+    """Folder given by --data."""
+    train: TrainSpec
+    measure: MeasureSpec
+    strategy: str
+    strategy_options: dict[str, Any]
+    scaling: Scaling
+    axis: Axis
+    workers: int
+    """n of the axis: ranks, or threads per rank."""
+    world_size: int
+    nodes: int
+    ranks_per_node: int
+    threads: int
+    """CPU threads per rank, the same at every world size."""
+    oversubscribed: bool = False
+    """More ranks than slots: measured, marked, never judged."""
+    repeat: int
+    device_type: DeviceType
+    batch_per_rank: int
+    """Examples per rank and optimizer step."""
+    global_batch: int
+    """batch_per_rank x world_size."""
+    baseline: str | None = None
+    """Case whose smallest ok run is the baseline, where it is not this case's own."""
+    tags: list[str] = field(default_factory=list)
+
+    @property
+    def micro_batch(self) -> int:
+        """Examples per rank and forward pass."""
+        return self.batch_per_rank // self.train.accumulate
+
+    @property
+    def seed(self) -> int:
+        """Follows the repeat, never the world size."""
+        return self.train.seed + self.repeat
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> RunSpec:
+        return cls(
+            **{
+                **value,
+                "data": DataSpec(**value["data"]),
+                "train": TrainSpec(**value["train"]),
+                "measure": MeasureSpec(**value["measure"]),
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """A run of the plan, or the reason why this machine cannot host it."""
+
+    spec: RunSpec
+    skip_reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slots:
+    """What the machine at hand can host; all that planning knows of it."""
+
+    nodes: int = 1
+    slots_per_node: int
+    """Ranks per node: GPUs, or CPUs // threads."""
+    cpus_per_node: int
+    """CPUs this allocation may use on each node."""
+    device_type: DeviceType
+    """What `device: auto` becomes."""
+    cuda_devices_per_node: int = 0
+    fixed: bool = False
+    """slots_per_node was set by hand (--ranks-per-node) or by Slurm: it holds for every device and threads."""

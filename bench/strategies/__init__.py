@@ -1,0 +1,54 @@
+"""One file per strategy; the file's name is the strategy's name.
+
+A strategy says how a model is laid over the ranks. It knows nothing of workloads, timing or storage.
+Its module must import without torch: import torch inside methods.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+
+class Strategy(Protocol):
+    """What a rank asks of a strategy."""
+
+    Options: ClassVar[type[Any]]
+    """Frozen keyword-only dataclass of the strategy's options, with defaults."""
+    max_world_size: ClassVar[int | None]
+    """Largest world size; null where there is no limit."""
+
+    def __init__(self, options: Any) -> None: ...
+
+    def wrap(
+        self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
+    ) -> nn.Module:
+        """Lay the model over the default process group; also at one rank, so that the baseline pays the same."""
+
+    def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
+        """Around the forward and backward of one micro-batch: synchronises gradients only when `last`."""
+
+    def clip(self, model: nn.Module, max_norm: float) -> None:
+        """Clip the norm of the whole model's gradient, whatever of it lies on this rank."""
+
+
+def names() -> list[str]:
+    """Strategies that ship, in alphabetical order; imports none."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def load(name: str) -> type[Strategy]:
+    """The class `Strategy` of bench/strategies/NAME.py."""
+    if name not in names():
+        raise InputError(f"unknown strategy {name!r}: there are {', '.join(names())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    strategy: type[Strategy] = module.Strategy
+    return strategy

@@ -1,0 +1,79 @@
+"""One file per workload; the file's name is the workload's name.
+
+A workload says what is trained: its options, its model, its examples, its loss. It knows nothing of strategies,
+world sizes or timing. Its module must import without torch, because suites are checked where torch is never
+loaded: import torch inside methods, and keep nn.Modules in bench/models/.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    Batch = dict[str, torch.Tensor]
+
+
+class Workload(Protocol):
+    """What a rank asks of a workload. `Workload(options, source, data_root, seed)` must be cheap;
+    reading data belongs to `prepare`."""
+
+    Options: ClassVar[type[Any]]
+    """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
+    sources: ClassVar[tuple[str, ...]]
+    """Values of `data.source` that it understands; `synthetic` where it has generated data."""
+
+    def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
+
+    def prepare(self) -> None:
+        """Read or generate the examples; raises InputError naming the file that was expected where."""
+
+    @property
+    def dataset_size(self) -> int:
+        """Training examples in one epoch."""
+
+    @property
+    def tokens_per_example(self) -> int | None:
+        """For text; null elsewhere."""
+
+    def model(self) -> nn.Module:
+        """A fresh model, initialised from torch's current default generator."""
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        """Submodules that are sharded or recomputed as one unit, outermost excluded."""
+
+    def batch(self, indices: list[int], keys: list[int]) -> Batch:
+        """CPU tensors of the examples `indices` (places in the epoch's data set). `keys` are the examples' global
+        positions in the whole training stream: all randomness of an example hangs on (seed, key)."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        """Scalar mean loss of a batch on the model's device."""
+
+    @property
+    def validation_size(self) -> int:
+        """Examples to validate on; 0 where there are none."""
+
+    def validation_batch(self, indices: list[int]) -> Batch: ...
+
+    def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Per-example loss [B], and per-example correctness [B] (0 or 1) or None. Called without gradients."""
+
+
+def names() -> list[str]:
+    """Workloads that ship, in alphabetical order; imports none."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def load(name: str) -> type[Workload]:
+    """The class `Workload` of bench/workloads/NAME.py."""
+    if name not in names():
+        raise InputError(f"unknown workload {name!r}: there are {', '.join(names())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    workload: type[Workload] = module.Workload
+    return workload
