@@ -1,0 +1,226 @@
+"""Session folders on disk as docs/files.md describes them, from a compact description with exact numbers.
+
+Without jitter every figure can be worked out by hand: a case whose `step_ms` says 95.23 at 4 workers has step
+rows of exactly 95,230,000 ns on every rank.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bench.spec import (
+    SCHEMA_VERSION,
+    Axis,
+    DataSpec,
+    DeviceType,
+    MeasureSpec,
+    Precision,
+    RunSpec,
+    Scaling,
+    TrainSpec,
+)
+from tests.factory_tables import eval_table, sample_table, step_table, write_parquet
+
+BEGAN = datetime(2026, 11, 21, 1, 49, 25, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One case at several sizes. Keys of the mappings are n (workers) or (n, repeat)."""
+
+    name: str
+    step_ms: Mapping[int, float | Sequence[float]]
+    """n -> step time of every repeat, or one step time for each repeat."""
+    strategy: str = "ddp"
+    scaling: Scaling = "strong"
+    axis: Axis = "ranks"
+    repeats: int = 3
+    ranks_per_node: int = 8
+    """Ranks beyond it go to further nodes; they must fill them."""
+    batch: int = 64
+    """Global batch of a strong case, batch per rank otherwise."""
+    warmup: int = 2
+    steps: int = 10
+    shares: tuple[float, float, float, float] = (0.1, 0.3, 0.5, 0.1)
+    """Of a step's time: data, forward, backward, optimizer."""
+    jitter: float = 0.0
+    """Relative standard deviation of single steps; the seed is fixed."""
+    losses: tuple[float, float] = (2.3, 0.3)
+    """Loss of the first and the last step; a straight line between them, the same at every n."""
+    accuracy: float | None = 0.9
+    """Best validation accuracy; null writes no evals.parquet."""
+    memory_bytes: int = 1_000_000_000
+    device_type: DeviceType = "cpu"
+    precision: Precision = "fp32"
+    statuses: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """(n, repeat) -> status other than ok."""
+    attempts: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """(n, repeat) -> earlier attempts, which failed."""
+    oversubscribed: frozenset[int] = frozenset()
+    baseline: str | None = None
+    tokens_per_example: int | None = None
+    workload: str = "spiral_mlp"
+
+    def step_ms_of(self, spec: RunSpec) -> float:
+        """The step time that was asked for, of this run."""
+        wanted = self.step_ms[spec.workers]
+        return wanted[spec.repeat] if isinstance(wanted, Sequence) else wanted
+
+
+def make_session(
+    results: Path,
+    cases: Sequence[Case],
+    *,
+    session_id: str = "20261121T014925Z-smoke-3f9a",
+    suite: str = "smoke",
+    tags: Sequence[str] = (),
+    environment: Mapping[str, Mapping[str, str]] | None = None,
+    created_at: datetime = BEGAN,
+) -> Path:
+    """Write a session's folder and return it."""
+    folder = results / session_id
+    folder.mkdir(parents=True)
+    runs = [(case, spec) for case in cases for spec in _specs(case, session_id, suite, tags)]
+    for number, (case, spec) in enumerate(runs):
+        _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number))
+    write_json(
+        folder / "session.json",
+        {
+            "schema_version": SCHEMA_VERSION,
+            "session_id": session_id,
+            "suite": suite,
+            "title": f"The suite {suite}",
+            "why": "Does it scale?",
+            "created_at": created_at.isoformat(),
+            "finished_at": (created_at + timedelta(seconds=10 * len(runs))).isoformat(),
+            "command": ["bench", "suite", suite],
+            "quick": False,
+            "tags": list(tags),
+            "resolved": {"title": f"The suite {suite}", "cases": [case.name for case in cases]},
+            "plan": [_planned(case, spec) for case, spec in runs],
+            "slots": {"nodes": 1, "slots_per_node": 8, "cpus_per_node": 8, "device_type": "cpu"},
+            "environment": environment or {"0": {"hostname": "node-a", "torch": "2.15.0"}},
+        },
+    )
+    return folder
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, allow_nan=False, indent=1), encoding="utf-8")
+
+
+def _specs(case: Case, session_id: str, suite: str, tags: Sequence[str]) -> list[RunSpec]:
+    """Of every n and repeat, repeats outermost as the plan interleaves them."""
+    return [
+        _spec(case, workers, repeat, session_id=session_id, suite=suite, tags=tags)
+        for repeat in range(case.repeats)
+        for workers in case.step_ms
+    ]
+
+
+def _spec(
+    case: Case, workers: int, repeat: int, *, session_id: str, suite: str, tags: Sequence[str]
+) -> RunSpec:
+    world = workers if case.axis == "ranks" else 1
+    nodes = -(-world // case.ranks_per_node)
+    threads = workers if case.axis == "threads" else 1
+    suffix = f".t{threads}" if case.axis == "threads" else ""
+    strong = case.scaling == "strong"
+    return RunSpec(
+        session_id=session_id,
+        run_id=f"{case.name}.{nodes}x{world // nodes}{suffix}.r{repeat}",
+        attempt=case.attempts.get((workers, repeat), 0),
+        suite=suite,
+        case_name=case.name,
+        workload=case.workload,
+        workload_options={"hidden": [64, 32, 16]},
+        data=DataSpec(),
+        train=TrainSpec(precision=case.precision),
+        measure=MeasureSpec(warmup=case.warmup, steps=case.steps, repeats=case.repeats),
+        strategy=case.strategy,
+        strategy_options={},
+        scaling=case.scaling,
+        axis=case.axis,
+        workers=workers,
+        world_size=world,
+        nodes=nodes,
+        ranks_per_node=world // nodes,
+        threads=threads,
+        oversubscribed=workers in case.oversubscribed,
+        repeat=repeat,
+        device_type=case.device_type,
+        batch_per_rank=case.batch // world if strong else case.batch,
+        global_batch=case.batch if strong else case.batch * world,
+        baseline=case.baseline,
+        tags=list(tags),
+    )
+
+
+def _planned(case: Case, spec: RunSpec) -> dict[str, Any]:
+    names = ("run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size")
+    names += ("nodes", "ranks_per_node", "threads", "repeat")
+    skipped = case.statuses.get((spec.workers, spec.repeat)) == "skipped"
+    reason = f"{spec.world_size} ranks on 1 slot" if skipped else None
+    return {**{name: getattr(spec, name) for name in names}, "skip_reason": reason}
+
+
+def _write_run(folder: Path, case: Case, spec: RunSpec, started_at: datetime) -> None:
+    run = folder / spec.run_id
+    run.mkdir()
+    for attempt in range(spec.attempt):
+        aside = run / f"attempt{attempt}"
+        aside.mkdir()
+        write_attempt(aside, case, RunSpec(**{**vars(spec), "attempt": attempt}), "failed", started_at)
+    write_attempt(run, case, spec, case.statuses.get((spec.workers, spec.repeat), "ok"), started_at)
+
+
+def write_attempt(run: Path, case: Case, spec: RunSpec, status: str, started_at: datetime) -> None:
+    """One attempt's files; a run that ended early keeps its warm-up and half of its measured steps."""
+    steps = spec.measure.steps or 0
+    completed = 0 if status == "skipped" else case.warmup + (steps if status == "ok" else steps // 2)
+    for node in range(spec.nodes if completed else 0):
+        write_parquet(run / f"steps.node{node}.parquet", step_table(case, spec, node, completed), spec, node)
+        write_parquet(
+            run / f"samples.node{node}.parquet", sample_table(case, spec, node, completed), spec, node
+        )
+    if status == "ok" and case.accuracy is not None:
+        write_parquet(run / "evals.parquet", eval_table(case, completed), spec)
+    write_json(
+        run / "run.json",
+        {
+            "schema_version": SCHEMA_VERSION,
+            "session_id": spec.session_id,
+            "run_id": spec.run_id,
+            "attempt": spec.attempt,
+            "spec": spec.to_json(),
+            "outcome": _outcome(case, spec, status, started_at, completed),
+            "fingerprint": {"torch": "2.15.0", "device": case.device_type},
+        },
+    )
+
+
+def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, completed: int) -> dict[str, Any]:
+    failed = status in ("failed", "oom", "timeout", "interrupted")
+    errors = {"oom": "CUDA out of memory", "timeout": "no step for 600 s", "skipped": "more ranks than slots"}
+    return {
+        "status": status,
+        "error": None if status == "ok" else errors.get(status, "RuntimeError: broken"),
+        "failed_rank": spec.world_size - 1 if failed else None,
+        "failed_node": spec.nodes - 1 if failed else None,
+        "started_at": started_at.isoformat(),
+        "elapsed_s": 0.0 if status == "skipped" else 1.0 + completed * case.step_ms_of(spec) / 1e3,
+        "setup_s": 0.0 if status == "skipped" else 0.5,
+        "device_name": "NVIDIA H200" if case.device_type == "cuda" else "cpu",
+        "parameters": 2_804,
+        "tokens_per_example": case.tokens_per_example,
+        "flops_per_step": None,
+        "dataset_size": 10_000,
+        "data_source": "synthetic",
+        "steps_completed": completed,
+        "finalised": True,
+    }

@@ -1,0 +1,133 @@
+"""The Parquet tables of tests/factory.py, by pyarrow, with the columns of the contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.spec import SCHEMA_VERSION, RunSpec
+
+if TYPE_CHECKING:
+    from tests.factory import Case
+
+PHASES = ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")
+STEP_SCHEMA = pa.schema(
+    [
+        ("rank", pa.int32()),
+        ("node", pa.int32()),
+        ("step", pa.int32()),
+        ("kind", pa.string()),
+        ("start_ns", pa.int64()),
+        ("step_ns", pa.int64()),
+        *((name, pa.int64()) for name in PHASES),
+        ("loss", pa.float64()),
+        ("memory_allocated_bytes", pa.int64()),
+        ("memory_reserved_bytes", pa.int64()),
+    ]
+)
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("node", pa.int32()),
+        ("device", pa.int32()),
+        ("time_ns", pa.int64()),
+        ("gpu_util_pct", pa.float64()),
+        ("memory_used_bytes", pa.int64()),
+        ("power_w", pa.float64()),
+        ("energy_j", pa.float64()),
+        ("temperature_c", pa.float64()),
+        ("sm_clock_mhz", pa.float64()),
+        ("throttle_reasons", pa.int64()),
+        ("cpu_util_pct", pa.float64()),
+        ("rss_bytes", pa.int64()),
+    ]
+)
+EVAL_SCHEMA = pa.schema(
+    [
+        ("step", pa.int32()),
+        ("epoch", pa.float64()),
+        ("val_loss", pa.float64()),
+        ("val_accuracy", pa.float64()),
+        ("elapsed_s", pa.float64()),
+    ]
+)
+
+
+def write_parquet(path: Path, table: pa.Table, spec: RunSpec, node: int = 0) -> None:
+    """With the file metadata that names where it belongs."""
+    metadata = {
+        "session_id": spec.session_id,
+        "run_id": spec.run_id,
+        "attempt": str(spec.attempt),
+        "schema_version": str(SCHEMA_VERSION),
+        "node": str(node),
+    }
+    pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+def step_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Table:
+    """[ranks of the node x completed] rows."""
+    ranks = range(node * spec.ranks_per_node, (node + 1) * spec.ranks_per_node)
+    return pa.concat_tables([_rank_table(case, spec, rank, node, completed) for rank in ranks])
+
+
+def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int) -> pa.Table:
+    random = np.random.default_rng([spec.repeat, spec.workers, rank])
+    noise = 1 + case.jitter * random.standard_normal(completed)
+    wanted = np.rint(case.step_ms_of(spec) * 1e6 * noise).astype(np.int64)
+    phases = [np.rint(wanted * share).astype(np.int64) for share in case.shares[:3]]
+    phases.append(wanted - sum(phases))  # rounding goes to the last, so that the four add up
+    steps = np.arange(completed, dtype=np.int32)
+    last = case.warmup + (spec.measure.steps or 1) - 1
+    loss = case.losses[0] + (case.losses[1] - case.losses[0]) * steps / max(last, 1)
+    cuda = case.device_type == "cuda"
+    memory = np.full(completed, case.memory_bytes, dtype=np.int64)
+    columns = [
+        np.full(completed, rank, dtype=np.int32),
+        np.full(completed, node, dtype=np.int32),
+        steps,
+        np.where(steps < case.warmup, "warmup", "measured"),
+        np.cumsum(wanted) - wanted,
+        wanted,
+        *phases,
+        loss,
+        pa.array(
+            memory, mask=None if cuda else steps % 4 != 0
+        ),  # a CPU's resident set is not read in every step
+        pa.array(memory + memory // 4, mask=None if cuda else np.ones(completed, dtype=bool)),
+    ]
+    return pa.Table.from_arrays([pa.array(c) for c in columns], schema=STEP_SCHEMA)
+
+
+def sample_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Table:
+    """At 5 Hz, the host's row and one for each GPU."""
+    count = int(completed * case.step_ms_of(spec) / 200) + 1
+    devices = range(spec.ranks_per_node) if case.device_type == "cuda" else range(0)
+    rows = [_sample(case, node, device, number) for number in range(count) for device in (None, *devices)]
+    return pa.Table.from_pylist(rows, schema=SAMPLE_SCHEMA)
+
+
+def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str, Any]:
+    at = {"node": node, "device": device, "time_ns": number * 200_000_000}
+    if device is None:
+        return {**at, "cpu_util_pct": 55.0, "rss_bytes": case.memory_bytes}
+    return {
+        **at,
+        "gpu_util_pct": 92.0,
+        "memory_used_bytes": case.memory_bytes,
+        "power_w": 600.0,
+        "energy_j": 120.0 * number,
+        "temperature_c": 61.0,
+        "sm_clock_mhz": 1_980.0,
+        "throttle_reasons": 0,
+    }
+
+
+def eval_table(case: Case, completed: int) -> pa.Table:
+    row = {"step": completed, "epoch": 1.0, "val_loss": case.losses[1] + 0.05}
+    return pa.Table.from_pylist(
+        [{**row, "val_accuracy": case.accuracy, "elapsed_s": 0.4}], schema=EVAL_SCHEMA
+    )
