@@ -1,0 +1,1 @@
+"""Where and when: sessions, agents, the processes that ranks are forked from."""

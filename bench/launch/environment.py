@@ -1,0 +1,100 @@
+"""What the node is: facts for the `environment` table, and the fingerprint that comparisons rest on.
+
+A fixed list of facts and of environment variables; nothing that could hold a secret is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import bench
+
+_PACKAGES = ("torch", "torchvision", "numpy", "pyarrow")
+_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA",
+    "NCCL_IB_DISABLE", "NCCL_P2P_DISABLE", "NCCL_ALGO", "NCCL_PROTO", "GLOO_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF",
+    "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_PARTITION", "SLURM_JOB_NUM_NODES", "SLURM_STEP_ID",
+    "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_MEM_PER_NODE",
+)  # fmt: skip
+
+
+def gather() -> dict[str, str]:
+    """Facts of this node as text."""
+    facts = {
+        "scalebench": bench.__version__,
+        "python": platform.python_version(),
+        "hostname": platform.node(),
+        "kernel": platform.release(),
+        "os": _os_name(),
+        "cpu_model": cpu_model(),
+        "cpus_online": str(os.cpu_count()),
+        "cpus_given": str(len(os.sched_getaffinity(0))),
+        "memory_bytes": str(psutil.virtual_memory().total),
+        "container": os.environ.get("APPTAINER_CONTAINER")
+        or os.environ.get("SINGULARITY_CONTAINER")
+        or "none",
+    }
+    facts |= {name: _version(name) for name in _PACKAGES}
+    facts |= _gpus()
+    facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    return facts
+
+
+def fingerprint(facts: dict[str, str], suite: dict[str, Any], device_type: str) -> dict[str, str]:
+    """What must be equal for two runs to be compared as like with like."""
+    canonical = json.dumps(suite, sort_keys=True).encode()
+    keys = ["torch", "python", "container"]
+    keys += (
+        ["cpu_model", "cpus_given"] if device_type == "cpu" else ["driver", "gpu0_name", "gpu0_power_limit_w"]
+    )
+    return {"suite": hashlib.sha256(canonical).hexdigest()[:16], "device_type": device_type} | {
+        key: facts[key] for key in keys if key in facts
+    }
+
+
+def cpu_model() -> str:
+    """As the kernel names it; the architecture where it does not."""
+    match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return match.group(1).strip() if match else platform.machine()
+
+
+def _os_name() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _gpus() -> dict[str, str]:
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return {}
+    facts = {"driver": str(pynvml.nvmlSystemGetDriverVersion())}
+    for index in range(pynvml.nvmlDeviceGetCount()):
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        facts[f"gpu{index}_name"] = str(pynvml.nvmlDeviceGetName(handle))
+        facts[f"gpu{index}_memory_bytes"] = str(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+        try:
+            facts[f"gpu{index}_power_limit_w"] = str(pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3)
+        except pynvml.NVMLError:
+            continue  # not every device has a limit to read
+    return facts

@@ -1,0 +1,105 @@
+"""How a session shows itself: a live line on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from bench.launch.execute import Display
+from bench.measure.recorder import LastStep
+from bench.spec import RunSpec
+
+
+def display(stream: TextIO) -> Display:
+    """A live line where `stream` is a terminal, else plain lines."""
+    return LiveLine(stream) if stream.isatty() else PlainLines(stream)
+
+
+class PlainLines:
+    """One line when a run ends; nothing that a log would not want."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._console = Console(file=stream, highlight=False, soft_wrap=True, markup=False)
+        self._runs = self._number = 0
+        self._begun_s = time.monotonic()
+        self._last: LastStep | None = None
+
+    def session_begins(self, session_id: str, runs: int) -> None:
+        self._runs = runs
+        self._console.print(f"session {session_id}: {runs} runs")
+
+    def warming(self) -> None:
+        self._console.print("loading torch once for all runs ...")
+
+    def run_begins(self, spec: RunSpec, number: int) -> None:  # noqa: ARG002 - the live line shows the run's name
+        self._number, self._last = number, None
+
+    def step(self, last: LastStep) -> None:
+        self._last = last
+
+    def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None:
+        self._console.print(Text(self._ended(spec, outcome), style=_STYLES.get(outcome["status"], "red")))
+
+    def session_ends(self) -> None:
+        """Nothing to clear away."""
+
+    def _ended(self, spec: RunSpec, outcome: dict[str, Any]) -> str:
+        head = f"[{self._number or '-'}/{self._runs}] {spec.run_id:<28} {outcome['status']:<8}"
+        if outcome["status"] == "skipped":
+            return f"{head} {outcome['error']}"
+        tail = f"{outcome['elapsed_s']:6.2f} s"
+        if self._last is not None:
+            tail += f"  {_step_text(self._last)}"
+        return f"{head} {tail}" + (f"  {outcome['error']}" if outcome["error"] else "")
+
+    def _eta_text(self) -> str:
+        done = self._number - 1
+        if done < 1:
+            return "ETA after the first run"
+        left_s = (time.monotonic() - self._begun_s) / done * (self._runs - done)
+        return f"ETA {int(left_s) // 60}:{int(left_s) % 60:02d}"
+
+
+class LiveLine(PlainLines):
+    """Lines as above, and below them one that moves: runs done, step, loss, step time, memory, ETA."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._run = ""
+
+    def session_begins(self, session_id: str, runs: int) -> None:
+        super().session_begins(session_id, runs)
+        self._live.start()
+
+    def warming(self) -> None:
+        self._live.update(Text("loading torch once for all runs ...", style="dim"))
+
+    def run_begins(self, spec: RunSpec, number: int) -> None:
+        if number == 1 or not self._number:
+            self._begun_s = time.monotonic()
+        super().run_begins(spec, number)
+        self._run = spec.run_id
+        self._live.update(
+            Text(f"{number}/{self._runs}  {self._run}  starting  {self._eta_text()}", style="dim")
+        )
+
+    def step(self, last: LastStep) -> None:
+        super().step(last)
+        line = f"{self._number}/{self._runs}  {self._run}  {_step_text(last)}  {self._eta_text()}"
+        self._live.update(Text(line, style="dim", no_wrap=True, overflow="ellipsis"))
+
+    def session_ends(self) -> None:
+        self._live.stop()
+
+
+_STYLES = {"ok": "", "skipped": "dim", "interrupted": "yellow"}
+
+
+def _step_text(last: LastStep) -> str:
+    text = f"step {last.rows}/{last.capacity}  loss {last.loss:.4g}  {last.step_ns / 1e6:.3g} ms"
+    return text if last.memory_bytes is None else f"{text}  {last.memory_bytes / 2**20:.0f} MiB"

@@ -1,0 +1,142 @@
+"""A session's folder: who may write it, what is in it, what of its plan is done already."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shlex
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.errors import InputError
+from bench.files import read_json, write_json
+from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}")
+_FINAL = ("ok", "oom", "skipped")
+_PLAN_KEYS = (
+    "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
+    "threads", "repeat",
+)  # fmt: skip
+
+
+def utc_now() -> str:
+    """ISO 8601 with microseconds, UTC."""
+    return datetime.now(UTC).isoformat()
+
+
+def new_session_id(suite: str) -> str:
+    """UTC start, suite, four hex digits: sorts by time, and two starts in one second differ."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{suite}-{secrets.token_hex(2)}"
+
+
+class SessionFolder:
+    """One folder below the results folder, written by one `bench suite` at a time."""
+
+    def __init__(self, results: Path, session_id: str) -> None:
+        if not _NAME.fullmatch(session_id):
+            raise InputError(
+                f"session {session_id!r} is no folder name: letters, digits, '.', '_' and '-', not beginning with '.'"
+            )
+        self.session_id = session_id
+        self.path = results / session_id
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "session.json").exists()
+
+    def lock(self) -> None:
+        """Hold the folder for this process's life. Raises InputError where another process has it."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise InputError(f"results cannot be written: {error}; --results names another folder") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"session {self.session_id} is being written by another `bench suite`: "
+                "wait for it or choose a new --session"
+            ) from None
+
+    def create(self, head: dict[str, Any], plan: tuple[PlannedRun, ...]) -> None:
+        """Write session.json and plan.json; `head` is what the caller knows of the session."""
+        write_json(self.path / "plan.json", {"runs": [_planned(run) for run in plan]})
+        summary = [
+            {key: getattr(run.spec, key) for key in _PLAN_KEYS} | {"skip_reason": run.skip_reason}
+            for run in plan
+        ]
+        identity = {"schema_version": SCHEMA_VERSION, "session_id": self.session_id}
+        times = {"created_at": utc_now(), "finished_at": None}
+        write_json(self.path / "session.json", identity | head | times | {"plan": summary})
+
+    def update(self, **changes: Any) -> None:
+        """Replace keys of session.json."""
+        path = self.path / "session.json"
+        write_json(path, read_json(path) | changes)
+
+    def head(self) -> dict[str, Any]:
+        head: dict[str, Any] = read_json(self.path / "session.json")
+        return head
+
+    def plan(self) -> tuple[PlannedRun, ...]:
+        """The plan as it was made; a resume needs no suite file. Raises InputError where it cannot be read."""
+        try:
+            runs = read_json(self.path / "plan.json")["runs"]
+            return tuple(
+                PlannedRun(spec=RunSpec.from_json(run["spec"]), skip_reason=run["skip_reason"])
+                for run in runs
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self.path / 'plan.json'} cannot be read, nothing to resume: {error}"
+            ) from error
+
+    def begin(self, spec: RunSpec) -> tuple[Path, int] | None:
+        """The run's empty folder and its attempt; null where it is done. An earlier attempt is kept aside."""
+        folder = self.path / spec.run_id
+        before = folder / "run.json"
+        if not before.exists():
+            folder.mkdir(exist_ok=True)
+            return folder, 0
+        run = read_json(before)
+        outcome = run["outcome"]
+        if outcome["status"] in _FINAL and outcome.get("skipped_for") != "time":
+            return None
+        attempt = int(run["attempt"])
+        _set_aside(folder, attempt)
+        return folder, attempt + 1
+
+    def write_run(self, spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> None:
+        """run.json: the last file of a run to be written."""
+        run = {
+            "schema_version": SCHEMA_VERSION,
+            "session_id": spec.session_id,
+            "run_id": spec.run_id,
+            "attempt": spec.attempt,
+            "spec": spec.to_json(),
+            "outcome": outcome,
+            "fingerprint": fingerprint,
+        }
+        write_json(self.path / spec.run_id / "run.json", run)
+
+    def resume_command(self, results: Path) -> str:
+        return shlex.join(["bench", "suite", "--resume", self.session_id, "--results", str(results)])
+
+
+def _planned(run: PlannedRun) -> dict[str, Any]:
+    return {"spec": asdict(run.spec), "skip_reason": run.skip_reason}
+
+
+def _set_aside(folder: Path, attempt: int) -> None:
+    """Move an attempt's files into attemptN/, run.json last, so that a crash in between is seen as unfinished."""
+    aside = folder / f"attempt{attempt}"
+    aside.mkdir(exist_ok=True)
+    files = [path for path in folder.iterdir() if path.is_file() and path.name != "run.json"]
+    for path in [*files, folder / "run.json"]:
+        path.rename(aside / path.name)

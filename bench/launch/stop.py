@@ -1,0 +1,50 @@
+"""Asking a session to stop: Ctrl-C, SIGTERM. A flag that is looked at, and a descriptor that wakes a wait."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+
+class StopRequest:
+    """Within `with`, SIGINT and SIGTERM are noted instead of raising wherever the program happens to be."""
+
+    def __init__(self) -> None:
+        self.signal: signal.Signals | None = None
+        self.fd, self._write_fd = os.pipe()
+        for fd in (self.fd, self._write_fd):
+            os.set_blocking(fd, False)
+
+    @property
+    def requested(self) -> bool:
+        return self.signal is not None
+
+    @property
+    def reason(self) -> str:
+        assert self.signal is not None
+        return f"stopped by {self.signal.name}"
+
+    @property
+    def exit_code(self) -> int:
+        """128 + the signal's number, as shells have it."""
+        assert self.signal is not None
+        return 128 + self.signal
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature
+        if self.signal is None:
+            self.signal = signal.Signals(number)
+            os.write(self._write_fd, b"x")

@@ -1,0 +1,156 @@
+"""From what ranks left on the node to Parquet: temporary name, then rename.
+
+Done by the agent after each run; and by `finalise`, for runs that were interrupted when there was time only to
+copy raw files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.files import read_json, write_json
+from bench.measure import recorder, sensors
+from bench.measure.recorder import KINDS, UNKNOWN, StepRows
+from bench.spec import SCHEMA_VERSION
+
+_STEP_ENCODINGS = {
+    "step": "DELTA_BINARY_PACKED",
+    "start_ns": "DELTA_BINARY_PACKED",
+    "step_ns": "DELTA_BINARY_PACKED",
+    "data_ns": "DELTA_BINARY_PACKED",
+    "forward_ns": "DELTA_BINARY_PACKED",
+    "backward_ns": "DELTA_BINARY_PACKED",
+    "optimizer_ns": "DELTA_BINARY_PACKED",
+    "loss": "BYTE_STREAM_SPLIT",
+    "memory_allocated_bytes": "DELTA_BINARY_PACKED",
+    "memory_reserved_bytes": "DELTA_BINARY_PACKED",
+}
+_STEP_KEYS = ["rank", "node", "kind"]
+_SAMPLE_KEYS = ["node", "device"]
+
+
+def write_steps(folder: Path, node: int, ranks: list[StepRows]) -> int:
+    """Write `steps.nodeN.parquet` of one node's ranks. Returns the number of rows."""
+    ranks = [rows for rows in ranks if len(rows.words)]
+    if not ranks:
+        return 0
+    table = pa.concat_tables([_step_table(rows) for rows in ranks])
+    _write(folder / f"steps.node{node}.parquet", table, ranks[0].identity, _STEP_KEYS, _STEP_ENCODINGS)
+    return int(table.num_rows)
+
+
+def write_samples(
+    folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np.dtype[Any]], barrier_ns: int
+) -> None:
+    """Write `samples.nodeN.parquet`; times count from the run's common barrier."""
+    if not len(rows):
+        return
+    node = identity["node"]
+    columns: dict[str, pa.Array] = {
+        "node": pa.array(np.full(len(rows), node, np.int32)),
+        "device": pa.array(rows["device"].astype(np.int32), mask=rows["device"] == sensors.HOST),
+        "time_ns": pa.array(rows["time_ns"] - barrier_ns),
+    }
+    for name in sensors.ROW.names or ():
+        if name not in columns:
+            values = np.ascontiguousarray(rows[name])
+            missing = np.isnan(values)
+            whole = name.endswith("_bytes") or name == "throttle_reasons"
+            kept = np.where(missing, 0, values).astype(np.int64) if whole else values
+            columns[name] = pa.array(kept, mask=missing)
+    table = pa.table(columns)
+    _write(
+        folder / f"samples.node{node}.parquet",
+        table,
+        identity,
+        _SAMPLE_KEYS,
+        {"time_ns": "DELTA_BINARY_PACKED"},
+    )
+
+
+def write_evals(folder: Path, identity: dict[str, Any], evals: list[dict[str, Any]]) -> None:
+    """Write `evals.parquet`; rows of step, epoch, val_loss, val_accuracy, elapsed_s."""
+    if not evals:
+        return
+    schema = pa.schema(
+        [
+            ("step", pa.int32()),
+            ("epoch", pa.float64()),
+            ("val_loss", pa.float64()),
+            ("val_accuracy", pa.float64()),
+            ("elapsed_s", pa.float64()),
+        ]
+    )
+    _write(folder / "evals.parquet", pa.Table.from_pylist(evals, schema=schema), identity, [], {})
+
+
+def finalise(results: Path) -> list[str]:
+    """Make Parquet of every interrupted run's raw files below `results`. Returns what could not be read."""
+    problems = []
+    for run_json in sorted(results.rglob("run.json")):
+        if not next(run_json.parent.glob("steps.rank*.raw"), None):
+            continue
+        try:
+            _finalise_run(run_json)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            problems.append(f"{run_json.parent}: raw step rows were left as they are: {error}")
+    return problems
+
+
+def _finalise_run(run_json: Path) -> None:
+    folder = run_json.parent
+    run = read_json(run_json)
+    raws = sorted(folder.glob("steps.rank*.raw"))
+    ranks = [recorder.read(path) for path in raws]
+    for node in sorted({rows.identity["node"] for rows in ranks}):
+        write_steps(folder, node, [rows for rows in ranks if rows.identity["node"] == node])
+    run["outcome"]["finalised"] = True
+    write_json(run_json, run)
+    for path in raws:
+        path.unlink()
+
+
+def _step_table(rows: StepRows) -> pa.Table:
+    count = len(rows.words)
+    phases = {name: rows.column(name) for name in ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")}
+    columns: dict[str, pa.Array] = {
+        "rank": pa.array(np.full(count, rows.identity["rank"], np.int32)),
+        "node": pa.array(np.full(count, rows.identity["node"], np.int32)),
+        "step": pa.array(np.arange(count, dtype=np.int32)),
+        "kind": pa.array([KINDS[int(kind)] for kind in rows.column("kind")]),
+        "start_ns": pa.array(rows.column("start_ns")),
+        "step_ns": pa.array(sum(phases.values())),
+    }
+    columns |= {name: pa.array(values) for name, values in phases.items()}
+    columns["loss"] = pa.array(rows.column("loss"))
+    for name in ("memory_allocated_bytes", "memory_reserved_bytes"):
+        values = rows.column(name)
+        columns[name] = pa.array(values, mask=values == UNKNOWN)
+    return pa.table(columns)
+
+
+def _write(
+    path: Path, table: pa.Table, identity: dict[str, Any], keys: list[str], encodings: dict[str, str]
+) -> None:
+    named = {name: str(identity[name]) for name in ("session_id", "run_id", "attempt")}
+    named |= {"schema_version": str(SCHEMA_VERSION), "node": str(identity.get("node", ""))}
+    temporary = path.with_name(path.name + ".tmp")
+    pq.write_table(
+        table.replace_schema_metadata(named),
+        temporary,
+        compression="zstd",
+        use_dictionary=[name for name in keys if name in table.column_names],
+        column_encoding=encodings or None,
+        store_schema=False,
+    )
+    temporary.rename(path)
+
+
+def identity_of(session_id: str, run_id: str, attempt: int, node: int | None) -> dict[str, Any]:
+    """What every Parquet file says of itself."""
+    return {"session_id": session_id, "run_id": run_id, "attempt": attempt, "node": node}

@@ -1,0 +1,146 @@
+"""The step recorder: a preallocated, memory-mapped file of fixed-width rows, one per step and rank.
+
+A row costs one store per value: no system call, no lock, no object kept. Its last store marks it complete, so
+that whatever kills the rank, every completed row can be read. The file lies on node-local disk and is made into
+Parquet by the agent (bench/measure/finalise.py).
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_MAGIC = 0x31505453_48434E42  # 'BNCHSTP1', little-endian
+HEADER_WORDS = 512
+"""64-bit words before the first row: eight numbers, then the run's identity as JSON."""
+_TEXT_OFFSET_BYTES = 64
+FIELDS = (
+    "start_ns",
+    "data_ns",
+    "forward_ns",
+    "backward_ns",
+    "optimizer_ns",
+    "loss",
+    "memory_allocated_bytes",
+    "memory_reserved_bytes",
+    "kind",
+)
+"""A row's words in order. `loss` holds a float64's bits; `kind` is written last: 0 means not completed."""
+ROW_WORDS = len(FIELDS)
+KINDS = {1: "warmup", 2: "measured", 3: "profiled"}
+WARMUP, MEASURED, PROFILED = 1, 2, 3
+UNKNOWN = -1
+"""A memory reading that was not taken."""
+
+_H_MAGIC, _H_CAPACITY, _H_ROWS, _H_BARRIER_NS, _H_TEXT_BYTES = range(5)
+
+
+class StepFile:
+    """The writing side, in the rank. `ints` and `floats` are two views of the same memory."""
+
+    def __init__(self, path: Path, capacity: int, identity: dict[str, Any]) -> None:
+        """Allocate room for `capacity` rows. Raises OSError where the disk is full: before the run, not within."""
+        text = json.dumps(identity).encode()
+        if len(text) > HEADER_WORDS * 8 - _TEXT_OFFSET_BYTES:
+            raise ValueError(f"identity of {len(text)} bytes does not fit the recorder's header")
+        size = (HEADER_WORDS + capacity * ROW_WORDS) * 8
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, size)  # a full disk under a memory map is a SIGBUS
+            self._map = mmap.mmap(fd, size)
+        finally:
+            os.close(fd)
+        self._map[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + len(text)] = text
+        self.ints = memoryview(self._map).cast("q")
+        self.floats = memoryview(self._map).cast("d")
+        self.ints[_H_CAPACITY] = capacity
+        self.ints[_H_TEXT_BYTES] = len(text)
+        self.ints[_H_MAGIC] = _MAGIC
+        self.capacity = capacity
+
+    def barrier(self, now_ns: int) -> None:
+        """The run's common zero on this rank's own monotonic clock."""
+        self.ints[_H_BARRIER_NS] = now_ns
+
+    def complete(self, row: int, kind: int) -> None:
+        """Mark row `row` complete; every other word of it must have been stored."""
+        ints = self.ints
+        ints[HEADER_WORDS + row * ROW_WORDS + ROW_WORDS - 1] = kind
+        ints[_H_ROWS] = row + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRows:
+    """The reading side: what one rank completed."""
+
+    identity: dict[str, Any]
+    barrier_ns: int
+    """perf_counter_ns at the common barrier; 0 where the rank never reached it."""
+    words: np.ndarray[Any, np.dtype[np.int64]]
+    """[rows, ROW_WORDS] int64, completed rows only, in order of step."""
+
+    def column(self, name: str) -> np.ndarray[Any, np.dtype[Any]]:
+        column = self.words[:, FIELDS.index(name)]
+        return column.view(np.float64) if name == "loss" else column
+
+
+def read(path: Path) -> StepRows:
+    """Read a recorder file. Raises ValueError where it is not one."""
+    return parse(path.read_bytes(), str(path))
+
+
+def parse(raw: bytes, name: str) -> StepRows:
+    """Read a recorder file's bytes; trailing rows that were cut off are left out."""
+    if len(raw) < HEADER_WORDS * 8:
+        raise ValueError(f"{name}: {len(raw)} bytes are too few for a recorder file")
+    words = np.frombuffer(raw[: len(raw) // 8 * 8], dtype=np.int64)
+    if words[_H_MAGIC] != _MAGIC:
+        raise ValueError(f"{name}: not a recorder file")
+    text_bytes = int(words[_H_TEXT_BYTES])
+    identity = json.loads(raw[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + text_bytes])
+    body = words[HEADER_WORDS:]
+    table = np.ascontiguousarray(body[: len(body) // ROW_WORDS * ROW_WORDS].reshape(-1, ROW_WORDS))
+    completed = np.isin(table[:, -1], list(KINDS))
+    return StepRows(identity=identity, barrier_ns=int(words[_H_BARRIER_NS]), words=table[completed])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastStep:
+    """What a watcher shows of a running rank."""
+
+    rows: int
+    capacity: int
+    loss: float
+    step_ns: int
+    memory_bytes: int | None
+
+
+def peek(path: Path) -> LastStep | None:
+    """The last completed row of a file that is being written; null before the first. Two small reads."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        header = np.frombuffer(os.pread(fd, 64, 0), dtype=np.int64)
+        if len(header) < 8 or header[_H_MAGIC] != _MAGIC or header[_H_ROWS] == 0:
+            return None
+        rows = int(header[_H_ROWS])
+        raw = os.pread(fd, ROW_WORDS * 8, (HEADER_WORDS + (rows - 1) * ROW_WORDS) * 8)
+    finally:
+        os.close(fd)
+    words = np.frombuffer(raw, dtype=np.int64)
+    memory = int(words[FIELDS.index("memory_allocated_bytes")])
+    return LastStep(
+        rows=rows,
+        capacity=int(header[_H_CAPACITY]),
+        loss=float(words.view(np.float64)[FIELDS.index("loss")]),
+        step_ns=int(words[1:5].sum()),
+        memory_bytes=None if memory == UNKNOWN else memory,
+    )

@@ -1,0 +1,59 @@
+"""A GPU's sensors by NVML. What a device or driver does not have is left out, never guessed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pynvml
+
+
+class GpuSensor:
+    """One GPU. `device` is its place among the devices that CUDA sees."""
+
+    def __init__(self, device: int, handle: Any) -> None:
+        self.device = device
+        self._readings: dict[str, Callable[[], float]] = {
+            "gpu_util_pct": lambda: float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu),
+            "memory_used_bytes": lambda: float(pynvml.nvmlDeviceGetMemoryInfo(handle).used),
+            "power_w": lambda: pynvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
+            "energy_j": lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
+            "temperature_c": lambda: float(
+                pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)
+            ),
+            "sm_clock_mhz": lambda: float(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)),
+            "throttle_reasons": lambda: float(pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle)),
+        }
+
+    def read(self) -> dict[str, float]:
+        """Every reading the device gives; a sensor that fails once is not asked again."""
+        values: dict[str, float] = {}
+        for name, reading in list(self._readings.items()):
+            try:
+                values[name] = reading()
+            except pynvml.NVMLError:
+                del self._readings[name]
+        return values
+
+
+def gpu_sensors() -> list[GpuSensor]:
+    """A sensor for each GPU that this process may use; none without a driver."""
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    return [GpuSensor(device, handle) for device, handle in enumerate(_visible_handles())]
+
+
+def _visible_handles() -> list[Any]:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+    return [_handle(name.strip()) for name in visible.split(",") if name.strip()]
+
+
+def _handle(name: str) -> Any:
+    if name.isdigit():
+        return pynvml.nvmlDeviceGetHandleByIndex(int(name))
+    return pynvml.nvmlDeviceGetHandleByUUID(name)

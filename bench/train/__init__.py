@@ -1,0 +1,1 @@
+"""What a rank does: set up, the measured loop, validation."""

@@ -1,0 +1,102 @@
+"""The measured loop: written once, the same for every workload, strategy and device.
+
+Five stamps per step: the rank asks for its batch | it is on the device | forward is done | backward is done,
+with the communication that overlaps it | the optimizer's work is done. Nothing else happens inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+
+from bench.measure.recorder import MEASURED, WARMUP
+from bench.train import optimizer as optimizers
+from bench.train import precision
+
+if TYPE_CHECKING:
+    from bench.spec import RunSpec
+    from bench.strategies import Strategy
+    from bench.workloads import Batch, Workload
+
+
+class Clock(Protocol):
+    """Stamps and stores; CpuClock and CudaClock are the two."""
+
+    def barrier(self) -> None: ...
+    def start(self) -> None: ...
+    def data_done(self) -> None: ...
+    def forward_done(self) -> None: ...
+    def backward_done(self) -> None: ...
+    def step_done(self, loss: torch.Tensor, kind: int) -> None: ...
+    def flush(self) -> None: ...
+
+
+@dataclass(kw_only=True)
+class Training:
+    """A wrapped model and all that one optimizer step needs."""
+
+    spec: RunSpec
+    workload: Workload
+    strategy: Strategy
+    model: torch.nn.Module
+    device: torch.device
+    batches: Iterator[Batch]
+    steps: int
+    """Warm-up and measured optimizer steps together."""
+
+    def __post_init__(self) -> None:
+        train = self.spec.train
+        self.optimizer = optimizers.build(self.model.parameters(), train)
+        self.schedule = optimizers.schedule(self.optimizer, train, self.steps)
+        self.scaler = precision.scaler(train.precision, self.device)
+        self.autocast = precision.autocast(train.precision, self.device)
+
+    def run(self, clock: Clock) -> None:
+        """All warm-up and measured steps."""
+        warmup = self.spec.measure.warmup
+        for step in range(self.steps):
+            clock.start()
+            loss = self._accumulate(clock)
+            self._update()
+            clock.step_done(loss, WARMUP if step < warmup else MEASURED)
+        clock.flush()
+
+    def _accumulate(self, clock: Clock) -> torch.Tensor:
+        micro_batches = self.spec.train.accumulate
+        total: Any = None
+        for micro in range(micro_batches):
+            batch = self._to_device(next(self.batches))
+            clock.data_done()
+            with self.strategy.accumulating(self.model, micro == micro_batches - 1):
+                with self.autocast:
+                    loss = self.workload.loss(self.model, batch)
+                    if micro_batches > 1:
+                        loss = loss / micro_batches
+                clock.forward_done()
+                (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+                clock.backward_done()
+            total = loss.detach() if total is None else total + loss.detach()
+        assert isinstance(total, torch.Tensor)
+        return total
+
+    def _update(self) -> None:
+        if self.spec.train.clip_norm is not None:
+            if self.scaler is not None:
+                self.scaler.unscale_(self.optimizer)
+            self.strategy.clip(self.model, self.spec.train.clip_norm)
+        if self.scaler is None:
+            self.optimizer.step()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        if self.schedule is not None:
+            self.schedule.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _to_device(self, batch: Batch) -> Batch:
+        if self.device.type == "cpu":
+            return batch
+        return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}

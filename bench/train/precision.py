@@ -1,0 +1,27 @@
+"""Arithmetic of a step: autocast, gradient scaling, and which tensor cores fp32 may use."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+
+_AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def configure(precision: str) -> None:
+    """Set what fp32 means in this process: tf32 products are a choice, never a default."""
+    allow = "tf32" if precision == "tf32" else "ieee"
+    torch.backends.cuda.matmul.fp32_precision = allow
+    torch.backends.cudnn.conv.fp32_precision = allow  # type: ignore[attr-defined]
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Around forward and loss; one object for the whole run, entered once per micro-batch."""
+    dtype = _AUTOCAST.get(precision)
+    return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
+
+
+def scaler(precision: str, device: torch.device) -> torch.amp.GradScaler | None:
+    """fp16 needs its loss scaled; its `step` waits for the device to look for overflow (torch's own doing)."""
+    return torch.amp.GradScaler(device.type) if precision == "fp16" else None

@@ -1,0 +1,267 @@
+"""One rank of one run, in a process forked for it: set up, train, validate, say how it went."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import math
+import os
+import signal
+import sys
+import traceback
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from bench.process import die_with_parent
+from bench.spec import RunSpec
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.train.loop import Clock, Training
+    from bench.workloads import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankJob:
+    """What the agent gives a rank, as JSON."""
+
+    spec: dict[str, Any]
+    """RunSpec as JSON."""
+    rank: int
+    local_rank: int
+    node: int
+    cores: list[int]
+    """CPUs this rank may use; the same at every world size."""
+    device_index: int | None
+    """CUDA device; null on CPU."""
+    rendezvous: str
+    """torch.distributed init_method."""
+    interface: str | None
+    """Network interface for gloo; null leaves the choice to it."""
+    scratch: str
+    """Node-local folder of this run: recorder files and outcomes."""
+    log: str
+    """File for everything the rank prints."""
+    server_pid: int
+    """The process this rank is forked from, and dies with."""
+
+    def step_file(self) -> Path:
+        return step_file(Path(self.scratch), self.rank)
+
+    def outcome_file(self) -> Path:
+        return outcome_file(Path(self.scratch), self.rank)
+
+
+def step_file(scratch: Path, rank: int) -> Path:
+    return scratch / f"steps.rank{rank}.raw"
+
+
+def outcome_file(scratch: Path, rank: int) -> Path:
+    return scratch / f"outcome.rank{rank}.json"
+
+
+def main(job_json: str) -> None:
+    """Entry of the forked process. Ends the process: 0 well, 1 with an outcome that says why."""
+    job = RankJob(**json.loads(job_json))
+    _become_a_rank(job)
+    try:
+        outcome = _run(job, RunSpec.from_json(job.spec))
+    except Exception as error:  # whatever a model raises is this run's result
+        traceback.print_exc()
+        _write_outcome(job, {"error": _describe(error), "oom": _is_oom(error)})
+        _leave(1)
+    _write_outcome(job, outcome)
+    _leave(0)
+
+
+def _become_a_rank(job: RankJob) -> None:
+    os.setpgid(0, 0)  # so that loader workers end with it
+    die_with_parent(job.server_pid)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the agent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    log = os.open(job.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    faulthandler.enable(2)
+    faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
+    os.sched_setaffinity(0, job.cores)
+    if job.interface is not None:
+        os.environ["GLOO_SOCKET_IFNAME"] = job.interface
+
+
+def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
+    import torch
+
+    from bench.train import validate
+
+    device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
+    _configure(spec, device)
+    if spec.strategy != "single":
+        _join(job, spec, device)
+    workload = _workload(spec)
+    training, parameters = _training(job, spec, workload, device)
+    clock = _clock(job, spec, training.steps, device)
+    _barrier(device)
+    clock.barrier()
+    training.run(clock)
+    trained_s = perf_counter_ns()
+    score = validate.score(training, job.rank)
+    _barrier(device)
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+    return {
+        "error": None,
+        "parameters": parameters,
+        "dataset_size": workload.dataset_size,
+        "tokens_per_example": workload.tokens_per_example,
+        "device_name": _device_name(device),
+        "steps": training.steps,
+        "validation": None if score is None else asdict(score),
+        "validation_s": (perf_counter_ns() - trained_s) / 1e9,
+    }
+
+
+def _configure(spec: RunSpec, device: torch.device) -> None:
+    import torch
+
+    from bench.train import precision
+
+    torch.set_num_threads(spec.threads)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    precision.configure(spec.train.precision)
+    torch.manual_seed(spec.seed)
+
+
+def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
+    import torch.distributed as dist
+
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        init_method=job.rendezvous,
+        rank=job.rank,
+        world_size=spec.world_size,
+        device_id=device if device.type == "cuda" else None,
+    )
+
+
+def _workload(spec: RunSpec) -> Workload:
+    from bench import workloads
+
+    kind = workloads.load(spec.workload)
+    workload = kind(kind.Options(**spec.workload_options), spec.data.source, spec.data_root, spec.seed)
+    workload.prepare()
+    return workload
+
+
+def _training(job: RankJob, spec: RunSpec, workload: Workload, device: torch.device) -> tuple[Training, int]:
+    import torch
+
+    from bench import strategies
+    from bench.data import loader
+    from bench.train.loop import Training
+
+    kind = strategies.load(spec.strategy)
+    strategy = kind(kind.Options(**spec.strategy_options))
+    model = workload.model()
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    blocks = workload.blocks(model)
+    if spec.train.checkpointing:
+        _checkpoint(blocks)
+    model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
+    if spec.train.compile:
+        model = torch.compile(model)  # type: ignore[assignment]
+    steps = spec.measure.warmup + _measured_steps(spec, workload.dataset_size)
+    training = Training(
+        spec=spec,
+        workload=workload,
+        strategy=strategy,
+        model=model,
+        device=device,
+        batches=loader.batches(workload, spec, job.rank, steps),
+        steps=steps,
+    )
+    return training, parameters
+
+
+def _checkpoint(blocks: list[torch.nn.Module]) -> None:
+    """Recompute each block's forward in backward."""
+    from functools import partial
+
+    from torch.utils.checkpoint import checkpoint
+
+    for block in blocks:
+        block.forward = partial(checkpoint, block.forward, use_reentrant=False)  # type: ignore[method-assign]
+
+
+def _measured_steps(spec: RunSpec, dataset_size: int) -> int:
+    if spec.measure.steps is not None:
+        return spec.measure.steps
+    assert spec.measure.epochs is not None, "a suite says steps or epochs"
+    return math.ceil(spec.measure.epochs * dataset_size / spec.global_batch)
+
+
+def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
+    from bench.measure.recorder import StepFile
+
+    identity = {
+        "session_id": spec.session_id,
+        "run_id": spec.run_id,
+        "attempt": spec.attempt,
+        "rank": job.rank,
+        "node": job.node,
+    }
+    file = StepFile(job.step_file(), steps, identity)
+    if device.type == "cuda":
+        from bench.measure.clock_cuda import CudaClock
+
+        return CudaClock(file, device)
+    from bench.measure.clock_cpu import CpuClock
+
+    return CpuClock(file)
+
+
+def _barrier(device: torch.device) -> None:
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _device_name(device: torch.device) -> str | None:
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else None
+
+
+def _is_oom(error: BaseException) -> bool:
+    import torch
+
+    # the CPU allocator has no exception of its own
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+
+
+def _describe(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:2000]
+
+
+def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:
+    temporary = job.outcome_file().with_suffix(".tmp")
+    temporary.write_text(json.dumps(outcome))
+    temporary.rename(job.outcome_file())
+
+
+def _leave(code: int) -> None:
+    # Without the interpreter's own ending: a peer's death may have left threads that never return.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
