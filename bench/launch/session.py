@@ -104,11 +104,9 @@ class SessionFolder:
         if not before.exists():
             folder.mkdir(exist_ok=True)
             return folder, 0
-        run = read_json(before)
-        outcome = run["outcome"]
-        if outcome["status"] in _FINAL and outcome.get("skipped_for") != "time":
+        attempt, done = _state(before)
+        if done:
             return None
-        attempt = int(run["attempt"])
         _set_aside(folder, attempt)
         return folder, attempt + 1
 
@@ -127,6 +125,18 @@ class SessionFolder:
 
     def resume_command(self, results: Path) -> str:
         return shlex.join(["bench", "suite", "--resume", self.session_id, "--results", str(results)])
+
+
+def _state(run_json: Path) -> tuple[int, bool]:
+    """The attempt a run is at, and whether it is done. Raises InputError where the file cannot be read."""
+    try:
+        run = read_json(run_json)
+        outcome = run["outcome"]
+        return int(run["attempt"]), outcome["status"] in _FINAL and outcome.get("skipped_for") != "time"
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{run_json} cannot be read ({error}): move that folder away to run it again"
+        ) from error
 
 
 def _planned(run: PlannedRun) -> dict[str, Any]:

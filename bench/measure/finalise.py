@@ -140,14 +140,16 @@ def _write(
     named = {name: str(identity[name]) for name in ("session_id", "run_id", "attempt")}
     named |= {"schema_version": str(SCHEMA_VERSION), "node": str(identity.get("node", ""))}
     temporary = path.with_name(path.name + ".tmp")
-    pq.write_table(
-        table.replace_schema_metadata(named),
+    with pq.ParquetWriter(
         temporary,
+        table.schema,
         compression="zstd",
-        use_dictionary=[name for name in keys if name in table.column_names],
+        use_dictionary=keys,
         column_encoding=encodings or None,
-        store_schema=False,
-    )
+        store_schema=False,  # Arrow's own copy of the schema would be most of a small file
+    ) as writer:
+        writer.add_key_value_metadata(named)
+        writer.write_table(table)
     temporary.rename(path)
 
 

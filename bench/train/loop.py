@@ -58,11 +58,15 @@ class Training:
         """All warm-up and measured steps."""
         warmup = self.spec.measure.warmup
         for step in range(self.steps):
-            clock.start()
-            loss = self._accumulate(clock)
-            self._update()
-            clock.step_done(loss, WARMUP if step < warmup else MEASURED)
+            self.step(clock, WARMUP if step < warmup else MEASURED)
         clock.flush()
+
+    def step(self, clock: Clock, kind: int) -> None:
+        """One optimizer step."""
+        clock.start()
+        loss = self._accumulate(clock)
+        self._update()
+        clock.step_done(loss, kind)
 
     def _accumulate(self, clock: Clock) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate

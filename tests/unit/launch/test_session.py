@@ -1,0 +1,113 @@
+"""A session's folder: one writer, attempts kept aside, what is done stays done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.errors import InputError
+from bench.files import read_json
+from bench.launch.session import SessionFolder, new_session_id
+from bench.spec import DataSpec, MeasureSpec, PlannedRun, RunSpec, TrainSpec
+
+
+def run_spec(**changes: object) -> RunSpec:
+    values: dict[str, object] = {
+        "session_id": "s1", "run_id": "ddp.1x2.r0", "suite": "smoke", "case_name": "ddp", "workload": "spiral_mlp",
+        "workload_options": {}, "data": DataSpec(), "train": TrainSpec(seed=5), "measure": MeasureSpec(steps=3),
+        "strategy": "ddp", "strategy_options": {}, "scaling": "strong", "axis": "ranks", "workers": 2,
+        "world_size": 2, "nodes": 1, "ranks_per_node": 2, "threads": 1, "repeat": 0, "device_type": "cpu",
+        "batch_per_rank": 8, "global_batch": 16,
+    }  # fmt: skip
+    return RunSpec(**(values | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> SessionFolder:
+    folder = SessionFolder(tmp_path, "s1")
+    folder.lock()
+    folder.create(
+        {"suite": "smoke"}, (PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(), skip_reason="why"))
+    )
+    return folder
+
+
+def finish(session: SessionFolder, attempt: int, **outcome: object) -> None:
+    (session.path / "ddp.1x2.r0" / "steps.node0.parquet").write_text(f"rows of attempt {attempt}")
+    session.write_run(run_spec(attempt=attempt), dict(outcome), {})
+
+
+def test_the_plan_comes_back_as_it_was_made(session: SessionFolder) -> None:
+    assert session.plan() == (PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(), skip_reason="why"))
+
+
+@pytest.mark.parametrize("status", ["ok", "oom", "skipped"])
+def test_a_finished_run_is_never_run_again(session: SessionFolder, status: str) -> None:
+    session.begin(run_spec())
+    finish(session, 0, status=status)
+    assert session.begin(run_spec()) is None
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        {"status": "failed"},
+        {"status": "timeout"},
+        {"status": "interrupted"},
+        {"status": "skipped", "skipped_for": "time"},
+    ],
+)
+def test_an_unfinished_run_is_a_new_attempt_and_the_old_ones_files_are_kept(
+    session: SessionFolder, outcome: dict[str, str]
+) -> None:
+    begun = session.begin(run_spec())
+    assert begun is not None
+    folder, attempt = begun
+    assert attempt == 0
+    finish(session, 0, **outcome)
+    assert session.begin(run_spec()) == (folder, 1)
+    assert (folder / "attempt0" / "steps.node0.parquet").read_text() == "rows of attempt 0"
+    assert read_json(folder / "attempt0" / "run.json")["outcome"]["status"] == outcome["status"]
+    assert not (folder / "run.json").exists()
+    finish(session, 1, status="ok")
+    assert session.begin(run_spec()) is None
+
+
+def test_a_second_writer_is_told_to_wait(session: SessionFolder) -> None:
+    program = (
+        "import sys; from pathlib import Path; from bench.launch.session import SessionFolder\n"
+        "SessionFolder(Path(sys.argv[1]), 's1').lock()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(session.path.parent)], capture_output=True, text=True, check=False
+    )
+    assert "session s1 is being written by another `bench suite`" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["../up", ".hidden", "a/b", "", "x" * 200, "a b"])
+def test_a_session_name_is_a_plain_folder_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="is no folder name"):
+        SessionFolder(tmp_path, name)
+
+
+def test_session_ids_sort_by_time_and_name_their_suite() -> None:
+    first, second = new_session_id("smoke"), new_session_id("smoke")
+    assert first[:16] <= second[:16]
+    assert first != second
+    assert first.split("-")[1] == "smoke"
+
+
+def test_a_session_without_a_plan_cannot_be_resumed(session: SessionFolder) -> None:
+    (session.path / "plan.json").write_text("{")
+    with pytest.raises(InputError, match=r"plan\.json cannot be read, nothing to resume"):
+        session.plan()
+
+
+def test_a_damaged_run_json_is_named_before_anything_is_moved(session: SessionFolder) -> None:
+    session.begin(run_spec())
+    (session.path / "ddp.1x2.r0" / "run.json").write_text('{"attempt": 0')
+    with pytest.raises(InputError, match=r"ddp\.1x2\.r0/run\.json"):
+        session.begin(run_spec())

@@ -1,0 +1,99 @@
+"""Raw step rows become Parquet in the encodings that keep them small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from bench.files import write_json
+from bench.measure import finalise, recorder
+from bench.measure.recorder import HEADER_WORDS, MEASURED, ROW_WORDS, UNKNOWN, StepFile
+
+
+def raw_file(path: Path, rank: int, rows: int) -> None:
+    identity = {"session_id": "s1", "run_id": "ddp.1x2.r0", "attempt": 2, "rank": rank, "node": 0}
+    file = StepFile(path, rows, identity)
+    rng = np.random.default_rng(rank)
+    start = 0
+    for row in range(rows):
+        phases = (rng.normal([20e3, 300e3, 400e3, 150e3], [2e3, 9e3, 12e3, 5e3])).astype(int).tolist()
+        at = HEADER_WORDS + row * ROW_WORDS
+        file.ints[at] = start
+        for offset, value in enumerate(phases, start=1):
+            file.ints[at + offset] = value
+        file.floats[at + 5] = np.float32(2.3 * 0.9999**row + rng.normal(0, 0.05)).item()
+        file.ints[at + 6] = 400_000_000 + row // 200 * 4096 if row % 200 == 0 else UNKNOWN
+        file.ints[at + 7] = UNKNOWN
+        file.complete(row, MEASURED)
+        start += sum(phases) + 9000
+
+
+def test_a_file_of_ten_thousand_rows_takes_at_most_25_bytes_a_row(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        raw_file(tmp_path / f"steps.rank{rank}.raw", rank, 5000)
+    ranks = [recorder.read(tmp_path / f"steps.rank{rank}.raw") for rank in (0, 1)]
+    assert finalise.write_steps(tmp_path, 0, ranks) == 10_000
+    path = tmp_path / "steps.node0.parquet"
+    assert path.stat().st_size / 10_000 <= 25
+
+
+def test_steps_carry_their_run_their_types_and_their_sums(tmp_path: Path) -> None:
+    raw_file(tmp_path / "steps.rank3.raw", 3, 50)
+    finalise.write_steps(tmp_path, 0, [recorder.read(tmp_path / "steps.rank3.raw")])
+    file = pq.ParquetFile(tmp_path / "steps.node0.parquet")
+    said = {key.decode(): value.decode() for key, value in file.metadata.metadata.items()}
+    assert said == {
+        "session_id": "s1",
+        "run_id": "ddp.1x2.r0",
+        "attempt": "2",
+        "schema_version": "1",
+        "node": "0",
+    }
+    table = file.read()
+    assert [(field.name, str(field.type)) for field in table.schema] == [
+        ("rank", "int32"), ("node", "int32"), ("step", "int32"), ("kind", "string"), ("start_ns", "int64"),
+        ("step_ns", "int64"), ("data_ns", "int64"), ("forward_ns", "int64"), ("backward_ns", "int64"),
+        ("optimizer_ns", "int64"), ("loss", "double"), ("memory_allocated_bytes", "int64"),
+        ("memory_reserved_bytes", "int64"),
+    ]  # fmt: skip
+    columns = {name: np.array(table[name].to_pylist()) for name in table.column_names}
+    parts = columns["data_ns"] + columns["forward_ns"] + columns["backward_ns"] + columns["optimizer_ns"]
+    assert (columns["step_ns"] == parts).all()
+    assert columns["step"].tolist() == list(range(50))
+    assert table["memory_allocated_bytes"].null_count == 49
+    assert table["memory_reserved_bytes"].null_count == 50
+
+
+def test_step_columns_use_the_stated_encodings(tmp_path: Path) -> None:
+    raw_file(tmp_path / "steps.rank0.raw", 0, 500)
+    finalise.write_steps(tmp_path, 0, [recorder.read(tmp_path / "steps.rank0.raw")])
+    group = pq.ParquetFile(tmp_path / "steps.node0.parquet").metadata.row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    assert "DELTA_BINARY_PACKED" in columns["forward_ns"].encodings
+    assert "BYTE_STREAM_SPLIT" in columns["loss"].encodings
+    assert "RLE_DICTIONARY" in columns["kind"].encodings
+    assert {column.compression for column in columns.values()} == {"ZSTD"}
+
+
+def test_an_interrupted_run_is_finalised_later(tmp_path: Path) -> None:
+    folder = tmp_path / "s1" / "ddp[odd].1x2.r0"
+    folder.mkdir(parents=True)
+    for rank in (0, 1):
+        raw_file(folder / f"steps.rank{rank}.raw", rank, 20)
+    write_json(folder / "run.json", {"outcome": {"status": "interrupted", "finalised": False}})
+    assert finalise.finalise(tmp_path) == []
+    assert pq.read_table(folder / "steps.node0.parquet").num_rows == 40
+    assert '"finalised": true' in (folder / "run.json").read_text()
+    assert list(folder.glob("*.raw")) == []
+
+
+def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
+    folder = tmp_path / "s1" / "r"
+    folder.mkdir(parents=True)
+    (folder / "steps.rank0.raw").write_bytes(b"junk" * 2000)
+    write_json(folder / "run.json", {"outcome": {"status": "interrupted"}})
+    (problem,) = finalise.finalise(tmp_path)
+    assert "steps.rank0.raw: not a recorder file" in problem
+    assert (folder / "steps.rank0.raw").exists()
