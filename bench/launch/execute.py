@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from bench.launch import environment
 from bench.launch.agent import Agent, NodeOutcome, Place
 from bench.launch.coordinate import Alone, Coordinator
+from bench.launch.salvage import SCRATCH_PREFIX
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
@@ -50,7 +51,7 @@ class Execution:
         """Every run that is not done yet. Returns how many runs ended with each status."""
         counts: dict[str, int] = {}
         self._display.session_begins(self._session.session_id, len(plan))
-        with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             self._scratch = Path(scratch)
             self._coordinator: Coordinator = Alone(scratch)
             self._server = WarmServer()
@@ -95,6 +96,7 @@ class Execution:
     def _host(self, spec: RunSpec, folder: Path) -> dict[str, Any]:
         scratch = self._scratch / f"{spec.run_id}.{spec.attempt}"
         scratch.mkdir()
+        self._session.note_begun(spec, scratch)
         started_at, began_ns = utc_now(), time.perf_counter_ns()
         node = self._agent.host(spec, self._places(spec), scratch, folder, self._display.step)
         ended_ns = time.perf_counter_ns()

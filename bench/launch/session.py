@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import re
 import secrets
 import shlex
@@ -14,6 +15,7 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.files import read_json, write_json
+from bench.launch.salvage import BEGUN, run_record, salvage
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}")
@@ -101,7 +103,7 @@ class SessionFolder:
         """The run's empty folder and its attempt; null where it is done. An earlier attempt is kept aside."""
         folder = self.path / spec.run_id
         before = folder / "run.json"
-        if not before.exists():
+        if not before.exists() and not salvage(folder):
             folder.mkdir(exist_ok=True)
             return folder, 0
         attempt, done = _state(before)
@@ -110,18 +112,21 @@ class SessionFolder:
         _set_aside(folder, attempt)
         return folder, attempt + 1
 
+    def note_begun(self, spec: RunSpec, scratch: Path) -> None:
+        """Leave word of a run that is about to start, for whoever finds it without a run.json."""
+        begun = {
+            "spec": spec.to_json(),
+            "scratch": str(scratch),
+            "started_at": utc_now(),
+            "hostname": platform.node(),
+        }
+        write_json(self.path / spec.run_id / BEGUN, begun)
+
     def write_run(self, spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> None:
         """run.json: the last file of a run to be written."""
-        run = {
-            "schema_version": SCHEMA_VERSION,
-            "session_id": spec.session_id,
-            "run_id": spec.run_id,
-            "attempt": spec.attempt,
-            "spec": spec.to_json(),
-            "outcome": outcome,
-            "fingerprint": fingerprint,
-        }
-        write_json(self.path / spec.run_id / "run.json", run)
+        folder = self.path / spec.run_id
+        write_json(folder / "run.json", run_record(spec, outcome, fingerprint))
+        (folder / BEGUN).unlink(missing_ok=True)
 
     def resume_command(self, results: Path) -> str:
         return shlex.join(["bench", "suite", "--resume", self.session_id, "--results", str(results)])

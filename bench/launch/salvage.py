@@ -1,0 +1,74 @@
+"""What is left of a run whose agent died: its rows lie in raw files on the node it ran on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.errors import InputError
+from bench.files import read_json, write_json
+from bench.spec import SCHEMA_VERSION, RunSpec
+
+BEGUN = "begun.json"
+"""Lies in a run's folder from its begin until its run.json is there."""
+SCRATCH_PREFIX = "bench-"
+"""Of an agent's folder in the node's temporary folder."""
+
+
+def run_record(spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> dict[str, Any]:
+    """The content of run.json."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session_id": spec.session_id,
+        "run_id": spec.run_id,
+        "attempt": spec.attempt,
+        "spec": spec.to_json(),
+        "outcome": outcome,
+        "fingerprint": fingerprint,
+    }
+
+
+def salvage(folder: Path) -> bool:
+    """Give a run that was begun and never ended its run.json: interrupted, with the rows that are still there.
+
+    Returns whether there was such a run. Raises InputError where its begun.json cannot be read.
+    """
+    path = folder / BEGUN
+    if not path.exists():
+        return False
+    try:
+        begun = read_json(path)
+        spec = RunSpec.from_json(begun["spec"])
+        scratch = Path(begun["scratch"])
+        here = begun["hostname"] == platform.node()
+        started_at = str(begun["started_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read ({error}): move that folder away to run it again") from error
+    copied = _copy_raw(scratch, folder) if here else 0
+    outcome = {
+        "status": "interrupted",
+        "error": "the agent ended before the run did"
+        + ("" if here else f"; its rows may still lie in {scratch} on {begun['hostname']}"),
+        "started_at": started_at,
+        "elapsed_s": None,
+        "finalised": copied == 0,
+    }
+    write_json(folder / "run.json", run_record(spec, outcome, {}))
+    path.unlink()
+    return True
+
+
+def _copy_raw(scratch: Path, folder: Path) -> int:
+    """Move this user's recorder files here. Returns how many there were."""
+    # begun.json may come from anywhere: only a folder that an agent of this user made in the temporary folder counts
+    ours = scratch.parent.parent == Path(tempfile.gettempdir()) and scratch.parent.name.startswith(SCRATCH_PREFIX)
+    if not ours or scratch.is_symlink() or not scratch.is_dir() or scratch.stat().st_uid != os.getuid():
+        return 0
+    raws = [path for path in scratch.glob("steps.rank*.raw") if path.is_file() and not path.is_symlink()]
+    for path in raws:
+        shutil.move(path, folder / path.name)
+    return len(raws)
