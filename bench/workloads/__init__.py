@@ -48,9 +48,9 @@ class Workload(Protocol):
     def blocks(self, model: nn.Module) -> list[nn.Module]:
         """Submodules that are sharded or recomputed as one unit, outermost excluded."""
 
-    def batch(self, indices: list[int], keys: list[int]) -> Batch:
-        """CPU tensors of the examples `indices` (places in the epoch's data set). `keys` are the examples' global
-        positions in the whole training stream: all randomness of an example hangs on (seed, key)."""
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
+        """CPU tensors of the examples at `places` of the data set (int64 [B]). `keys` (int64 [B]) are the examples'
+        global positions in the whole training stream: all randomness of an example hangs on (seed, key)."""
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Scalar mean loss of a batch on the model's device."""

@@ -1,0 +1,1 @@
+"""Examples: which one comes when, how it is read or generated, and how it reaches the rank."""

@@ -1,0 +1,1 @@
+"""UCI's hand-written digits in the layout that torchvision.datasets.MNIST reads; see ATTRIBUTION.md."""

@@ -1,0 +1,87 @@
+"""From stream positions to batches: in the rank itself, or through loader processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from bench.data.order import Order, positions
+from bench.process import die_with_parent
+
+if TYPE_CHECKING:
+    from bench.spec import RunSpec
+    from bench.workloads import Batch, Workload
+
+_T = TypeVar("_T")
+
+
+def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> Iterator[Batch]:
+    """The CPU batches of one rank, one per micro-batch, for `total_steps` optimizer steps.
+
+    The same (workload, spec, rank) gives the same batches with any number of loader processes."""
+    examples = _Examples(workload, spec.seed)
+    spans = _spans(spec, rank, total_steps)
+    if spec.data.workers == 0:
+        # DataLoader costs some 15 µs per batch even without processes: as much as all our stamps together
+        return _in_this_process(examples, spans, _pins(spec))
+    if spec.data.persistent_workers:
+        return iter(_data_loader(examples, spans, spec))
+    epochs = itertools.groupby(spans, key=lambda span: span.start // workload.dataset_size)
+    return itertools.chain.from_iterable(_data_loader(examples, epoch, spec) for _, epoch in epochs)
+
+
+class _Examples(Dataset["Batch"]):
+    """Batches by span of stream positions."""
+
+    def __init__(self, workload: Workload, seed: int) -> None:
+        self._workload = workload
+        self._order = Order(workload.dataset_size, seed)
+
+    def __getitems__(self, span: range) -> Batch:
+        return self._workload.batch(self._order.places(span), torch.arange(span.start, span.stop))
+
+
+def _spans(spec: RunSpec, rank: int, total_steps: int) -> Iterator[range]:
+    for step in range(total_steps):
+        yield from positions(step, rank, spec.world_size, spec.batch_per_rank, spec.train.accumulate)
+
+
+def _pins(spec: RunSpec) -> bool:
+    return spec.data.pin_memory and spec.device_type == "cuda"
+
+
+def _in_this_process(examples: _Examples, spans: Iterator[range], pin: bool) -> Iterator[Batch]:
+    for span in spans:
+        batch = examples.__getitems__(span)
+        yield {name: tensor.pin_memory() for name, tensor in batch.items()} if pin else batch
+
+
+def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec) -> DataLoader[Batch]:
+    return DataLoader(
+        examples,
+        batch_sampler=spans,  # type: ignore[arg-type] # a span stands for its positions: 3 integers to send
+        collate_fn=_as_it_is,
+        num_workers=spec.data.workers,
+        prefetch_factor=spec.data.prefetch,
+        pin_memory=_pins(spec),
+        multiprocessing_context="fork",
+        worker_init_fn=partial(_become_a_worker, os.getpid()),
+        generator=torch.Generator(),  # or it would draw from the one that initialises and trains the model
+    )
+
+
+def _as_it_is(batch: _T) -> _T:
+    return batch
+
+
+def _become_a_worker(rank_pid: int, worker: int) -> None:  # noqa: ARG001 - DataLoader passes its number
+    die_with_parent(rank_pid)
+    for number in (signal.SIGTERM, signal.SIGUSR1):  # the rank's own handlers are not for its loaders
+        signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,50 @@
+"""The training stream: which example comes at which position, the same at every world size.
+
+Position p of the stream lies in epoch p // dataset_size; each epoch is a permutation of the data set keyed by
+(seed, epoch). Optimizer step s takes the next global_batch positions, and each rank a contiguous slice of them, so
+the union over ranks depends on the global batch alone. A global batch may straddle two epochs: nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from bench.data import keyed
+
+
+def positions(step: int, rank: int, world: int, batch_per_rank: int, accumulate: int) -> list[range]:
+    """Stream positions of one rank in one optimizer step, one range per micro-batch."""
+    first = (step * world + rank) * batch_per_rank
+    micro_batch = batch_per_rank // accumulate
+    return [range(start, start + micro_batch) for start in range(first, first + batch_per_rank, micro_batch)]
+
+
+class Order:
+    """Places in the data set by stream position; keeps the permutation of the latest epoch."""
+
+    def __init__(self, dataset_size: int, seed: int) -> None:
+        self.dataset_size = dataset_size
+        self.seed = seed
+        self._epoch = -1
+        self._permutation = torch.empty(0, dtype=torch.int64)
+
+    def places(self, span: range) -> torch.Tensor:
+        """int64 [len(span)]: the example of the data set at each position of a contiguous span."""
+        epoch, place = divmod(span.start, self.dataset_size)
+        if place + len(span) <= self.dataset_size:
+            return self._of(epoch)[place : place + len(span)]
+        pieces = []
+        start = span.start
+        while start < span.stop:
+            epoch, place = divmod(start, self.dataset_size)
+            stop = min(span.stop, (epoch + 1) * self.dataset_size)
+            pieces.append(self._of(epoch)[place : place + stop - start])
+            start = stop
+        return torch.cat(pieces)
+
+    def _of(self, epoch: int) -> torch.Tensor:
+        if epoch != self._epoch:
+            generator = torch.Generator().manual_seed(keyed.hash_seed(self.seed, epoch))
+            self._permutation = torch.randperm(self.dataset_size, generator=generator)
+            self._epoch = epoch
+        return self._permutation

@@ -1,0 +1,1 @@
+"""Neural networks of the workloads that ship; one file per model."""

@@ -1,0 +1,25 @@
+"""Dropout whose mask hangs on the example, so that no world size and no recomputation changes it."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from bench.data import keyed
+
+
+class KeyedDropout(nn.Module):
+    """Zeroes elements of x [B, ...] with probability p while training, by (seed, stream, key of the example)."""
+
+    def __init__(self, p: float, seed: int) -> None:
+        super().__init__()
+        self.p = p
+        self.seed = seed
+        self.stream = 0
+        """Tells one dropout layer of a model from the others; set by the model."""
+
+    def forward(self, x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        if self.p == 0 or not self.training:
+            return x
+        drawn = keyed.uniform(self.seed, keys, x[0].numel(), self.stream).view(x.shape)
+        return x * (drawn >= self.p).to(x.dtype) / (1 - self.p)

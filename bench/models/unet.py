@@ -1,0 +1,134 @@
+"""The U-Net of DDPM (Ho, Jain & Abbeel 2020, appendix B), sized and initialised as the authors' own code does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 - its name everywhere
+
+from bench.models.keyed_dropout import KeyedDropout
+from bench.models.unet_layers import Attention, Downsample, Level, ResBlock, TimeEmbedding, Upsample, norm
+
+_FIRST_DROPOUT_STREAM = 16
+"""Numbers below it are for what is drawn outside the model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnetConfig:
+    """Sizes of a U-Net."""
+
+    image_size: int
+    """Height and width in pixels."""
+    image_channels: int
+    base_channels: int
+    """Channels at full resolution, before the multiplier."""
+    channel_multipliers: Sequence[int]
+    """One per resolution, from the full one down; each next has half the height and width."""
+    num_res_blocks: int
+    """Per resolution on the way down; one more on the way up."""
+    attention_resolutions: Sequence[int]
+    """Heights at which self-attention follows each ResBlock; the middle always has it."""
+    dropout: float
+    """Probability."""
+    seed: int
+    """Of the dropout masks."""
+    channels_last: bool
+    """Activations in NHWC; parameters stay contiguous, which FSDP requires, so that strategies compare."""
+
+
+class Unet(nn.Module):
+    """Predicts the noise in images x [B, C, H, W] at time steps int64 [B]; keys int64 [B] are for dropout alone."""
+
+    def __init__(self, config: UnetConfig) -> None:
+        super().__init__()
+        self.config = config
+        base = config.base_channels
+        self.time = TimeEmbedding(base, 4 * base)
+        self.stem = nn.Conv2d(config.image_channels, base, 3, padding=1)
+        self.down = nn.ModuleList()
+        self.up = nn.ModuleList()
+        skips = self._go_down()
+        deepest = skips[-1]
+        self.middle = nn.ModuleList(
+            [
+                self._level(deepest, deepest, attention=True),
+                self._level(deepest, deepest, attention=False),
+            ]
+        )
+        self._go_up(skips)
+        self.head_norm = norm(base * config.channel_multipliers[0])
+        self.head = nn.Conv2d(base * config.channel_multipliers[0], config.image_channels, 3, padding=1)
+        self._initialise()
+
+    def _go_down(self) -> list[int]:
+        """Fills `down`; returns the channels of every output that a level on the way up takes."""
+        config, size = self.config, self.config.image_size
+        skips = [config.base_channels]
+        for depth, multiplier in enumerate(config.channel_multipliers):
+            if depth > 0:
+                self.down.append(Downsample(skips[-1]))
+                skips.append(skips[-1])
+                size //= 2
+            for _ in range(config.num_res_blocks):
+                attention = size in config.attention_resolutions
+                self.down.append(
+                    self._level(skips[-1], multiplier * config.base_channels, attention=attention)
+                )
+                skips.append(multiplier * config.base_channels)
+        return skips
+
+    def _go_up(self, skips: list[int]) -> None:
+        config, channels = self.config, skips[-1]
+        for depth, multiplier in reversed(list(enumerate(config.channel_multipliers))):
+            attention = config.image_size >> depth in config.attention_resolutions
+            for _ in range(config.num_res_blocks + 1):
+                outputs = multiplier * config.base_channels
+                self.up.append(self._level(channels + skips.pop(), outputs, attention=attention))
+                channels = outputs
+            if depth > 0:
+                self.up.append(Upsample(channels))
+
+    def _level(self, inputs: int, outputs: int, *, attention: bool) -> Level:
+        dropout = KeyedDropout(self.config.dropout, self.config.seed)
+        return Level(inputs, outputs, 4 * self.config.base_channels, dropout, attention=attention)
+
+    def _initialise(self) -> None:
+        """Xavier-uniform weights, zero biases; the last convolution of every residual branch begins at zero."""
+        for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
+            dropout.stream = _FIRST_DROPOUT_STREAM + stream
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                assert module.bias is not None
+                nn.init.zeros_(module.bias)
+        for module in self.modules():
+            if isinstance(module, ResBlock):
+                nn.init.zeros_(module.conv2.weight)
+            elif isinstance(module, Attention):
+                nn.init.zeros_(module.project.weight)
+        nn.init.zeros_(self.head.weight)
+
+    def forward(self, x: torch.Tensor, steps: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        if self.config.channels_last:
+            x = x.contiguous(memory_format=torch.channels_last)
+        time = self.time(steps)
+        x = self.stem(x)
+        skips = [x]
+        for layer in self.down:
+            x = layer(x, time, keys)
+            skips.append(x)
+        for layer in self.middle:
+            x = layer(x, time, keys)
+        for layer in self.up:
+            if isinstance(layer, Level):
+                x = torch.cat([x, skips.pop()], dim=1)
+            x = layer(x, time, keys)
+        noise: torch.Tensor = self.head(F.silu(self.head_norm(x)))
+        return noise
+
+    def levels(self) -> list[nn.Module]:
+        """Every level and every change of resolution, in the order in which they run."""
+        return [*self.down, *self.middle, *self.up]

@@ -1,0 +1,114 @@
+"""The layers of DDPM's U-Net. `Level`s take (x, time, keys) alike, so that the U-Net is a list of them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 - its name everywhere
+
+from bench.models.keyed_dropout import KeyedDropout
+
+GROUPS = 32
+"""Groups of every GroupNorm: channel counts are multiples of it."""
+
+
+def norm(channels: int) -> nn.GroupNorm:
+    return nn.GroupNorm(GROUPS, channels, eps=1e-6)
+
+
+class TimeEmbedding(nn.Module):
+    """Sinusoids of the time step, then two linear layers: int64 [B] to [B, time_channels]."""
+
+    def __init__(self, channels: int, time_channels: int) -> None:
+        super().__init__()
+        self.pairs = channels // 2
+        self.first = nn.Linear(channels, time_channels)
+        self.second = nn.Linear(time_channels, time_channels)
+
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        exponents = torch.arange(self.pairs, dtype=torch.float32, device=steps.device)
+        frequencies = torch.exp(exponents * (-math.log(10_000) / (self.pairs - 1)))
+        angles = steps[:, None] * frequencies
+        sinusoids = torch.cat([angles.sin(), angles.cos()], dim=1)
+        embedded: torch.Tensor = self.second(F.silu(self.first(sinusoids)))
+        return embedded
+
+
+class ResBlock(nn.Module):
+    """Two 3x3 convolutions around the time embedding, added to a shortcut: [B, inputs, H, W] to [B, outputs, H, W]."""
+
+    def __init__(self, inputs: int, outputs: int, time_channels: int, dropout: KeyedDropout) -> None:
+        super().__init__()
+        self.norm1 = norm(inputs)
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.time = nn.Linear(time_channels, outputs)
+        self.norm2 = norm(outputs)
+        self.dropout = dropout
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1)
+        self.shortcut = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        hidden = self.conv1(F.silu(self.norm1(x)))
+        hidden = hidden + self.time(F.silu(time))[:, :, None, None]
+        hidden = self.conv2(self.dropout(F.silu(self.norm2(hidden)), keys))
+        out: torch.Tensor = self.shortcut(x) + hidden
+        return out
+
+
+class Attention(nn.Module):
+    """Self-attention over all places of an image, one head, added to its input: [B, C, H, W] to the same."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm = norm(channels)
+        self.query_key_value = nn.Conv2d(channels, 3 * channels, 1)
+        self.project = nn.Conv2d(channels, channels, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        tokens = self.query_key_value(self.norm(x)).flatten(2).transpose(1, 2)  # [B, H*W, 3*C]
+        query, key, value = tokens.unsqueeze(1).chunk(3, dim=-1)
+        attended = F.scaled_dot_product_attention(query, key, value)
+        attended = attended.squeeze(1).transpose(1, 2).reshape(x.shape)
+        out: torch.Tensor = x + self.project(attended)
+        return out
+
+
+class Level(nn.Module):
+    """A ResBlock, with attention after it where the resolution asks for it."""
+
+    def __init__(
+        self, inputs: int, outputs: int, time_channels: int, dropout: KeyedDropout, *, attention: bool
+    ) -> None:
+        super().__init__()
+        self.res = ResBlock(inputs, outputs, time_channels, dropout)
+        self.attention = Attention(outputs) if attention else nn.Identity()
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.attention(self.res(x, time, keys))
+        return out
+
+
+class Downsample(nn.Module):
+    """Half the resolution, by a strided convolution."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, stride=2, padding=1)
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        out: torch.Tensor = self.conv(x)
+        return out
+
+
+class Upsample(nn.Module):
+    """Twice the resolution: nearest neighbours, then a convolution."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        out: torch.Tensor = self.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))
+        return out

@@ -1,0 +1,202 @@
+"""ddpm_unet: a diffusion model learns to predict the noise in images (DDPM, Ho, Jain & Abbeel 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from bench.models.diffusion import Schedule
+    from bench.workloads import Batch
+
+_CHANNELS = 3
+_CLASSES = 10
+_SYNTHETIC = 4_096
+_VALIDATION_SEED = 1_000_003
+"""Apart from every run's own, so that all runs are validated on the same noise."""
+_NOISE, _TIME, _FLIP = 0, 1, 2
+"""Streams of random numbers of one example; see bench/data/keyed.py."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DdpmOptions:
+    """Parameters of ddpm_unet; what is null comes from the preset."""
+
+    preset: Literal["small", "original"] = "small"
+    """`original`: the paper's CIFAR-10 model, 35.7 M parameters; `small`: 12 M, three resolutions, one block each."""
+    base_channels: int | None = None
+    """Channels at full resolution, a multiple of 32."""
+    channel_multipliers: tuple[int, ...] | None = None
+    """One per resolution, from the full one down."""
+    num_res_blocks: int | None = None
+    """ResBlocks per resolution on the way down; one more on the way up."""
+    attention_resolutions: tuple[int, ...] = (16,)
+    """Heights with self-attention, where the model has them; the middle always attends."""
+    dropout: float = 0.0
+    """Probability; masks hang on (seed, example), never on the rank."""
+    image_size: int = 32
+    """Height and width of generated images; CIFAR-10 has 32."""
+    channels_last: bool = True
+    """Activations in NHWC."""
+    validation_examples: int = 256
+    """Held-out images to validate on."""
+    data_seed: int = 0
+    """Seed of generated images (source `synthetic`); a repeat's seed does not change them."""
+
+    def __post_init__(self) -> None:
+        for name, value in _PRESETS[self.preset].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        _check(self)
+
+
+_PRESETS: dict[str, dict[str, int | tuple[int, ...]]] = {
+    "small": {"base_channels": 128, "channel_multipliers": (1, 1, 2), "num_res_blocks": 1},
+    "original": {"base_channels": 128, "channel_multipliers": (1, 2, 2, 2), "num_res_blocks": 2},
+}
+
+
+def _check(options: DdpmOptions) -> None:
+    assert options.base_channels is not None
+    assert options.channel_multipliers is not None
+    assert options.num_res_blocks is not None
+    multipliers = list(options.channel_multipliers)
+    if options.base_channels < 32 or options.base_channels % 32:
+        raise InputError(
+            f"ddpm_unet: base_channels is {options.base_channels}: GroupNorm needs a multiple of 32"
+        )
+    if not multipliers or min(multipliers) < 1:
+        raise InputError(
+            f"ddpm_unet: channel_multipliers is {multipliers}: give one per resolution, each 1 or more"
+        )
+    if options.num_res_blocks < 1:
+        raise InputError(f"ddpm_unet: num_res_blocks is {options.num_res_blocks}: it must be 1 or more")
+    smallest = 2 ** (len(multipliers) - 1)
+    if options.image_size < smallest or options.image_size % smallest:
+        raise InputError(
+            f"ddpm_unet: image_size is {options.image_size}: {len(multipliers)} resolutions halve it "
+            f"{len(multipliers) - 1} times, so it must be a multiple of {smallest}"
+        )
+    if not 0 <= options.dropout < 1:
+        raise InputError(f"ddpm_unet: dropout is {options.dropout}: it must be at least 0 and below 1")
+    if not 0 <= options.validation_examples <= 10_000:
+        raise InputError(
+            f"ddpm_unet: validation_examples is {options.validation_examples}: it must be 0 to 10000"
+        )
+
+
+class Workload:
+    """Images of 3 channels. `cifar10`: 50,000 real ones under --data; or `synthetic`: 4,096 smooth patterns."""
+
+    Options = DdpmOptions
+    sources: ClassVar[tuple[str, ...]] = ("synthetic", "cifar10")
+
+    def __init__(self, options: DdpmOptions, source: str, data_root: str | None, seed: int) -> None:
+        if source == "cifar10" and data_root is None:
+            raise InputError(
+                "ddpm_unet: source cifar10 reads DIR/cifar-10-batches-py/data_batch_1 and its companions: "
+                "give DIR by --data, or use source synthetic"
+            )
+        if source == "cifar10" and options.image_size != 32:
+            raise InputError(
+                f"ddpm_unet: image_size is {options.image_size}, CIFAR-10's is 32: leave it out or use synthetic"
+            )
+        self.options = options
+        self.seed = seed
+        self._root = data_root if source == "cifar10" else None
+        self._schedules: dict[torch.device, Schedule] = {}
+
+    def prepare(self) -> None:
+        from bench.data import cifar10, synthetic
+
+        held_out = self.options.validation_examples
+        if self._root is not None:
+            self._images, test = cifar10.read(Path(self._root))
+            self._held_out = test[:held_out]
+            return
+        count, size = _SYNTHETIC + held_out, self.options.image_size
+        images, _ = synthetic.patterns(count, _CLASSES, _CHANNELS, size, self.options.data_seed)
+        self._images, self._held_out = images[:_SYNTHETIC], images[_SYNTHETIC:]
+
+    @property
+    def dataset_size(self) -> int:
+        return len(self._images)
+
+    @property
+    def tokens_per_example(self) -> int | None:
+        return None
+
+    def model(self) -> nn.Module:
+        from bench.models.unet import Unet, UnetConfig
+
+        options = self.options
+        assert options.base_channels is not None
+        assert options.channel_multipliers is not None
+        assert options.num_res_blocks is not None
+        config = UnetConfig(
+            image_size=options.image_size,
+            image_channels=_CHANNELS,
+            base_channels=options.base_channels,
+            channel_multipliers=options.channel_multipliers,
+            num_res_blocks=options.num_res_blocks,
+            attention_resolutions=options.attention_resolutions,
+            dropout=options.dropout,
+            seed=self.seed,
+            channels_last=options.channels_last,
+        )
+        return Unet(config)
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        from bench.models.unet import Unet
+
+        assert isinstance(model, Unet)
+        return model.levels()
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
+        """`images` uint8 [B, 3, H, W], half of them mirrored, and `key` int64 [B]."""
+        import torch
+
+        from bench.data import keyed
+
+        images = self._images.index_select(0, places)
+        mirrored = keyed.uniform(self.seed, keys, 1, _FLIP) < 0.5
+        return {"images": torch.where(mirrored[:, :, None, None], images.flip(3), images), "key": keys}
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        from torch.nn.functional import mse_loss
+
+        predicted, noise = self._predict(model, batch, self.seed)
+        return mse_loss(predicted, noise)
+
+    @property
+    def validation_size(self) -> int:
+        return len(self._held_out)
+
+    def validation_batch(self, indices: list[int]) -> Batch:
+        import torch
+
+        return {"images": self._held_out[indices], "key": torch.tensor(indices)}
+
+    def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        predicted, noise = self._predict(model, batch, _VALIDATION_SEED)
+        return (predicted - noise).square().mean(dim=(1, 2, 3)), None
+
+    def _predict(self, model: nn.Module, batch: Batch, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Predicted and true noise, both float32 [B, 3, H, W]; noise and time steps are drawn on the device."""
+        from bench.data import keyed
+        from bench.models.diffusion import TIME_STEPS, Schedule
+
+        keys = batch["key"]
+        if keys.device not in self._schedules:
+            self._schedules[keys.device] = Schedule(keys.device)
+        clean = batch["images"].float().mul_(2 / 255).sub_(1)
+        steps = keyed.randint(seed, keys, TIME_STEPS, _TIME)
+        noise = keyed.normal(seed, keys, clean[0].numel(), _NOISE).view(clean.shape)
+        noisy = self._schedules[keys.device].diffuse(clean, noise, steps)
+        return model(noisy, steps, keys).float(), noise
