@@ -1,0 +1,118 @@
+"""Opening results.duckdb: one writer, or many readers that can do nothing but read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from analysis import schema
+from analysis.errors import AnalysisError
+
+FILE_NAME = "results.duckdb"
+STORAGE_VERSION = "v1.1.0"
+"""The oldest DuckDB that can open the file."""
+
+_READ_ONLY = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+"""A query sees the database and nothing else: no file, no extension, no variable of this process, no setting."""
+
+
+def database_path(results: Path) -> Path:
+    return results / FILE_NAME
+
+
+@contextmanager
+def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that only reads. Raises AnalysisError where there is no database or it is in use."""
+    path = database_path(results)
+    if not path.is_file():
+        raise AnalysisError(
+            f"{path}: there is no database: `bench load {results}` makes it from the result files"
+        )
+    connection = _connect(path, read_only=True, config=_READ_ONLY)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a database with today's definitions, made anew where there is none or an older one."""
+    path = database_path(results)
+    connection = _connect(path, read_only=False, config={"storage_compatibility_version": STORAGE_VERSION})
+    try:
+        if not _is_current(connection, path):
+            connection.close()
+            _remove(path)
+            config = {"storage_compatibility_version": STORAGE_VERSION}
+            connection = _connect(path, read_only=False, config=config)
+            with transaction(connection):
+                schema.create(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """All or nothing."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(path, read_only=read_only, config=dict(config))
+    except duckdb.Error as error:
+        raise AnalysisError(_explain(path, str(error))) from error
+
+
+def _explain(path: Path, message: str) -> str:
+    """DuckDB's reason for not opening a file, in our words."""
+    if "lock" in message and (holder := re.search(r"PID (\d+)", message)):
+        return (
+            f"{path}: in use by process {holder[1]}: while one process writes the database no other can open it, and "
+            "while one reads it none can write. Close that process or wait for it, then repeat the command"
+        )
+    if "not a valid DuckDB" in message or "version number" in message:
+        return (
+            f"{path}: not a database that this DuckDB ({duckdb.__version__}) can read. Move it away; `bench load` "
+            "makes it anew from the result files"
+        )
+    first_line = message.splitlines()[0] if message else "unknown reason"
+    return f"{path}: cannot be opened: {first_line}"
+
+
+def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    """Whether the tables are today's. Raises AnalysisError where they are somebody else's."""
+    tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if not tables:
+        return False
+    if "database_info" not in tables:
+        raise AnalysisError(
+            f"{path}: holds other tables than scalebench's ({', '.join(sorted(tables)[:3])}): move it away, or give "
+            "another results folder"
+        )
+    found = connection.execute("SELECT definitions FROM database_info").fetchone()
+    return found is not None and found[0] == schema.digest()
+
+
+def _remove(path: Path) -> None:
+    path.unlink()
+    path.with_name(f"{path.name}.wal").unlink(missing_ok=True)

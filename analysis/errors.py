@@ -1,0 +1,7 @@
+"""Errors that a user can mend. Only the command line turns them into exit codes."""
+
+
+class AnalysisError(ValueError):
+    """The database, the results folder or a query is unusable; the message names the place and the remedy."""
+
+    exit_code = 2

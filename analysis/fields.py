@@ -1,0 +1,121 @@
+"""Typed reading of JSON that anybody may have written: every wrong value is one clear message, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+T = TypeVar("T")
+LARGEST_JSON_BYTES = 64 * 2**20
+
+
+class BadFileError(ValueError):
+    """A stored file is not what it should be; the message says why and what to do, the caller says which."""
+
+
+def read_json(path: Path) -> Fields:
+    """The object in a file. Raises BadFileError where there is none."""
+    try:
+        if path.stat().st_size > LARGEST_JSON_BYTES:
+            raise BadFileError(f"larger than {LARGEST_JSON_BYTES >> 20} MiB: not a file of ours")
+        value = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates cannot be stored
+    except OSError as error:
+        raise BadFileError(f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, BadFileError):
+            raise
+        raise BadFileError(f"not valid JSON: {str(error)[:120]}") from error
+    if not isinstance(value, dict):
+        raise BadFileError(f"holds {type(value).__name__}, not an object")
+    return Fields(value, "")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """An object's values, each checked when it is asked for. Every method raises BadFileError."""
+
+    value: dict[str, Any]
+    prefix: str
+
+    def _wrong(self, name: str, wanted: str) -> BadFileError:
+        shown = repr(self.value.get(name))[:60] if name in self.value else "missing"
+        return BadFileError(f"{self.prefix}{name} is {shown}, not {wanted}")
+
+    def text(self, name: str) -> str:
+        value = self.value.get(name)
+        if isinstance(value, str):
+            return value
+        raise self._wrong(name, "text")
+
+    def one_of(self, name: str, *choices: str) -> str:
+        value = self.value.get(name)
+        if isinstance(value, str) and value in choices:
+            return value
+        raise self._wrong(name, " or ".join(choices))
+
+    def integer(self, name: str, bits: int = 31) -> int:
+        value = self.value.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**bits:
+            return value
+        raise self._wrong(name, f"a whole number from 0 to {2**bits - 1:,}")
+
+    def number(self, name: str) -> float:
+        value = self.value.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+            number = float(value)
+            if math.isfinite(number):
+                return number
+        raise self._wrong(name, "a number")
+
+    def boolean(self, name: str) -> bool:
+        value = self.value.get(name)
+        if isinstance(value, bool):
+            return value
+        raise self._wrong(name, "true or false")
+
+    def texts(self, name: str) -> list[str]:
+        value = self.value.get(name)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return value
+        raise self._wrong(name, "a list of text")
+
+    def time(self, name: str) -> datetime:
+        """Naive, in UTC."""
+        try:
+            value = datetime.fromisoformat(self.text(name))
+            return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        except (ValueError, OverflowError):
+            raise self._wrong(name, "a time as ISO 8601") from None
+
+    def object(self, name: str) -> Fields:
+        value = self.value.get(name)
+        if isinstance(value, dict):
+            return Fields(value, f"{self.prefix}{name}.")
+        raise self._wrong(name, "an object")
+
+    def objects(self, name: str) -> list[Fields]:
+        value = self.value.get(name)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self._wrong(name, "a list of objects")
+        return [Fields(item, f"{self.prefix}{name}[{number}].") for number, item in enumerate(value)]
+
+    def optional(self, read: Callable[[str], T], name: str) -> T | None:
+        """What `read` makes of it; null where it is null or missing."""
+        return None if self.value.get(name) is None else read(name)
+
+    def integer64(self, name: str) -> int:
+        return self.integer(name, bits=63)
+
+    def json(self) -> str:
+        """As text."""
+        return json.dumps(self.value, ensure_ascii=False)

@@ -1,0 +1,70 @@
+"""Rows and Parquet files into the tables, and what is derived from them. Runs inside the load's transaction."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+
+import duckdb
+import pyarrow as pa
+
+from analysis import schema
+from analysis.batch import Batch, ParquetFile
+from analysis.rows import Row
+
+
+def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
+    """Delete every row of these sessions."""
+    if not folders:
+        return
+    for table in (*schema.SESSION_TABLES, *schema.DERIVED_TABLES):
+        connection.execute(f"DELETE FROM {table} WHERE session_id IN (SELECT unnest($1))", [folders])  # noqa: S608
+    connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
+
+
+def insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Everything in the batch."""
+    for table, rows in {**batch.rows, "loaded_files": batch.ledger}.items():
+        _insert_rows(connection, table, rows)
+    ids = [row["session_id"] for row in batch.rows.get("sessions", [])]
+    connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ids})
+    by_table = sorted(batch.files, key=lambda file: (file.table, file.columns))
+    for (table, columns), files in groupby(by_table, key=lambda file: (file.table, file.columns)):
+        _insert_files(connection, table, columns, list(files))
+    for table in schema.DERIVED_TABLES:
+        connection.execute(schema.text(f"derived/{table}"))
+
+
+def count_steps(connection: duckdb.DuckDBPyConnection) -> int:
+    """Step rows of the sessions that were inserted last."""
+    row = connection.execute(schema.text("ingest/count_steps")).fetchone()
+    assert row
+    return int(row[0])
+
+
+def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:
+    if not rows:
+        return
+    connection.register("incoming_rows", pa.Table.from_pylist(rows))
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming_rows")  # noqa: S608
+    connection.unregister("incoming_rows")
+
+
+def _insert_files(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: list[str], files: list[ParquetFile]
+) -> None:
+    """Files of one table that have the same columns."""
+    owners = [
+        {"path": f.path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt} for f in files
+    ]
+    connection.register("incoming_files", pa.Table.from_pylist(owners))
+    statement = schema.text("ingest/parquet").format(
+        table=table, columns=", ".join(f"file.{c}" for c in columns)
+    )
+    connection.execute(statement, {"files": [_literal(file.path) for file in files]})
+    connection.unregister("incoming_files")
+
+
+def _literal(path: str) -> str:
+    """DuckDB expands every path as a pattern, also in a list: a bracket in a folder's name must stand for itself."""
+    return re.sub(r"([*?\[])", r"[\1]", path)

@@ -1,0 +1,135 @@
+"""From the result files to results.duckdb: one transaction, only what has changed, everything bad named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from analysis import batch, database, ingest, parquet
+from analysis.discover import SessionFolder, discover
+from analysis.errors import AnalysisError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A file that was left out."""
+
+    path: str
+    """Relative to the results folder."""
+    reason: str
+    """What is wrong with it and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadReport:
+    """What a load did."""
+
+    database: Path
+    sessions: int
+    """Loaded by this call; those that had not changed are not among them."""
+    runs: int
+    """Attempts, of these sessions."""
+    step_rows: int
+    """Of these sessions."""
+    unchanged_sessions: int
+    removed_sessions: int
+    """Were in the database and have no folder any more."""
+    problems: tuple[Problem, ...]
+    """Of all sessions, those that had not changed included."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.sessions:,} {_plural('session', self.sessions)}, {self.runs:,} {_plural('run', self.runs)}, "
+            f"{self.step_rows:,} step rows loaded into {self.database}"
+        ]
+        if self.unchanged_sessions:
+            lines.append(
+                f"{self.unchanged_sessions:,} unchanged {_plural('session', self.unchanged_sessions)}"
+            )
+        if self.removed_sessions:
+            lines.append(
+                f"{self.removed_sessions:,} {_plural('session', self.removed_sessions)} removed: no folder any more"
+            )
+        lines += [f"left out: {problem.path}: {problem.reason}" for problem in self.problems]
+        return "\n".join(lines)
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def load(results: Path) -> LoadReport:
+    """Bring the database up to the files of a results folder.
+
+    Raises AnalysisError where the folder or the database cannot be used; a bad file is a problem in the report."""
+    folders = discover(results)
+    unreadable: dict[Path, str] = {}
+    with database.writer(results) as connection:
+        while True:
+            try:
+                with database.transaction(connection):
+                    return _load(connection, results, folders, unreadable)
+            except duckdb.Error as error:
+                # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
+                found = _find_unreadable(folders, unreadable)
+                if not found:
+                    raise AnalysisError(
+                        f"{database.database_path(results)}: cannot be written: {error}"
+                    ) from error
+                unreadable |= found
+
+
+def _find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
+    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
+    reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
+    return {path: reason for path, reason in reasons.items() if reason}
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    results: Path,
+    folders: list[SessionFolder],
+    unreadable: Mapping[Path, str],
+) -> LoadReport:
+    """Replace the rows of every session whose files have changed."""
+    ledger = _ledger(connection)
+    changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder) or unreadable]
+    gone = ledger.keys() - {folder.name for folder in folders}
+    ingest.forget(connection, [*gone, *(folder.name for folder in changed)])
+    found = batch.read(changed, unreadable)
+    ingest.insert(connection, found)
+    return LoadReport(
+        database=database.database_path(results),
+        sessions=len(found.rows.get("sessions", [])),
+        runs=len(found.rows.get("runs", [])),
+        step_rows=ingest.count_steps(connection),
+        unchanged_sessions=len(folders) - len(changed),
+        removed_sessions=len(gone),
+        problems=_problems(connection),
+    )
+
+
+State = frozenset[tuple[str, int | None, int | None]]
+"""Path, size and time of change of everything in a session's folder."""
+
+
+def _state(folder: SessionFolder) -> State:
+    return frozenset((entry.relative, entry.size_bytes, entry.mtime_ns) for entry in folder.entries())
+
+
+def _ledger(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
+    """The state that each session's folder had when it was loaded."""
+    query = "SELECT folder, path, size_bytes, mtime_ns FROM loaded_files"
+    states: dict[str, set[tuple[str, int | None, int | None]]] = {}
+    for folder, path, size_bytes, mtime_ns in connection.execute(query).fetchall():
+        states.setdefault(folder, set()).add((path, size_bytes, mtime_ns))
+    return {folder: frozenset(state) for folder, state in states.items()}
+
+
+def _problems(connection: duckdb.DuckDBPyConnection) -> tuple[Problem, ...]:
+    query = "SELECT path, problem FROM loaded_files WHERE problem IS NOT NULL ORDER BY path"
+    found = connection.execute(query).fetchall()
+    return tuple(Problem(path=path, reason=reason) for path, reason in found)

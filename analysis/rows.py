@@ -1,0 +1,152 @@
+"""From session.json and run.json to rows of `sessions`, `planned_runs`, `environment` and `runs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.fields import BadFileError, Fields
+from analysis.schema import SCHEMA_VERSION
+
+Row = dict[str, Any]
+
+SCALINGS = ("none", "strong", "weak")
+AXES = ("ranks", "threads")
+STATUSES = ("ok", "oom", "failed", "timeout", "interrupted", "skipped")
+_SIZES = ("workers", "world_size", "nodes", "ranks_per_node", "threads")
+
+
+def check_version(version: int) -> None:
+    """Raises BadFileError where the file was written for a later version of this program."""
+    if version > SCHEMA_VERSION:
+        raise BadFileError(
+            f"written by a newer scalebench (schema {version}; this one reads up to {SCHEMA_VERSION}): upgrade"
+        )
+
+
+def check_name(fields: Fields, name: str, folder: str) -> str:
+    """The id in a file, which must be its folder's name. Raises BadFileError."""
+    found = fields.text(name)
+    if found != folder:
+        raise BadFileError(
+            f"{name} is {found!r} but its folder is {folder!r}: give the folder its name back, or remove it"
+        )
+    return found
+
+
+def session_row(session: Fields, folder: str) -> Row:
+    check_version(session.integer("schema_version"))
+    return {
+        "session_id": check_name(session, "session_id", folder),
+        "suite": session.text("suite"),
+        "title": session.optional(session.text, "title"),
+        "why": session.optional(session.text, "why"),
+        "created_at": session.time("created_at"),
+        "finished_at": session.optional(session.time, "finished_at"),
+        "command": session.texts("command"),
+        "quick": session.boolean("quick"),
+        "tags": session.texts("tags"),
+        "resolved": session.object("resolved").json(),
+        "slots": session.object("slots").json(),
+    }
+
+
+def planned_rows(session: Fields) -> list[Row]:
+    return [
+        {
+            "session_id": session.text("session_id"),
+            "run_id": run.text("run_id"),
+            "case_name": run.text("case_name"),
+            "strategy": run.text("strategy"),
+            "scaling": run.one_of("scaling", *SCALINGS),
+            "axis": run.one_of("axis", *AXES),
+            **{name: run.integer(name) for name in _SIZES},
+            "repeat": run.integer("repeat"),
+            "skip_reason": run.optional(run.text, "skip_reason"),
+        }
+        for run in session.objects("plan")
+    ]
+
+
+def environment_rows(session: Fields) -> list[Row]:
+    nodes = session.object("environment")
+    return [
+        {
+            "session_id": session.text("session_id"),
+            "node": _node_number(node),
+            "key": key,
+            "value": facts.text(key),
+        }
+        for node in nodes.value
+        for facts in [nodes.object(node)]
+        for key in facts.value
+    ]
+
+
+def _node_number(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 8:
+        return int(text)
+    raise BadFileError(f"environment has {text[:60]!r} where a node's number belongs")
+
+
+def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row:
+    """`aside` is the N of an `attemptN` folder; null for the run's own folder."""
+    check_version(run.integer("schema_version"))
+    check_name(run, "session_id", session_id)
+    check_name(run, "run_id", run_id)
+    attempt = run.integer("attempt")
+    if aside is not None and attempt != aside:
+        raise BadFileError(
+            f"attempt is {attempt} but its folder is 'attempt{aside}': give the folder its name back"
+        )
+    return {
+        "session_id": session_id,
+        "run_id": run_id,
+        "attempt": attempt,
+        **_from_spec(run.object("spec")),
+        **_from_outcome(run.object("outcome")),
+        "fingerprint": run.object("fingerprint").json(),
+        "config": run.object("spec").json(),
+    }
+
+
+def _from_spec(spec: Fields) -> Row:
+    train = spec.object("train")
+    return {
+        "suite": spec.text("suite"),
+        "case_name": spec.text("case_name"),
+        "workload": spec.text("workload"),
+        "strategy": spec.text("strategy"),
+        "scaling": spec.one_of("scaling", *SCALINGS),
+        "axis": spec.one_of("axis", *AXES),
+        **{name: spec.integer(name) for name in _SIZES},
+        "oversubscribed": spec.boolean("oversubscribed"),
+        "repeat": spec.integer("repeat"),
+        "device_type": spec.text("device_type"),
+        "precision": train.text("precision"),
+        "batch_per_rank": spec.integer64("batch_per_rank"),
+        "global_batch": spec.integer64("global_batch"),
+        "examples_per_step": spec.integer64("global_batch"),
+        "accumulate": train.integer("accumulate"),
+        "baseline": spec.optional(spec.text, "baseline"),
+        "tags": spec.texts("tags"),
+    }
+
+
+def _from_outcome(outcome: Fields) -> Row:
+    return {
+        "status": outcome.one_of("status", *STATUSES),
+        "error": outcome.optional(outcome.text, "error"),
+        "failed_rank": outcome.optional(outcome.integer, "failed_rank"),
+        "failed_node": outcome.optional(outcome.integer, "failed_node"),
+        "started_at": outcome.optional(outcome.time, "started_at"),
+        "elapsed_s": outcome.optional(outcome.number, "elapsed_s"),
+        "setup_s": outcome.optional(outcome.number, "setup_s"),
+        "device_name": outcome.optional(outcome.text, "device_name"),
+        "parameters": outcome.optional(outcome.integer64, "parameters"),
+        "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),
+        "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
+        "dataset_size": outcome.optional(outcome.integer64, "dataset_size"),
+        "data_source": outcome.optional(outcome.text, "data_source"),
+        "steps_completed": outcome.optional(outcome.integer, "steps_completed"),
+        "slurm_job_id": outcome.optional(outcome.text, "slurm_job_id"),
+    }

@@ -1,0 +1,68 @@
+"""The SQL definitions in results.duckdb-schema/: numbered tables, what load derives, and one file per view."""
+
+from __future__ import annotations
+
+import graphlib
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+SCHEMA_VERSION = 1
+"""Newest version of stored files that load understands. History: 1, the first (2026-11)."""
+
+PARQUET_TABLES = ("steps", "samples", "evals", "collectives", "profile")
+"""Tables that are filled from Parquet files of the same name."""
+SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
+"""Tables that are filled from a session's files, and have its session_id."""
+DERIVED_TABLES = ("step_stats", "run_rank_stats", "run_stats")
+"""Tables that load derives from them, in this order; each has its file in derived/."""
+
+
+@cache
+def folder() -> Path:
+    """In the installed package, or at the top of a checkout."""
+    here = Path(__file__).resolve().parent
+    installed = here / "_schema"
+    return installed if installed.is_dir() else here.parent / "results.duckdb-schema"
+
+
+def text(name: str) -> str:
+    """A definition's SQL; `name` is its path in the folder, without the suffix."""
+    return (folder() / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def table_files() -> list[str]:
+    """Names of the numbered files, in their order."""
+    return sorted(path.stem for path in folder().glob("[0-9]*.sql"))
+
+
+def view_files() -> list[str]:
+    """Names of the views, each after those that it reads."""
+    views = {path.stem: _words(path) for path in folder().glob("[a-z]*.sql")}
+    readers = {name: {other for other in views if other in words} - {name} for name, words in views.items()}
+    return list(graphlib.TopologicalSorter(dict(sorted(readers.items()))).static_order())
+
+
+def _words(path: Path) -> set[str]:
+    """Names that a view reads from."""
+    code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
+    return set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", code))
+
+
+@cache
+def digest() -> str:
+    """Of all definitions: a database with another one is rebuilt."""
+    files = sorted(folder().rglob("*.sql"))
+    parts = [f"{path.relative_to(folder())}\n{path.read_text(encoding='utf-8')}" for path in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make every table and view in an empty database."""
+    for name in [*table_files(), *view_files()]:
+        connection.execute(text(name))
+    values = ("scalebench", SCHEMA_VERSION, digest())
+    connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

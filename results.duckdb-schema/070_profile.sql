@@ -1,0 +1,11 @@
+-- One row per profiled step of a rank; profiled steps come after the measured ones.
+CREATE TABLE profile (
+    session_id VARCHAR,
+    run_id VARCHAR,
+    attempt INTEGER,
+    rank INTEGER,
+    step INTEGER,
+    communication_ns BIGINT,         -- union of collective intervals
+    exposed_communication_ns BIGINT, -- that minus the union of compute
+    compute_ns BIGINT
+);

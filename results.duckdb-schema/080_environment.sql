@@ -1,0 +1,7 @@
+-- One row per fact about a node of a session.
+CREATE TABLE environment (
+    session_id VARCHAR,
+    node INTEGER,
+    key VARCHAR,
+    value VARCHAR
+);

@@ -1,0 +1,20 @@
+-- One row per step of an attempt, over its ranks; derived/step_stats.sql fills it at load.
+CREATE TABLE step_stats (
+    session_id VARCHAR,
+    run_id VARCHAR,
+    attempt INTEGER,
+    step INTEGER,
+    kind VARCHAR,
+    ranks INTEGER,                 -- that completed the step
+    start_ns BIGINT,               -- earliest begin over ranks
+    end_ns BIGINT,                 -- E(s), the latest end over ranks
+    step_ns BIGINT,                -- E(s) - E(s-1)
+    rank_step_ns_min BIGINT,
+    rank_step_ns_mean DOUBLE,
+    rank_step_ns_max BIGINT,
+    slowest_rank INTEGER,
+    loss DOUBLE,                   -- mean over ranks; null where it is not finite on any rank
+    nonfinite_losses INTEGER,      -- ranks whose loss was NaN or infinite
+    memory_allocated_bytes BIGINT, -- largest over ranks
+    memory_reserved_bytes BIGINT
+);

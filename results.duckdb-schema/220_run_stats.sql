@@ -1,0 +1,28 @@
+-- One row per attempt that completed a step; derived/run_stats.sql fills it at load.
+CREATE TABLE run_stats (
+    session_id VARCHAR,
+    run_id VARCHAR,
+    attempt INTEGER,
+    ranks INTEGER,                 -- that completed a step
+    measured_steps INTEGER,        -- smallest count over ranks
+    span_ns BIGINT,                -- the longest rank's own span over measured steps
+    step_ns_median BIGINT,         -- quantiles are values that were measured
+    step_ns_p95 BIGINT,
+    step_ns_p99 BIGINT,
+    step_ns_mean DOUBLE,
+    step_ns_std DOUBLE,            -- sample standard deviation; null below two steps
+    step_ns_min BIGINT,
+    step_ns_max BIGINT,
+    data_ns_mean DOUBLE,           -- mean over steps and ranks
+    forward_ns_mean DOUBLE,
+    backward_ns_mean DOUBLE,
+    optimizer_ns_mean DOUBLE,
+    first_loss DOUBLE,             -- of step 0, warm-up included
+    mean_loss DOUBLE,              -- over measured steps; null where one was not finite
+    final_loss DOUBLE,             -- of the last measured step
+    nonfinite_losses BIGINT,
+    memory_allocated_bytes_peak BIGINT, -- largest over ranks
+    memory_reserved_bytes_peak BIGINT,
+    memory_allocated_bytes_mean DOUBLE,
+    memory_reserved_bytes_mean DOUBLE
+);

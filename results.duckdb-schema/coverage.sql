@@ -1,0 +1,53 @@
+-- One row per session, case and placement: what was planned and what became of it. `missing` runs were planned and
+-- left no result; `reasons` says why runs are not ok.
+CREATE OR REPLACE VIEW coverage AS
+WITH last_attempts AS (
+    SELECT * FROM runs
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+planned AS (
+    SELECT * FROM planned_runs
+),
+every_run AS (
+    SELECT
+        coalesce(planned.session_id, last_attempts.session_id) AS session_id,
+        coalesce(planned.run_id, last_attempts.run_id) AS run_id,
+        coalesce(planned.case_name, last_attempts.case_name) AS case_name,
+        coalesce(planned.strategy, last_attempts.strategy) AS strategy,
+        coalesce(planned.scaling, last_attempts.scaling) AS scaling,
+        coalesce(planned.axis, last_attempts.axis) AS axis,
+        coalesce(planned.workers, last_attempts.workers) AS workers,
+        coalesce(planned.world_size, last_attempts.world_size) AS world_size,
+        coalesce(planned.nodes, last_attempts.nodes) AS nodes,
+        coalesce(planned.ranks_per_node, last_attempts.ranks_per_node) AS ranks_per_node,
+        coalesce(planned.threads, last_attempts.threads) AS threads,
+        planned.run_id IS NOT NULL AS was_planned,
+        coalesce(attempt + 1, 0) AS attempts,
+        status,
+        coalesce(error, skip_reason) AS reason
+    FROM planned
+    FULL OUTER JOIN last_attempts
+        ON planned.session_id = last_attempts.session_id AND planned.run_id = last_attempts.run_id
+),
+final AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(strategy) AS strategy,
+        any_value(scaling) AS scaling,
+        any_value(axis) AS axis,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        count(*) FILTER (was_planned) AS planned,
+        count(*) FILTER (status = 'ok') AS ok,
+        count(*) FILTER (status = 'oom') AS oom,
+        count(*) FILTER (status = 'failed') AS failed,
+        count(*) FILTER (status = 'timeout') AS timeout,
+        count(*) FILTER (status = 'interrupted') AS interrupted,
+        count(*) FILTER (status = 'skipped') AS skipped,
+        count(*) FILTER (status IS NULL) AS missing,
+        sum(attempts)::BIGINT AS attempts,
+        string_agg(DISTINCT reason, '; ' ORDER BY reason) FILTER (status IS DISTINCT FROM 'ok') AS reasons
+    FROM every_run
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+)
+SELECT * FROM final;

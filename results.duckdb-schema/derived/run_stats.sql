@@ -1,0 +1,56 @@
+-- Runs after step_stats and run_rank_stats, from which it is made.
+INSERT INTO run_stats BY NAME
+WITH incoming_ranks AS (
+    SELECT * FROM run_rank_stats WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
+incoming_steps AS (
+    SELECT * FROM step_stats WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
+over_ranks AS (
+    SELECT
+        session_id, run_id, attempt,
+        count(*) AS ranks,
+        min(measured_steps) AS measured_steps,
+        max(span_ns) AS span_ns,
+        avg(data_ns_mean) AS data_ns_mean,
+        avg(forward_ns_mean) AS forward_ns_mean,
+        avg(backward_ns_mean) AS backward_ns_mean,
+        avg(optimizer_ns_mean) AS optimizer_ns_mean,
+        max(memory_allocated_bytes_peak) AS memory_allocated_bytes_peak,
+        max(memory_reserved_bytes_peak) AS memory_reserved_bytes_peak,
+        avg(memory_allocated_bytes_mean) AS memory_allocated_bytes_mean,
+        avg(memory_reserved_bytes_mean) AS memory_reserved_bytes_mean
+    FROM incoming_ranks
+    GROUP BY session_id, run_id, attempt
+),
+over_steps AS (
+    SELECT
+        session_id, run_id, attempt,
+        quantile_disc(step_ns, [0.5, 0.95, 0.99]) FILTER (kind = 'measured') AS quantiles,
+        avg(step_ns) FILTER (kind = 'measured') AS step_ns_mean,
+        stddev_samp(step_ns) FILTER (kind = 'measured') AS step_ns_std,
+        min(step_ns) FILTER (kind = 'measured') AS step_ns_min,
+        max(step_ns) FILTER (kind = 'measured') AS step_ns_max,
+        any_value(loss) FILTER (step = 0) AS first_loss,
+        avg(loss) FILTER (kind = 'measured') AS finite_mean_loss,
+        coalesce(sum(nonfinite_losses) FILTER (kind = 'measured'), 0) AS measured_nonfinite,
+        arg_max_null(loss, step) FILTER (kind = 'measured') AS final_loss,
+        sum(nonfinite_losses) AS nonfinite_losses
+    FROM incoming_steps
+    GROUP BY session_id, run_id, attempt
+),
+final AS (
+    SELECT
+        over_ranks.*,
+        quantiles[1] AS step_ns_median,
+        quantiles[2] AS step_ns_p95,
+        quantiles[3] AS step_ns_p99,
+        step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
+        first_loss,
+        CASE WHEN measured_nonfinite = 0 THEN finite_mean_loss END AS mean_loss,
+        final_loss,
+        nonfinite_losses
+    FROM over_ranks
+    JOIN over_steps USING (session_id, run_id, attempt)
+)
+SELECT * FROM final;

@@ -1,0 +1,40 @@
+-- Step time at step s is E(s) - E(s-1), E = the latest end over ranks: it telescopes to the span. (The median of
+-- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins, validation or a
+-- barrier may lie before it: there the step begins at its earliest rank.
+INSERT INTO step_stats BY NAME
+WITH incoming_steps AS (
+    SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
+over_ranks AS (
+    SELECT
+        session_id, run_id, attempt, step, kind,
+        count(*) AS ranks,
+        min(start_ns) AS start_ns,
+        max(start_ns + step_ns) AS end_ns,
+        min(step_ns) AS rank_step_ns_min,
+        avg(step_ns) AS rank_step_ns_mean,
+        max(step_ns) AS rank_step_ns_max,
+        arg_max(rank, step_ns) AS slowest_rank,
+        avg(loss) AS loss,
+        count(*) FILTER (NOT isfinite(loss)) AS nonfinite_losses,
+        max(memory_allocated_bytes) AS memory_allocated_bytes,
+        max(memory_reserved_bytes) AS memory_reserved_bytes
+    FROM incoming_steps
+    GROUP BY session_id, run_id, attempt, step, kind
+),
+with_previous AS (
+    SELECT
+        *,
+        lag(end_ns) OVER earlier AS previous_end_ns,
+        lag(step) OVER earlier AS previous_step
+    FROM over_ranks
+    WINDOW earlier AS (PARTITION BY session_id, run_id, attempt, kind ORDER BY step)
+),
+final AS (
+    SELECT
+        * EXCLUDE (previous_end_ns, previous_step)
+        REPLACE (CASE WHEN nonfinite_losses = 0 THEN loss END AS loss),
+        end_ns - CASE WHEN previous_step = step - 1 THEN previous_end_ns ELSE start_ns END AS step_ns
+    FROM with_previous
+)
+SELECT * FROM final;

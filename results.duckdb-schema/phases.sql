@@ -1,0 +1,30 @@
+-- One row per session, case, placement and phase of a step: data, forward, backward, optimizer.
+-- Means over the ranks, measured steps and ok repeats; the four add up to a rank's mean step.
+CREATE OR REPLACE VIEW phases AS
+WITH summaries AS (
+    SELECT * FROM run_summary WHERE status = 'ok'
+),
+points AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        count(*) AS repeats,
+        avg(data_ms) AS data,
+        avg(forward_ms) AS forward,
+        avg(backward_ms) AS backward,
+        avg(optimizer_ms) AS optimizer
+    FROM summaries
+    GROUP BY ALL
+),
+long AS (
+    UNPIVOT points ON data, forward, backward, optimizer INTO NAME phase VALUE phase_ms
+),
+final AS (
+    SELECT
+        *,
+        list_position(['data', 'forward', 'backward', 'optimizer'], phase) AS phase_order,
+        phase_ms / sum(phase_ms) OVER (
+            PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
+        ) AS share
+    FROM long
+)
+SELECT * FROM final;

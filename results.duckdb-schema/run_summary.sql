@@ -1,0 +1,57 @@
+-- One row per run, its last attempt: what was asked for, how it ended, and what its measured steps say.
+-- Step times are E(s) - E(s-1) over all ranks; quantiles are values that were measured. Throughput is null unless ok.
+CREATE OR REPLACE VIEW run_summary AS
+WITH last_attempts AS (
+    SELECT * FROM runs
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+best_evals AS (
+    SELECT session_id, run_id, attempt, min(val_loss) AS best_val_loss, max(val_accuracy) AS best_val_accuracy
+    FROM evals
+    GROUP BY session_id, run_id, attempt
+),
+throughputs AS (
+    SELECT
+        *,
+        CASE WHEN status = 'ok' THEN examples_per_step * measured_steps / nullif(span_ns / 1e9, 0) END AS throughput
+    FROM last_attempts
+    LEFT JOIN run_stats USING (session_id, run_id, attempt)
+    LEFT JOIN best_evals USING (session_id, run_id, attempt)
+),
+final AS (
+    SELECT
+        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
+        world_size, nodes, ranks_per_node, threads, oversubscribed, repeat,
+        CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
+        device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
+        data_source, baseline, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
+        steps_completed,
+        measured_steps,
+        step_ns_median / 1e6 AS step_ms,
+        step_ns_mean / 1e6 AS step_ms_mean,
+        step_ns_std / 1e6 AS step_ms_std,
+        step_ns_min / 1e6 AS step_ms_min,
+        step_ns_max / 1e6 AS step_ms_max,
+        step_ns_p95 / 1e6 AS step_ms_p95,
+        step_ns_p99 / 1e6 AS step_ms_p99,
+        step_ns_std / step_ns_mean AS cv,
+        throughput,                                            -- examples/s
+        throughput * tokens_per_example AS tokens_per_s,
+        first_loss, mean_loss, final_loss, nonfinite_losses,
+        best_val_loss, best_val_accuracy,
+        dataset_size / throughput AS time_per_epoch_s,
+        memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks
+        memory_reserved_bytes_peak AS peak_memory_reserved_bytes,
+        memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- over ranks and measured steps
+        memory_reserved_bytes_mean AS mean_memory_reserved_bytes,
+        data_ns_mean / 1e6 AS data_ms,                         -- phases: mean over ranks and measured steps
+        forward_ns_mean / 1e6 AS forward_ms,
+        backward_ns_mean / 1e6 AS backward_ms,
+        optimizer_ns_mean / 1e6 AS optimizer_ms,
+        100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
+        span_ns / 1e9 AS span_s,                               -- measured steps only
+        setup_s,                                               -- begin of the run to the common barrier
+        elapsed_s                                              -- all of the run
+    FROM throughputs
+)
+SELECT * FROM final;
