@@ -1,0 +1,30 @@
+"""The collectives' backends, each tried by one rank: gloo between CPUs, NCCL between GPUs."""
+
+from __future__ import annotations
+
+from bench.doctor.facts import Facts
+from bench.doctor.finding import Verdicts, fail, ok
+
+
+def check(facts: Facts) -> Verdicts:
+    torch = facts.torch
+    if torch is None:
+        return
+    if torch.gloo_error is None:
+        yield ok("gloo works")
+    else:
+        yield fail(
+            f"gloo does not work: {torch.gloo_error}",
+            "make the host's name resolvable (a line in /etc/hosts), or set GLOO_SOCKET_IFNAME to an interface (lo)",
+        )
+    if torch.nccl_error is not None:
+        yield fail(
+            f"NCCL {torch.nccl} does not work: {torch.nccl_error}",
+            "call again with NCCL_DEBUG=INFO for its reason",
+        )
+    elif torch.cuda_devices > 0 and torch.nccl is None:
+        yield fail(
+            "torch is built without NCCL, which ranks on GPUs need", "install torch for Linux with CUDA"
+        )
+    elif torch.nccl is not None:
+        yield ok(f"NCCL {torch.nccl} " + ("works" if torch.cuda_devices else "is there; no GPU to try it on"))

@@ -1,0 +1,32 @@
+"""Slurm: inside a job, inside a step, and what was given."""
+
+from __future__ import annotations
+
+from bench.doctor.facts import Facts
+from bench.doctor.finding import Verdicts, ok, warn
+
+
+def check(facts: Facts) -> Verdicts:
+    given = facts.environment
+    job, step = given.get("SLURM_JOB_ID"), given.get("SLURM_STEP_ID")
+    if job is None:
+        yield ok("not inside a Slurm job: runs stay on this machine")
+        return
+    nodes = given.get("SLURM_STEP_NUM_NODES" if step else "SLURM_JOB_NUM_NODES", "1")
+    gpus = given.get("SLURM_GPUS_ON_NODE", "0")
+    here = f"{nodes} nodes, here {given.get('SLURM_CPUS_ON_NODE', 'unknown')} CPUs and {gpus} GPUs"
+    if step is not None:
+        tasks = given.get("SLURM_STEP_NUM_TASKS") or given.get("SLURM_NTASKS", "1")
+        yield ok(f"task {given.get('SLURM_PROCID', '0')} of {tasks} in step {job}.{step}: {here}")
+    elif nodes == "1":
+        yield ok(f"in job {job}, in no step: {here}")
+    else:
+        yield warn(
+            f"in job {job}, in no step: {here}, but without a step runs stay on this one",
+            "start it through srun, one task per node",
+        )
+    if gpus == "0" and facts.nvidia.gpus:
+        yield warn(
+            f"the job was given no GPU, yet {len(facts.nvidia.gpus)} are visible: they may be another job's",
+            "ask for them (--gpus-per-node), or measure with --device cpu",
+        )

@@ -1,0 +1,44 @@
+"""torch: does it import, and does it reach the GPUs that are there?"""
+
+from __future__ import annotations
+
+from bench.doctor.facts import Facts, Torch
+from bench.doctor.finding import Verdict, Verdicts, fail, ok
+
+_REINSTALL = "make the environment anew: delete .venv and call ci/quickstart"
+
+
+def check(facts: Facts) -> Verdicts:
+    torch = facts.torch
+    if torch is None:
+        yield fail(f"torch cannot be used: {facts.torch_error}", _REINSTALL)
+        return
+    if torch.torchvision_error:
+        yield fail(f"torchvision does not fit torch {torch.version}: {torch.torchvision_error}", _REINSTALL)
+    build = f"built for CUDA {torch.cuda_build}" if torch.cuda_build else "built without CUDA"
+    if not facts.nvidia.gpus or _hidden(facts):
+        yield ok(f"{torch.version}, {build}; no GPU to use")
+    elif torch.cuda_devices > 0:
+        yield ok(f"{torch.version}, {build}; uses {torch.cuda_devices} GPUs")
+    else:
+        yield _unusable(torch, facts)
+
+
+def _hidden(facts: Facts) -> bool:
+    """By the user's own wish; another check says so."""
+    return facts.environment.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1", "NoDevFiles")
+
+
+def _unusable(torch: Torch, facts: Facts) -> Verdict:
+    seen = f"{len(facts.nvidia.gpus)} GPUs are there"
+    if torch.cuda_build is None:
+        return fail(f"{seen}, but torch {torch.version} is built without CUDA", _REINSTALL)
+    newest = facts.nvidia.cuda
+    if newest is not None and newest[0] < int(torch.cuda_build.split(".")[0]):
+        return fail(
+            f"{seen}, but the driver runs CUDA up to {newest[0]}.{newest[1]} and torch needs {torch.cuda_build}",
+            "update the driver, or install a torch that is built for the driver's CUDA",
+        )
+    return fail(
+        f"{seen}, but torch cannot use them: {torch.cuda_error}", "see CUDA_VISIBLE_DEVICES and `nvidia-smi`"
+    )

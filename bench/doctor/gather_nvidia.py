@@ -1,0 +1,61 @@
+"""What the NVIDIA driver says: from /proc, which containers share, and from NVML, which needs the driver's library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pynvml
+
+from bench.doctor.facts import Gpu, Nvidia
+
+_KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def gather_nvidia() -> Nvidia:
+    """Driver and GPUs; a machine without either is no error."""
+    kernel_driver = _kernel_driver()
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return Nvidia(kernel_driver=kernel_driver, nvml_error=str(error))
+    cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+    gpus = tuple(_gpu(index) for index in range(pynvml.nvmlDeviceGetCount()))
+    pynvml.nvmlShutdown()
+    return Nvidia(kernel_driver=kernel_driver, cuda=(cuda // 1000, cuda % 1000 // 10), gpus=gpus)
+
+
+def _kernel_driver() -> str | None:
+    if not _KERNEL_DRIVER.is_file():
+        return None
+    version = re.search(r"\d+\.\d+(\.\d+)?", _KERNEL_DRIVER.read_text())
+    return version.group() if version else "unknown"
+
+
+def _gpu(index: int) -> Gpu:
+    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    return Gpu(
+        index=index,
+        uuid=pynvml.nvmlDeviceGetUUID(handle),
+        name=pynvml.nvmlDeviceGetName(handle),
+        memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total,
+        mig_uuids=tuple(_mig_uuids(handle)),
+    )
+
+
+def _mig_uuids(handle: Any) -> list[str]:
+    try:
+        mode, _pending = pynvml.nvmlDeviceGetMigMode(handle)
+    except pynvml.NVMLError_NotSupported:
+        return []
+    if mode != pynvml.NVML_DEVICE_MIG_ENABLE:
+        return []
+    found = []
+    for slice_index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
+        try:
+            slice_handle = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, slice_index)
+        except pynvml.NVMLError_NotFound:
+            continue  # places on the GPU without a slice
+        found.append(pynvml.nvmlDeviceGetUUID(slice_handle))
+    return found

@@ -1,0 +1,85 @@
+"""Run as a program: tries what ranks will need of torch and prints it as one line of JSON.
+
+An all-reduce by a single rank already opens the network device (gloo: the address that the host's name stands for)
+and for NCCL the GPU, which is where most broken installations show.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from datetime import timedelta
+from typing import Any
+
+
+def probe() -> dict[str, Any]:
+    """Fields of bench.doctor.facts.Torch."""
+    import torch
+    from torch import distributed
+
+    cuda_error = _cuda_error()
+    devices = 0 if cuda_error else torch.cuda.device_count()
+    has_nccl = torch.version.cuda is not None and distributed.is_nccl_available()
+    return {
+        "version": str(torch.__version__),
+        "cuda_build": torch.version.cuda,
+        "cuda_devices": devices,
+        "cuda_error": cuda_error,
+        "nccl": _nccl_version() if has_nccl else None,
+        "nccl_error": _all_reduce_error("nccl", "cuda") if has_nccl and devices else None,
+        "gloo_error": _all_reduce_error("gloo", "cpu"),
+        "torchvision_error": _import_error("torchvision"),
+    }
+
+
+def _cuda_error() -> str | None:
+    import torch
+
+    try:
+        torch.cuda.init()  # type: ignore[no-untyped-call]
+    except (RuntimeError, AssertionError) as error:  # AssertionError: a build without CUDA
+        return _first_line(error)
+    return None
+
+
+def _nccl_version() -> str:
+    import torch
+
+    parts: tuple[int, ...] = torch.cuda.nccl.version()  # type: ignore[no-untyped-call]
+    return ".".join(map(str, parts))
+
+
+def _all_reduce_error(backend: str, device: str) -> str | None:
+    """The whole value of one rank's sum, so that a backend that answers wrongly is seen too."""
+    import torch
+    from torch import distributed
+    from torch.distributed import HashStore  # type: ignore[attr-defined]
+
+    try:
+        distributed.init_process_group(
+            backend, store=HashStore(), rank=0, world_size=1, timeout=timedelta(seconds=30)
+        )
+        value = torch.ones(4, device=device)
+        distributed.all_reduce(value)
+        total = float(value.sum())
+        distributed.destroy_process_group()
+    except (RuntimeError, ValueError) as error:
+        return _first_line(error)
+    return None if total == 4 else f"the sum of four ones was {total}"
+
+
+def _import_error(module: str) -> str | None:
+    try:
+        importlib.import_module(module)
+    except (ImportError, RuntimeError, OSError) as error:
+        return _first_line(error)
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(probe()) + "\n")

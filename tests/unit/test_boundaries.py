@@ -1,0 +1,207 @@
+"""The boundaries of docs and code: who may import whom, what a command may cost, what no file may hold."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"torch", "torchvision", "altair", "polars", "duckdb", "pydantic", "pyarrow", "scipy", "rich"}
+ANALYSIS_ONLY = {"analysis", "duckdb", "altair", "polars", "scipy", "vl_convert"}
+FORBIDDEN = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+NEVER_TORCH = (
+    "bench/cli",
+    "bench/suite",
+    "bench/plan",
+    "bench/slots",
+    "bench/spec",
+    "bench/paths",
+    "bench/errors",
+)
+TORCH_INSIDE_FUNCTIONS = ("bench/workloads", "bench/strategies")
+SQL = re.compile(
+    r"\s*(with\b.+\bas\b|select\b|insert into\b|create (or replace )?(table|view|macro)\b)", re.I | re.S
+)
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Files of the checkout that git knows or would add, so that a new one is held to the same before its commit."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return sorted(name for name in listed if (ROOT / name).is_file())
+
+
+PYTHON = tracked("*.py")
+
+
+@functools.cache
+def tree(name: str) -> ast.Module:
+    return ast.parse((ROOT / name).read_text(), filename=name)
+
+
+def imports(node: ast.AST, inside_function: bool = False) -> Iterator[tuple[str, int, bool]]:
+    """Top package, line, and whether it is imported only when a function is called; type checking's do not count."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name.split(".")[0], child.lineno, inside_function) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"line {child.lineno}: imports are written in full"
+            yield (child.module or "").split(".")[0], child.lineno, inside_function
+        elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            yield from imports(ast.Module(child.orelse, []), inside_function)
+        else:
+            function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from imports(child, inside_function or function)
+
+
+def crossing(folder: str, packages: set[str], *, only_at_top: bool = False) -> list[str]:
+    """Places under `folder` (a prefix) that import one of `packages`."""
+    return [
+        f"{name}:{line} imports {package}"
+        for name in PYTHON
+        if name.startswith(folder)
+        for package, line, inside in imports(tree(name))
+        if package in packages and not (only_at_top and inside)
+    ]
+
+
+def test_the_runner_never_imports_analysis_and_the_cli_only_inside_a_command() -> None:
+    found = [place for place in crossing("bench/", ANALYSIS_ONLY) if not place.startswith("bench/cli/")]
+    assert found + crossing("bench/cli/", ANALYSIS_ONLY, only_at_top=True) == []
+
+
+def test_analysis_never_imports_torch_or_the_runner() -> None:
+    assert crossing("analysis/", {"torch", "torchvision", "bench"}) == []
+
+
+def test_the_command_line_suites_and_the_plan_never_import_torch() -> None:
+    assert [place for prefix in NEVER_TORCH for place in crossing(prefix, {"torch", "torchvision"})] == []
+
+
+def test_workloads_and_strategies_import_torch_only_inside_functions() -> None:
+    found = [
+        crossing(folder, {"torch", "torchvision"}, only_at_top=True) for folder in TORCH_INSIDE_FUNCTIONS
+    ]
+    assert found == [[], []]
+
+
+def test_what_a_forked_rank_is_told_needs_the_standard_library_alone() -> None:
+    outside = {package for package, _, _ in imports(tree("bench/spec.py"))} - set(sys.stdlib_module_names)
+    assert outside == set()
+
+
+def test_nothing_is_unpickled_or_evaluated() -> None:
+    assert [place for folder in ("bench/", "analysis/") for place in crossing(folder, FORBIDDEN)] == []
+    found = [
+        f"{name}:{node.lineno} calls {ast.unparse(node.func)}"
+        for name in PYTHON
+        if name.startswith(("bench/", "analysis/", "ci/"))
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func)
+        in {
+            "eval",
+            "exec",
+            "compile",
+            "yaml.load",
+            "yaml.unsafe_load",
+            "yaml.full_load",
+            "torch.load",
+            "os.system",
+        }
+    ]
+    assert found == []
+
+
+def test_sql_lives_in_sql_files() -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name in PYTHON
+        if name.startswith(("bench/", "analysis/"))
+        for node in ast.walk(tree(name))
+        if isinstance(node, (ast.Constant, ast.JoinedStr))
+        and (node.end_lineno or node.lineno) > node.lineno
+        and SQL.match(_text(node))
+    ]
+    assert found == []
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "".join(_text(part) if isinstance(part, ast.Constant) else "?" for part in node.values)
+
+
+def test_every_file_can_be_read_in_one_go() -> None:
+    long = {name: len((ROOT / name).read_text().splitlines()) for name in tracked("*.py", "*.sql", "ci/*")}
+    assert {name: lines for name, lines in long.items() if lines > 320} == {}
+
+
+def test_functions_stay_under_sixty_lines() -> None:
+    found = {
+        f"{name}:{node.name}": node.end_lineno - node.lineno
+        for name in PYTHON
+        if name.startswith(("bench/", "analysis/"))
+        for node in ast.walk(tree(name))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno
+    }
+    assert {name: lines for name, lines in found.items() if lines >= 60} == {}
+
+
+def test_no_except_swallows_everything() -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name in PYTHON
+        if name.startswith(("bench/", "analysis/"))
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) == "BaseException")
+        and ast.unparse(node.body[-1]) != "raise"
+    ]
+    assert found == []
+
+
+# A home, a working folder of one machine, or a package registry other than the public ones that the lock names.
+MACHINE = re.compile(
+    r"(?<![\w.$}/])/(?:home|Users|root|work|workspace|mnt|opt/wheels)/[\w.-]"
+    r"|https?://[^\s/\"']*(?:artifactory|nexus|registry|mirror|pypi)[^\s/\"']*/"
+    r"|\b(?:index-url|extra-index-url|find-links)\b",
+    re.I,
+)
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    found = []
+    for name in tracked():
+        if name in ("uv.lock", "tests/unit/test_boundaries.py"):
+            continue
+        content = (ROOT / name).read_bytes()
+        if b"\0" in content:
+            continue
+        for number, line in enumerate(content.decode().splitlines(), start=1):
+            if match := MACHINE.search(line):
+                found.append(f"{name}:{number} {match.group()}")
+    assert found == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["suite", "--help"], ["doctor", "--help"]])
+def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import json, sys\nfrom bench.cli import main\nsys.argv[0] = 'bench'\n"
+        "try:\n    main()\nexcept SystemExit as end:\n"
+        "    print(json.dumps([end.code, sorted(sys.modules)]), file=sys.stderr)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
+    )
+    code, modules = json.loads(result.stderr.splitlines()[-1])
+    assert (code, HEAVY & set(modules)) == (0, set())
+    assert result.stdout.strip() != ""

@@ -1,0 +1,274 @@
+"""Every check on facts that were put together by hand, and the doctor on the machine at hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.doctor import judge, names
+from bench.doctor.facts import Facts, Folder, Gpu, Nvidia, Torch
+from bench.doctor.finding import Finding
+from bench.doctor.gather import folder, gather
+from bench.doctor.show import as_text, to_json
+
+ROOMY = Folder(path="results", writable=True, free_bytes=10**12, file_system="ext4")
+TORCH = Torch(version="2.15.0", cuda_build="13.2", nccl="2.30.7", cuda_error="Found no NVIDIA driver")
+A, B = (
+    Gpu(index=i, uuid=f"GPU-{name}", name="NVIDIA H200", memory_bytes=2**37) for i, name in enumerate("ab")
+)
+CPU_MACHINE = Facts(
+    python="3.11.7",
+    cpus_online=8,
+    cpus_given=8,
+    cpu_quota=None,
+    memory_available_bytes=32 * 10**9,
+    nvidia=Nvidia(nvml_error="NVML Shared Library Not Found"),
+    torch=TORCH,
+    torch_error=None,
+    container=None,
+    results=ROOMY,
+    temporary=replace(ROOMY, path="/scratch"),
+    shared_memory_bytes=2**34,
+    open_files=1024,
+    locked_memory_bytes=8 * 2**20,
+    infiniband=False,
+    compiler="/usr/bin/g++",
+    clock_source="tsc",
+    clock_read_ns=40.0,
+)
+GPU_MACHINE = replace(
+    CPU_MACHINE,
+    nvidia=Nvidia(kernel_driver="580.65.06", cuda=(13, 2), gpus=(A, B)),
+    torch=replace(TORCH, cuda_devices=2, cuda_error=None),
+)
+HIDDEN = Nvidia(kernel_driver="580.65.06", nvml_error="NVML Shared Library Not Found")
+
+
+def faults(facts: Facts) -> list[tuple[str, str]]:
+    return [(finding.topic, finding.level) for finding in judge(facts) if finding.level != "ok"]
+
+
+def texts(facts: Facts, topic: str) -> list[str]:
+    return [finding.text for finding in judge(facts) if finding.topic == topic]
+
+
+def remedy(facts: Facts, topic: str) -> str:
+    found = [finding.remedy for finding in judge(facts) if finding.topic == topic and finding.remedy]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("facts", [CPU_MACHINE, GPU_MACHINE], ids=["cpu", "gpu"])
+def test_a_sound_machine_has_no_fault_with_or_without_a_gpu(facts: Facts) -> None:
+    assert faults(facts) == []
+
+
+def test_gpus_are_counted_by_kind() -> None:
+    small = replace(B, name="NVIDIA L4", memory_bytes=24 * 2**30, mig_uuids=("MIG-1", "MIG-2"))
+    facts = replace(GPU_MACHINE, nvidia=replace(GPU_MACHINE.nvidia, gpus=(A, small)))
+    assert texts(facts, "gpu") == [
+        "1 x NVIDIA H200, 128 GiB; 1 x NVIDIA L4, 24 GiB (driver 580.65.06)",
+        "GPU 1 is cut into 2 MIG slices",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [("apptainer", "start it with --nv"), ("docker", "start it with --gpus all"), (None, "nvidia-smi")],
+)
+def test_a_driver_without_visible_gpus_gets_the_remedy_of_its_container(
+    container: str | None, expected: str
+) -> None:
+    facts = replace(CPU_MACHINE, nvidia=HIDDEN, container=container)
+    assert faults(facts) == [("gpu", "warn")]
+    assert expected in remedy(facts, "gpu")
+
+
+def test_gpus_that_slurm_gave_and_nobody_sees_are_a_failure() -> None:
+    given = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_GPUS_ON_NODE": "4"}
+    facts = replace(CPU_MACHINE, nvidia=HIDDEN, container="apptainer", environment=given)
+    assert faults(facts) == [("gpu", "fail")]
+    assert faults(replace(facts, nvidia=Nvidia())) == [("gpu", "fail")]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0,1", "CUDA_VISIBLE_DEVICES=0,1 shows 2 of 2 GPUs"),
+        ("GPU-b", "CUDA_VISIBLE_DEVICES=GPU-b shows 1 of 2 GPUs"),
+        ("2", "CUDA_VISIBLE_DEVICES=2: '2' is no GPU of this machine (there is 0 to 1)"),
+        ("0,gpu1", "CUDA_VISIBLE_DEVICES=0,gpu1: 'gpu1' is no GPU of this machine (there is 0 to 1)"),
+        ("0,", "CUDA_VISIBLE_DEVICES=0,: '' is no GPU of this machine (there is 0 to 1)"),
+        ("GPU-", "CUDA_VISIBLE_DEVICES=GPU-: 'GPU-' stands for 2 GPUs (there is 0 to 1)"),
+        ("0,GPU-a", "CUDA_VISIBLE_DEVICES=0,GPU-a names a GPU twice"),
+        ("", "CUDA_VISIBLE_DEVICES= hides all 2 GPUs: runs use the CPU"),
+        ("-1", "CUDA_VISIBLE_DEVICES=-1 hides all 2 GPUs: runs use the CPU"),
+    ],
+)
+def test_cuda_visible_devices_is_read_strictly(value: str, text: str) -> None:
+    facts = replace(GPU_MACHINE, environment={"CUDA_VISIBLE_DEVICES": value})
+    assert texts(facts, "visible_devices") == [text]
+    level = "ok" if "shows" in text else "warn" if "hides" in text else "fail"
+    assert {fault for fault in faults(facts) if fault[0] == "visible_devices"} == (
+        set() if level == "ok" else {("visible_devices", level)}
+    )
+
+
+def test_cuda_visible_devices_matters_not_where_there_is_no_gpu() -> None:
+    assert faults(replace(CPU_MACHINE, environment={"CUDA_VISIBLE_DEVICES": "3"})) == []
+
+
+def test_a_torch_that_cannot_use_the_gpus_says_which_part_is_too_old() -> None:
+    unusable = replace(TORCH, cuda_error="The NVIDIA driver on your system is too old")
+    old_driver = replace(
+        GPU_MACHINE, torch=unusable, nvidia=replace(GPU_MACHINE.nvidia, cuda=(12, 4)), environment={}
+    )
+    assert texts(old_driver, "torch") == [
+        "2 GPUs are there, but the driver runs CUDA up to 12.4 and torch needs 13.2"
+    ]
+    without_cuda = replace(GPU_MACHINE, torch=Torch(version="2.15.0+cpu", cuda_error="not compiled"))
+    assert texts(without_cuda, "torch") == ["2 GPUs are there, but torch 2.15.0+cpu is built without CUDA"]
+    otherwise = replace(GPU_MACHINE, torch=replace(TORCH, cuda_error="out of memory"))
+    assert texts(otherwise, "torch") == ["2 GPUs are there, but torch cannot use them: out of memory"]
+    assert [faults(f) for f in (old_driver, without_cuda, otherwise)] == [[("torch", "fail")]] * 3
+
+
+CHANGES: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
+    "torch does not import": ({"torch": None, "torch_error": "No module named 'torch'"}, ("torch", "fail")),
+    "torchvision of another torch": (
+        {"torch": replace(TORCH, torchvision_error="operator nms does not exist")},
+        ("torch", "fail"),
+    ),
+    "gloo without a host name": (
+        {"torch": replace(TORCH, gloo_error="Name or service not known")},
+        ("communication", "fail"),
+    ),
+    "NCCL broken": (
+        {"torch": replace(TORCH, nccl_error="unhandled system error")},
+        ("communication", "fail"),
+    ),
+    "quota": ({"cpu_quota": 2.0}, ("cpu", "warn")),
+    "little memory": ({"memory_available_bytes": 10**9}, ("memory", "warn")),
+    "read-only results": ({"results": replace(ROOMY, writable=False)}, ("disk", "fail")),
+    "full results": ({"results": replace(ROOMY, free_bytes=10**7)}, ("disk", "fail")),
+    "small temporary folder": ({"temporary": replace(ROOMY, free_bytes=10**9)}, ("disk", "warn")),
+    "temporary folder on a network": ({"temporary": replace(ROOMY, file_system="nfs4")}, ("disk", "warn")),
+    "TMPDIR that cannot be written": ({"environment": {"TMPDIR": "/missing"}}, ("disk", "warn")),
+    "no shared memory": ({"shared_memory_bytes": None}, ("shared_memory", "warn")),
+    "small shared memory": ({"shared_memory_bytes": 64 * 2**20}, ("shared_memory", "warn")),
+    "few open files": ({"open_files": 256}, ("limits", "warn")),
+    "InfiniBand without locked memory": ({"infiniband": True}, ("limits", "warn")),
+    "no compiler": ({"compiler": None}, ("compiler", "warn")),
+    "slow clock": ({"clock_source": "hpet", "clock_read_ns": 1400.0}, ("clock", "warn")),
+    "a job of two nodes without a step": (
+        {"environment": {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}},
+        ("slurm", "warn"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
+def test_one_fault_gives_one_finding_with_a_remedy(change: dict[str, Any], expected: tuple[str, str]) -> None:
+    facts = replace(CPU_MACHINE, **change)
+    assert faults(facts) == [expected]
+    assert remedy(facts, expected[0])
+
+
+def test_no_limit_is_never_too_low() -> None:
+    assert faults(replace(CPU_MACHINE, infiniband=True, open_files=-1, locked_memory_bytes=-1)) == []
+
+
+def test_a_slurm_step_is_told_with_what_it_was_given() -> None:
+    given = {
+        "SLURM_JOB_ID": "7",
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEP_NUM_NODES": "2",
+        "SLURM_CPUS_ON_NODE": "16",
+    }
+    given |= {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_GPUS_ON_NODE": "2"}
+    facts = replace(GPU_MACHINE, environment=given)
+    assert texts(facts, "slurm") == ["task 1 of 2 in step 7.0: 2 nodes, here 16 CPUs and 2 GPUs"]
+    del given["SLURM_GPUS_ON_NODE"]
+    assert faults(facts) == [("slurm", "warn")]
+
+
+def test_a_gpu_per_cpu_is_the_least() -> None:
+    assert faults(replace(GPU_MACHINE, cpus_given=1)) == [("cpu", "warn")]
+
+
+def test_remedies_stand_under_their_findings_and_the_end_counts_them() -> None:
+    findings = [
+        Finding(topic="disk", level="fail", text="full", remedy="free space"),
+        Finding(topic="gpu", level="ok", text="none"),
+    ]
+    lines = as_text(findings).splitlines()
+    assert [line.strip() for line in lines if "->" in line] == ["-> free space"]
+    assert lines[-1] == "This machine cannot run suites yet: mend the failure."
+    assert as_text(findings[1:]).splitlines()[-1] == "This machine can run suites."
+    assert json.loads(to_json(findings))["findings"][1] == {
+        "topic": "gpu",
+        "level": "ok",
+        "text": "none",
+        "remedy": None,
+    }
+
+
+def test_a_folder_that_does_not_exist_is_judged_by_its_parent(tmp_path: Path) -> None:
+    found = folder(tmp_path / "not" / "yet")
+    assert (found.writable, found.file_system) == (True, folder(tmp_path).file_system)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_where_the_results_folder_should_be_is_not_writable(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("")
+    assert folder(tmp_path / "results").writable is False
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+    return gather(tmp_path_factory.mktemp("results"))
+
+
+def test_the_machine_at_hand_is_found_able_to_run_suites(here: Facts) -> None:
+    assert [finding for finding in judge(here) if finding.level == "fail"] == []
+    assert here.torch is not None
+    assert here.torch.gloo_error is None
+    assert 0 < here.clock_read_ns < 1e6
+    assert 1 <= here.cpus_given <= here.cpus_online
+
+
+def test_every_check_speaks_of_a_machine_with_a_gpu_job(here: Facts) -> None:
+    facts = replace(GPU_MACHINE, environment={"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_ID": "7"})
+    assert {finding.topic for finding in judge(facts)} == set(names())
+
+
+def bench_doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", "doctor", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_exits_2_where_results_cannot_be_written_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = bench_doctor("--results", str(tmp_path / "file" / "results"), "--json")
+    assert result.returncode == 2
+    failed = [f["topic"] for f in json.loads(result.stdout)["findings"] if f["level"] == "fail"]
+    assert failed == ["disk"]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_torch_that_cannot_be_imported_is_told_and_not_raised(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = bench_doctor()
+    assert result.returncode == 2
+    assert (
+        "torch cannot be used: ImportError: libcudart.so.13: cannot open shared object file" in result.stdout
+    )
