@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 
@@ -23,3 +24,12 @@ def kill_group(pid: int) -> None:
     """SIGKILL the process group that `pid` leads (a rank and its loader workers); gone already is well."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether the process was stopped by a signal (SIGSTOP, a debugger)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # gone
+        return False
+    return stat.rpartition(")")[2].split()[0] in "Tt"

@@ -19,7 +19,7 @@ from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
-from bench.process import kill_group
+from bench.process import is_stopped, kill_group
 from bench.spec import RunSpec
 from bench.train.rank import RankJob, outcome_file, step_file
 
@@ -152,15 +152,24 @@ class Agent:
         rows = {
             rank: last.rows if (last := recorder.peek(step_file(scratch, rank))) else 0 for rank in living
         }
-        behind = min(rows, key=lambda rank: (rows[rank], rank))
+        stopped = [rank for rank, process in living.items() if process.pid and is_stopped(process.pid)]
         steps = ", ".join(f"rank {rank}: {count}" for rank, count in sorted(rows.items()))
         return Fault(
             status="timeout",
             error=f"not done after {run.measure.timeout_s:g} s (measure.timeout_s); steps completed: {steps}; "
-            "stacks are in the ranks' logs",
-            rank=behind,
+            + "".join(f"rank {rank} is stopped; " for rank in stopped)
+            + "stacks are in the ranks' logs",
+            rank=_behind(rows, stopped),
             node=self._coordinator.index,
         )
+
+
+def _behind(rows: dict[int, int], stopped: list[int]) -> int | None:
+    """The rank that the others wait for: a stopped one, else the one with fewest steps; null where none stands out."""
+    if stopped:
+        return min(stopped)
+    fewest = [rank for rank, count in rows.items() if count == min(rows.values())]
+    return fewest[0] if len(fewest) == 1 else None
 
 
 def _end(ranks: dict[int, ForkServerProcess]) -> None:

@@ -65,7 +65,9 @@ def salvage(folder: Path) -> bool:
 def _copy_raw(scratch: Path, folder: Path) -> int:
     """Move this user's recorder files here. Returns how many there were."""
     # begun.json may come from anywhere: only a folder that an agent of this user made in the temporary folder counts
-    ours = scratch.parent.parent == Path(tempfile.gettempdir()) and scratch.parent.name.startswith(SCRATCH_PREFIX)
+    ours = scratch.parent.parent == Path(tempfile.gettempdir()) and scratch.parent.name.startswith(
+        SCRATCH_PREFIX
+    )
     if not ours or scratch.is_symlink() or not scratch.is_dir() or scratch.stat().st_uid != os.getuid():
         return 0
     raws = [path for path in scratch.glob("steps.rank*.raw") if path.is_file() and not path.is_symlink()]

@@ -78,7 +78,8 @@ def main(job_json: str) -> None:
 
 
 def _become_a_rank(job: RankJob) -> None:
-    os.setpgid(0, 0)  # so that loader workers end with it
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)  # so that loader workers end with it
     die_with_parent(job.server_pid)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the agent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
