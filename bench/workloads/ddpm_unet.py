@@ -159,20 +159,19 @@ class Workload:
         return model.levels()
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
-        """`images` uint8 [B, 3, H, W], half of them mirrored, and `key` int64 [B]."""
+        """`images` uint8 [B, 3, H, W] and `key` int64 [B]; bytes travel to the device, all arithmetic is done there."""
+        return {"images": self._images.index_select(0, places), "key": keys}
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         import torch
+        from torch.nn.functional import mse_loss
 
         from bench.data import keyed
 
-        images = self._images.index_select(0, places)
+        images, keys = batch["images"], batch["key"]
         mirrored = keyed.uniform(self.seed, keys, 1, _FLIP) < 0.5
-        return {"images": torch.where(mirrored[:, :, None, None], images.flip(3), images), "key": keys}
-
-    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        from torch.nn.functional import mse_loss
-
-        predicted, noise = self._predict(model, batch, self.seed)
-        return mse_loss(predicted, noise)
+        images = torch.where(mirrored[:, :, None, None], images.flip(3), images)
+        return mse_loss(*self._predict(model, images, keys, self.seed))
 
     @property
     def validation_size(self) -> int:
@@ -184,18 +183,19 @@ class Workload:
         return {"images": self._held_out[indices], "key": torch.tensor(indices)}
 
     def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
-        predicted, noise = self._predict(model, batch, _VALIDATION_SEED)
+        predicted, noise = self._predict(model, batch["images"], batch["key"], _VALIDATION_SEED)
         return (predicted - noise).square().mean(dim=(1, 2, 3)), None
 
-    def _predict(self, model: nn.Module, batch: Batch, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _predict(
+        self, model: nn.Module, images: torch.Tensor, keys: torch.Tensor, seed: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Predicted and true noise, both float32 [B, 3, H, W]; noise and time steps are drawn on the device."""
         from bench.data import keyed
         from bench.models.diffusion import TIME_STEPS, Schedule
 
-        keys = batch["key"]
         if keys.device not in self._schedules:
             self._schedules[keys.device] = Schedule(keys.device)
-        clean = batch["images"].float().mul_(2 / 255).sub_(1)
+        clean = images.float().mul_(2 / 255).sub_(1)
         steps = keyed.randint(seed, keys, TIME_STEPS, _TIME)
         noise = keyed.normal(seed, keys, clean[0].numel(), _NOISE).view(clean.shape)
         noisy = self._schedules[keys.device].diffuse(clean, noise, steps)
