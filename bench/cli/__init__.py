@@ -5,7 +5,9 @@ Commands are imported when they are called; `bench --help` imports their modules
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import pkgutil
 import sys
 
@@ -28,6 +30,16 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            # click looks for the nearest name among commands that are imported already: none is
+            names = self.list_commands(ctx)
+            raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bench.__version__, prog_name="bench")
@@ -44,11 +56,21 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
+    except BrokenPipeError:
+        # The reader (`| head`) has enough; Python's own flush at exit would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
     except (ValueError, OSError) as error:
         # Ours say what to do (InputError and analysis's own carry exit_code); anything else is a defect: show it whole.
-        exit_code = getattr(error, "exit_code", None)
+        exit_code = getattr(error, "exit_code", 2 if _by_environment(error) else None)
         if exit_code is None:
             raise
         click.echo(f"bench: {error}", err=True)
         code = exit_code
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _by_environment(error: Exception) -> bool:
+    """A folder that may not be written, or a full disk: no defect, and the error names the path."""
+    refusals = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
+    return isinstance(error, OSError) and error.errno in refusals

@@ -1,0 +1,73 @@
+"""The command line around its commands: names, exit codes, what a reader that closes the pipe sees."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+
+import click
+import pytest
+
+import bench.cli
+
+
+def run_bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_help_lists_a_command_for_every_file_in_the_order_of_use() -> None:
+    lines = run_bench("--help").stdout.split("Commands:")[1].splitlines()
+    listed = [line.split()[0] for line in lines if line.strip()]
+    assert listed[0] == "suite"
+    assert set(listed) == set(bench.cli.group.list_commands(click.Context(bench.cli.group)))
+
+
+def test_every_command_has_a_short_help() -> None:
+    context = click.Context(bench.cli.group)
+    commands = [bench.cli.group.get_command(context, name) for name in bench.cli.group.list_commands(context)]
+    assert [command.name for command in commands if command and not command.get_short_help_str()] == []
+
+
+def test_an_unknown_command_gets_the_nearest_name_and_exit_2() -> None:
+    result = run_bench("docter")
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == "Error: No such command 'docter'. Did you mean 'doctor'?"
+
+
+def main_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
+    """Exit code of `bench` whose command raises `error`."""
+
+    @click.command()
+    def raising() -> None:
+        raise error
+
+    monkeypatch.setattr(bench.cli.group, "get_command", lambda ctx, name: raising)
+    monkeypatch.setattr(sys, "argv", ["bench", "raising"])
+    with pytest.raises(SystemExit) as end:
+        bench.cli.main()
+    return end.value.code
+
+
+def test_a_folder_that_may_not_be_written_is_one_line_with_its_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = OSError(errno.EROFS, "Read-only file system", "public/index.html")
+    assert main_with(error, monkeypatch) == 2
+    assert capsys.readouterr().err == "bench: [Errno 30] Read-only file system: 'public/index.html'\n"
+
+
+def test_a_defect_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="not for users"):
+        main_with(ValueError("not for users"), monkeypatch)
+
+
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main_with(KeyboardInterrupt(), monkeypatch) == 130
+
+
+def test_a_reader_that_closes_the_pipe_gets_no_traceback() -> None:
+    command = f"{sys.executable} -m bench --help | true"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert result.stderr == ""
