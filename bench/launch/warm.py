@@ -6,9 +6,12 @@ multiprocessing's forkserver: ranks are its children, their exit status comes ba
 
 from __future__ import annotations
 
+import importlib
+import json
 import multiprocessing
 import os
 import sys
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.process import BaseProcess
@@ -25,7 +28,7 @@ _ENVIRONMENT = {
 
 
 class WarmServer:
-    """Starts with the first `start` and ends with this process, whatever ends it."""
+    """Ends with this process, whatever ends it."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
@@ -36,20 +39,29 @@ class WarmServer:
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         self._context.set_forkserver_preload(["bench.launch.preload"])
-        ours, theirs = self._context.Pipe(duplex=False)
-        first = self._context.Process(target=_say_parent, args=(theirs,))
-        _start(first)
-        theirs.close()
-        try:
-            self.pid, failure = ours.recv()
-        except EOFError:
-            first.join()
-            raise InputError(f"the process that ranks are forked from ended with {first.exitcode}") from None
-        finally:
-            ours.close()
-        first.join()
+        self.pid, failure = json.loads(self._answer(_say_parent))
         if failure is not None:
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
+
+    def ask(self, module: str, question: str) -> str:
+        """Call `main(answer, question)` of a module in a process of its own; returns what it sends."""
+        return self._answer(_call, module, question).decode()
+
+    def _answer(self, target: Callable[..., None], *arguments: str) -> bytes:
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=target, args=(theirs, *arguments))
+        _start(process)
+        theirs.close()
+        try:
+            return ours.recv_bytes()
+        except EOFError:
+            process.join()
+            raise InputError(
+                f"a process forked to look at this machine ended with {process.exitcode}; `bench doctor` says more"
+            ) from None
+        finally:
+            ours.close()
+            process.join()
 
     def fork(self, job_json: str) -> ForkServerProcess:
         """A new rank; not daemonic, or it could have no loader workers."""
@@ -70,9 +82,13 @@ def _start(process: BaseProcess) -> None:
 
 
 def _say_parent(answer: Connection) -> None:
+    failure = None
     try:
         import bench.launch.preload  # noqa: F401 - imported by the server already, unless that failed
     except ImportError as error:
-        answer.send((os.getppid(), str(error)))
-    else:
-        answer.send((os.getppid(), None))
+        failure = str(error)
+    answer.send_bytes(json.dumps([os.getppid(), failure]).encode())
+
+
+def _call(answer: Connection, module: str, question: str) -> None:
+    importlib.import_module(module).main(answer, question)

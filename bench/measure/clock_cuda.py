@@ -122,4 +122,5 @@ class CudaClock:
 
 
 def _elapsed_ns(start: torch.cuda.Event, end: torch.cuda.Event) -> int:
-    return round(start.elapsed_time(end) * 1e6)
+    milliseconds: float = start.elapsed_time(end)
+    return round(milliseconds * 1e6)

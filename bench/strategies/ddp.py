@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DdpOptions:
     """Options of torch.nn.parallel.DistributedDataParallel."""
 
     static_graph: bool = False
@@ -31,10 +31,10 @@ class Options:
 class Strategy:
     """DistributedDataParallel over the default process group."""
 
-    Options = Options
+    Options: ClassVar[type[DdpOptions]] = DdpOptions
     max_world_size: ClassVar[int | None] = None
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: DdpOptions) -> None:
         self.options = options
         # made once: a context manager per micro-batch would be garbage on the measured path
         self._synchronising = nullcontext()
@@ -59,7 +59,7 @@ class Strategy:
         )
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
-        return self._synchronising if last else model.no_sync()  # type: ignore[operator, no-any-return]
+        return self._synchronising if last else model.no_sync()  # type: ignore[operator]
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_

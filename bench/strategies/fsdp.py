@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class FsdpOptions:
     """Options of torch.distributed.fsdp.fully_shard."""
 
     reshard: Literal["full", "grad_op"] = "full"
@@ -22,10 +22,10 @@ class Options:
 class Strategy:
     """fully_shard over the default process group, one unit per block and one for the rest."""
 
-    Options = Options
+    Options: ClassVar[type[FsdpOptions]] = FsdpOptions
     max_world_size: ClassVar[int | None] = None
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: FsdpOptions) -> None:
         self.options = options
         self._context = nullcontext()
 

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class SingleOptions:
     """No options."""
 
 
 class Strategy:
     """The model as it is."""
 
-    Options = Options
+    Options: ClassVar[type[SingleOptions]] = SingleOptions
     max_world_size: ClassVar[int | None] = 1
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SingleOptions) -> None:
         self.options = options
 
     def wrap(

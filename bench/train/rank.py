@@ -198,7 +198,7 @@ def _checkpoint(blocks: list[torch.nn.Module]) -> None:
     from torch.utils.checkpoint import checkpoint
 
     for block in blocks:
-        block.forward = partial(checkpoint, block.forward, use_reentrant=False)  # type: ignore[method-assign]
+        block.forward = partial(checkpoint, block.forward, use_reentrant=False)
 
 
 def _measured_steps(spec: RunSpec, dataset_size: int) -> int:

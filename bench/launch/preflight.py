@@ -1,0 +1,35 @@
+"""What would fail in every run is said once, before anything is written: missing data, no CUDA."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bench.errors import InputError
+from bench.launch.warm import WarmServer
+from bench.spec import PlannedRun, RunSpec
+
+
+def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
+    """Make every distinct workload of the plan ready once. Raises InputError with all that is wrong."""
+    jobs: dict[str, dict[str, Any]] = {}
+    for run in plan:
+        if run.skip_reason is None:
+            job = _job(run.spec)
+            jobs.setdefault(json.dumps({**job, "case_name": None, "seed": None}, sort_keys=True), job)
+    problems = json.loads(server.ask("bench.train.preflight", json.dumps(list(jobs.values()))))
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _job(spec: RunSpec) -> dict[str, Any]:
+    return {
+        "case_name": spec.case_name,
+        "workload": spec.workload,
+        "options": spec.workload_options,
+        "source": spec.data.source,
+        "data_root": spec.data_root,
+        "device_type": spec.device_type,
+        "precision": spec.train.precision,
+        "seed": spec.seed,
+    }

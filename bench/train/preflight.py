@@ -1,0 +1,39 @@
+"""Before a session exists: can every workload of the plan be made ready here?
+
+Runs in a process forked from the warm server, because it needs torch and reads data.
+"""
+
+from __future__ import annotations
+
+import json
+from multiprocessing.connection import Connection
+from typing import Any
+
+from bench.errors import InputError
+
+
+def main(answer: Connection, jobs_json: str) -> None:
+    """Entry of the forked process: answers with a JSON list of what is wrong, empty where all is well."""
+    problems: list[str] = []
+    for job in json.loads(jobs_json):
+        problem = _problem(job)
+        if problem is not None and problem not in problems:
+            problems.append(problem)
+    answer.send_bytes(json.dumps(problems).encode())
+
+
+def _problem(job: dict[str, Any]) -> str | None:
+    import torch
+
+    from bench import workloads
+
+    if job["device_type"] == "cuda" and not torch.cuda.is_available():
+        return "device cuda: torch sees no CUDA device here; `bench doctor` says why"
+    if job["device_type"] == "cpu" and job["precision"] == "tf32":
+        return f"case {job['case_name']}: precision tf32 is arithmetic of NVIDIA GPUs; on the CPU choose fp32 or bf16"
+    kind = workloads.load(job["workload"])
+    try:
+        kind(kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"]).prepare()
+    except InputError as error:
+        return f"case {job['case_name']}: {error}"
+    return None
