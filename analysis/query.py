@@ -1,0 +1,48 @@
+"""One query on results.duckdb that can read and do nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from analysis import database
+from analysis.errors import AnalysisError
+
+_READING = ("SELECT", "EXPLAIN", "PRAGMA", "CALL", "MULTI")
+"""Kinds of statements that show something; PIVOT is a MULTI. The connection forbids the rest by itself too."""
+
+
+@contextmanager
+def run(results: Path, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
+    """The rows of one statement, not yet fetched. Raises AnalysisError in DuckDB's words, also while fetching."""
+    with database.reader(results) as connection:
+        try:
+            relation = connection.sql(_only_statement(connection, query))
+            if relation is None:
+                raise AnalysisError(f"the statement gives no rows: {_shorten(query)}")
+            yield relation
+        except duckdb.Error as error:
+            raise AnalysisError(f"query failed: {error}") from error
+
+
+def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise AnalysisError(
+            f"give one statement, not {len(statements)}: {_shorten(query) or 'the query is empty'}"
+        )
+    kind = statements[0].type.name
+    if kind not in _READING:
+        raise AnalysisError(
+            f"{kind} is refused: the database is only read here, because the files are the truth. Start the query "
+            "with SELECT, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN"
+        )
+    return statements[0]
+
+
+def _shorten(query: str) -> str:
+    text = " ".join(query.split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,24 @@
+"""bench load"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(name="load")
+@click.argument("results", required=False, metavar="[RESULTS]")
+@click.option("--results", "option", metavar="DIR", help="The same as the argument.")
+def command(results: str | None, option: str | None) -> int:
+    """Bring results.duckdb up to the result files; the files are the truth.
+
+    RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
+    code is 1."""
+    from analysis.load import load
+    from bench.measure.finalise import finalise
+    from bench.paths import results_folder
+
+    folder = results_folder(results or option)
+    problems = finalise(folder)
+    report = load(folder)
+    click.echo("\n".join([str(report), *problems]))
+    return 1 if problems or report.problems else 0
