@@ -27,7 +27,6 @@ class Display(Protocol):
     """Who is told how the session goes; bench/launch/progress.py has the two that ship."""
 
     def session_begins(self, session_id: str, runs: int) -> None: ...
-    def warming(self) -> None: ...
     def run_begins(self, spec: RunSpec, number: int) -> None: ...
     def step(self, last: LastStep) -> None: ...
     def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None: ...
@@ -38,40 +37,38 @@ class Execution:
     """Carries out a plan on this node."""
 
     def __init__(
-        self, session: SessionFolder, slots: Slots, display: Display, stop: StopRequest, facts: dict[str, str]
+        self, session: SessionFolder, slots: Slots, server: WarmServer, display: Display, stop: StopRequest
     ) -> None:
         self._session = session
         self._slots = slots
+        self._server = server
         self._display = display
         self._stop = stop
-        self._facts = facts
-        self._suite: dict[str, Any] = session.head()["resolved"]
+        head = session.head()
+        self._suite: dict[str, Any] = head["resolved"]
+        self._facts: dict[str, str] = head["environment"]["0"]
 
-    def run(self, plan: tuple[PlannedRun, ...]) -> dict[str, int]:
-        """Every run that is not done yet. Returns how many runs ended with each status."""
-        counts: dict[str, int] = {}
+    def run(self, plan: tuple[PlannedRun, ...]) -> None:
+        """Every run that is not done yet, until the last or until told to stop."""
         self._display.session_begins(self._session.session_id, len(plan))
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             self._scratch = Path(scratch)
             self._coordinator: Coordinator = Alone(scratch)
-            self._server = WarmServer()
             self._sensors = Sensors.start(self._scratch / "samples.raw")
             self._agent = Agent(self._server, self._coordinator, self._stop, self._sensors.watch)
             try:
                 for number, planned in enumerate(plan, start=1):
                     if self._stop.requested:
                         break
-                    status = self._one(planned, number)
-                    counts[status] = counts.get(status, 0) + 1
+                    self._one(planned, number)
             finally:
                 self._sensors.stop()
                 self._display.session_ends()
-        return counts
 
-    def _one(self, planned: PlannedRun, number: int) -> str:
+    def _one(self, planned: PlannedRun, number: int) -> None:
         begun = self._session.begin(planned.spec)
         if begun is None:
-            return "done"
+            return
         folder, attempt = begun
         spec = dataclasses.replace(planned.spec, attempt=attempt)
         if self._coordinator.agree("skip" if planned.skip_reason else "go") == "skip":
@@ -82,16 +79,12 @@ class Execution:
                 "elapsed_s": 0.0,
             }
         else:
-            if not self._server.pid:
-                self._display.warming()
-                self._server.start()
             self._display.run_begins(spec, number)
             outcome = self._host(spec, folder)
         self._session.write_run(
             spec, outcome, environment.fingerprint(self._facts, self._suite, spec.device_type)
         )
         self._display.run_ends(spec, outcome)
-        return str(outcome["status"])
 
     def _host(self, spec: RunSpec, folder: Path) -> dict[str, Any]:
         scratch = self._scratch / f"{spec.run_id}.{spec.attempt}"

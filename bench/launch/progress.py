@@ -32,9 +32,6 @@ class PlainLines:
         self._runs = runs
         self._console.print(f"session {session_id}: {runs} runs")
 
-    def warming(self) -> None:
-        self._console.print("loading torch once for all runs ...")
-
     def run_begins(self, spec: RunSpec, number: int) -> None:  # noqa: ARG002 - the live line shows the run's name
         self._number, self._last = number, None
 
@@ -75,9 +72,6 @@ class LiveLine(PlainLines):
     def session_begins(self, session_id: str, runs: int) -> None:
         super().session_begins(session_id, runs)
         self._live.start()
-
-    def warming(self) -> None:
-        self._live.update(Text("loading torch once for all runs ...", style="dim"))
 
     def run_begins(self, spec: RunSpec, number: int) -> None:
         if number == 1 or not self._number:

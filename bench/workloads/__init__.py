@@ -8,7 +8,10 @@ loaded: import torch inside methods, and keep nn.Modules in bench/models/.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.errors import InputError
@@ -71,9 +74,28 @@ def names() -> list[str]:
 
 
 def load(name: str) -> type[Workload]:
-    """The class `Workload` of bench/workloads/NAME.py."""
+    """The class `Workload` of bench/workloads/NAME.py, or the class of your own file for `./my_model.py:MyWorkload`."""
+    if ":" in name:
+        return _load_file(name)
     if name not in names():
         raise InputError(f"unknown workload {name!r}: there are {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name}")
     workload: type[Workload] = module.Workload
+    return workload
+
+
+def _load_file(name: str) -> type[Workload]:
+    file, _, class_name = name.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError(f"workload {name!r}: there is no file {path}")
+    specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
+    if specification is None or specification.loader is None:
+        raise InputError(f"workload {name!r}: {path} is no Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # dataclasses look their module up there
+    specification.loader.exec_module(module)
+    if not hasattr(module, class_name):
+        raise InputError(f"workload {name!r}: {path} has no class {class_name}")
+    workload: type[Workload] = getattr(module, class_name)
     return workload

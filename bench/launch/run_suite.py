@@ -1,0 +1,98 @@
+"""What `bench suite` does: a session from the suite file to the answer."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.errors import InputError
+from bench.files import read_json
+from bench.launch import environment, preflight
+from bench.launch.execute import Execution
+from bench.launch.progress import display
+from bench.launch.session import SessionFolder, utc_now
+from bench.launch.stop import StopRequest
+from bench.launch.warm import WarmServer
+from bench.spec import PlannedRun, Slots
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a session ended."""
+
+    session_id: str
+    folder: Path
+    statuses: dict[str, int]
+    """Runs of the plan by status; runs that were never begun count as `not run`."""
+    stopped_by: int | None
+    """128 + signal where it was told to stop."""
+
+    @property
+    def exit_code(self) -> int:
+        if self.stopped_by is not None:
+            return self.stopped_by
+        return (
+            1
+            if any(self.statuses.get(status) for status in ("failed", "timeout", "oom", "interrupted"))
+            else 0
+        )
+
+
+def begin(session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, ...], slots: Slots) -> Ended:
+    """Check the plan against this machine, then create the session and run it."""
+    server = _warm(plan)
+    session.lock()
+    if session.exists:
+        raise InputError(
+            f"session {session.session_id} exists already: --resume {session.session_id} continues it"
+        )
+    session.create(head | _machine(slots), plan)
+    return _execute(session, plan, slots, server)
+
+
+def resume(session: SessionFolder, slots: Slots) -> Ended:
+    """Run what is left of a session's plan."""
+    if not session.exists:
+        raise InputError(f"no session {session.session_id} in {session.path.parent}")
+    plan = session.plan()
+    server = _warm(plan)
+    session.lock()
+    resumed = [*session.head().get("resumed", []), {"at": utc_now(), "command": sys.argv}]
+    session.update(finished_at=None, resumed=resumed)
+
+    return _execute(session, plan, slots, server)
+
+
+def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
+    server = WarmServer()
+    if any(run.skip_reason is None for run in plan):
+        server.start()
+        preflight.check(server, plan)
+    return server
+
+
+def _machine(slots: Slots) -> dict[str, Any]:
+    return {"command": sys.argv, "slots": asdict(slots), "environment": {"0": environment.gather()}}
+
+
+def _execute(session: SessionFolder, plan: tuple[PlannedRun, ...], slots: Slots, server: WarmServer) -> Ended:
+    with StopRequest() as stop:
+        Execution(session, slots, server, display(sys.stderr), stop).run(plan)
+        if not stop.requested:
+            session.update(finished_at=utc_now())
+        return Ended(
+            session_id=session.session_id,
+            folder=session.path,
+            statuses=_statuses(session.path, plan),
+            stopped_by=stop.exit_code if stop.requested else None,
+        )
+
+
+def _statuses(folder: Path, plan: tuple[PlannedRun, ...]) -> dict[str, int]:
+    files = [folder / run.spec.run_id / "run.json" for run in plan]
+    return dict(
+        Counter(read_json(path)["outcome"]["status"] if path.exists() else "not run" for path in files)
+    )
