@@ -1,0 +1,62 @@
+"""Run specs and small workloads for these tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench import workloads
+from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.workloads import Workload
+
+SMALL: dict[str, tuple[str, dict[str, Any]]] = {
+    "spiral_mlp": ("synthetic", {}),
+    "mnist_cnn": ("digits", {}),
+    "ddpm_unet": (
+        "synthetic",
+        {
+            "base_channels": 32,
+            "channel_multipliers": (1, 2),
+            "image_size": 8,
+            "attention_resolutions": (4,),
+            "validation_examples": 32,
+        },
+    ),
+}
+"""Source and options of each workload that train in about a second."""
+
+
+def workload(name: str, *, seed: int = 0, **options: Any) -> Workload:
+    """A prepared workload at its small size."""
+    source, small = SMALL[name]
+    kind = workloads.load(name)
+    made = kind(kind.Options(**{**small, **options}), source, None, seed)
+    made.prepare()
+    return made
+
+
+def spec(*, batch_per_rank: int, world: int = 1, accumulate: int = 1, seed: int = 0, **data: Any) -> RunSpec:
+    """A run as a rank sees it; what the loader does not look at is arbitrary."""
+    return RunSpec(
+        session_id="session",
+        run_id="case.1x1.r0",
+        suite="suite",
+        case_name="case",
+        workload="spiral_mlp",
+        workload_options={},
+        data=DataSpec(**data),
+        train=TrainSpec(accumulate=accumulate, seed=seed),
+        measure=MeasureSpec(),
+        strategy="ddp",
+        strategy_options={},
+        scaling="strong",
+        axis="ranks",
+        workers=world,
+        world_size=world,
+        nodes=1,
+        ranks_per_node=world,
+        threads=1,
+        repeat=0,
+        device_type="cpu",
+        batch_per_rank=batch_per_rank,
+        global_batch=batch_per_rank * world,
+    )
