@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 
@@ -18,5 +20,6 @@ def command(results: str | None, as_json: bool) -> None:
     from bench.paths import results_folder
 
     findings = examine(results_folder(results))
-    click.echo(to_json(findings) if as_json else as_text(findings))
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(to_json(findings) if as_json else as_text(findings), color=colour)
     raise click.exceptions.Exit(2 if any(finding.level == "fail" for finding in findings) else 0)
