@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from bench import workloads
+from bench.models.cnn import Cnn
+from bench.models.diffusion import Schedule
+from bench.models.keyed_dropout import KeyedDropout
+from bench.models.mlp import Mlp
+from bench.models.unet import Unet
+from bench.models.unet_layers import Attention, ResBlock
+from tests.unit.workloads.runs import workload
+
+
+def parameters(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def unet(**options: Any) -> Unet:
+    model = workload("ddpm_unet", **options).model()
+    assert isinstance(model, Unet)
+    return model
+
+
+@pytest.mark.parametrize(("preset", "count"), [("small", 12_301_827), ("original", 35_746_307)])
+def test_the_presets_have_their_published_sizes(preset: str, count: int) -> None:
+    kind = workloads.load("ddpm_unet")
+    with torch.device("meta"):
+        model = kind(kind.Options(preset=preset), "synthetic", None, 0).model()
+    assert parameters(model) == count
+
+
+def test_the_original_attends_at_16_by_16_and_in_the_middle() -> None:
+    kind = workloads.load("ddpm_unet")
+    with torch.device("meta"):
+        model = kind(kind.Options(preset="original"), "synthetic", None, 0).model()
+    assert sum(isinstance(module, Attention) for module in model.modules()) == 2 + 1 + 3
+    assert sum(isinstance(module, ResBlock) for module in model.modules()) == 4 * 2 + 2 + 4 * 3
+
+
+def test_the_small_models_have_their_sizes() -> None:
+    assert parameters(Mlp(2, [64, 32, 16], 3)) == 192 + 2080 + 528 + 51
+    assert parameters(Cnn()) == 320 + 18_496 + 401_536 + 1_290
+
+
+def test_an_untrained_unet_predicts_nothing_and_adds_nothing() -> None:
+    torch.manual_seed(0)
+    model, x = unet(), torch.randn(2, 3, 8, 8)
+    assert torch.equal(model(x, torch.tensor([0, 999]), torch.arange(2)), torch.zeros(2, 3, 8, 8))
+    block = ResBlock(32, 32, 128, KeyedDropout(0.0, 0))
+    torch.nn.init.zeros_(block.conv2.weight)
+    torch.nn.init.zeros_(block.conv2.bias)
+    features = torch.randn(2, 32, 4, 4)
+    assert torch.equal(block(features, torch.randn(2, 128), torch.arange(2)), features)
+
+
+def test_the_time_step_reaches_the_prediction() -> None:
+    torch.manual_seed(0)
+    model, x = unet(), torch.randn(1, 3, 8, 8)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    early, late = (model(x, torch.tensor([step]), torch.tensor([0])) for step in (0, 999))
+    assert not torch.allclose(early, late)
+
+
+def test_memory_layout_changes_no_prediction() -> None:
+    torch.manual_seed(0)
+    nhwc, nchw = unet(channels_last=True), unet(channels_last=False)
+    for parameter in nhwc.parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    nchw.load_state_dict(nhwc.state_dict())
+    x, steps = torch.randn(2, 3, 8, 8), torch.tensor([10, 500])
+    torch.testing.assert_close(nhwc(x, steps, steps), nchw(x, steps, steps), rtol=1e-3, atol=1e-4)
+    assert all(parameter.is_contiguous() for parameter in nhwc.parameters())
+
+
+def test_every_block_of_a_model_is_a_part_of_it_and_none_holds_another() -> None:
+    for name in workloads.names():
+        made = workload(name)
+        model = made.model()
+        blocks = made.blocks(model)
+        assert blocks
+        inside = [id(module) for block in blocks for module in block.modules()]
+        assert len(inside) == len(set(inside)), name
+        assert set(inside) <= {id(module) for module in model.modules()}
+
+
+def test_a_dropout_mask_hangs_on_seed_stream_and_key_and_not_on_the_batch() -> None:
+    layer, x, keys = KeyedDropout(0.25, seed=4), torch.ones(64, 8, 4, 4), torch.arange(64)
+    whole = layer(x, keys)
+    assert torch.equal(torch.cat([layer(x[:5], keys[:5]), layer(x[5:], keys[5:])]), whole)
+    assert sorted(whole.unique().tolist()) == pytest.approx([0, 4 / 3])
+    assert float((whole == 0).double().mean()) == pytest.approx(0.25, abs=0.02)
+    layer.stream = 1
+    assert not torch.equal(layer(x, keys), whole)
+    layer.eval()
+    assert torch.equal(layer(x, keys), x)
+
+
+def test_each_dropout_layer_of_a_unet_has_a_stream_of_its_own() -> None:
+    layers = [module for module in unet(dropout=0.1).modules() if isinstance(module, KeyedDropout)]
+    assert len(layers) == len({layer.stream for layer in layers}) == 8
+    assert {layer.p for layer in layers} == {0.1}
+
+
+def test_the_diffusion_schedule_is_the_papers() -> None:
+    schedule = Schedule(torch.device("cpu"))
+    assert float(schedule.signal[0] ** 2) == pytest.approx(1 - 1e-4, abs=1e-7)
+    assert float(schedule.signal[-1] ** 2) == pytest.approx(4.0358e-5, rel=1e-3)  # "alpha bar" at T
+    torch.testing.assert_close(schedule.signal**2 + schedule.noise**2, torch.ones(1000))
