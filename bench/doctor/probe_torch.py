@@ -37,7 +37,7 @@ def _cuda_error() -> str | None:
     import torch
 
     try:
-        torch.cuda.init()  # type: ignore[no-untyped-call]
+        torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # AssertionError: a build without CUDA
         return _first_line(error)
     return None
@@ -46,7 +46,7 @@ def _cuda_error() -> str | None:
 def _nccl_version() -> str:
     import torch
 
-    parts: tuple[int, ...] = torch.cuda.nccl.version()  # type: ignore[no-untyped-call]
+    parts: tuple[int, ...] = torch.cuda.nccl.version()
     return ".".join(map(str, parts))
 
 

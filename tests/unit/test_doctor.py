@@ -248,27 +248,36 @@ def test_every_check_speaks_of_a_machine_with_a_gpu_job(here: Facts) -> None:
     assert {finding.topic for finding in judge(facts)} == set(names())
 
 
+@pytest.fixture
+def broken_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A torch that cannot be imported (so the command answers at once), and the error that it gives."""
+    error = "libcudart.so.13: cannot open shared object file"
+    (tmp_path / "torch.py").write_text(f"raise ImportError({error!r})\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    return error
+
+
 def bench_doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bench", "doctor", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_command_exits_2_where_results_cannot_be_written_and_writes_nothing(tmp_path: Path) -> None:
+def test_what_makes_runs_impossible_exits_with_2_and_nothing_is_written(
+    broken_torch: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     result = bench_doctor("--results", str(tmp_path / "file" / "results"), "--json")
     assert result.returncode == 2
-    failed = [f["topic"] for f in json.loads(result.stdout)["findings"] if f["level"] == "fail"]
-    assert failed == ["disk"]
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    failures = [f for f in json.loads(result.stdout)["findings"] if f["level"] == "fail"]
+    assert [failure["topic"] for failure in failures] == ["torch", "disk"]
+    assert failures[0]["text"] == f"torch cannot be used: ImportError: {broken_torch}"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "torch.py"]
 
 
-def test_a_torch_that_cannot_be_imported_is_told_and_not_raised(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    result = bench_doctor()
+def test_the_command_tells_people_the_same_in_lines(broken_torch: str, tmp_path: Path) -> None:
+    result = bench_doctor("--results", str(tmp_path))
     assert result.returncode == 2
-    assert (
-        "torch cannot be used: ImportError: libcudart.so.13: cannot open shared object file" in result.stdout
-    )
+    failures = [line.split(maxsplit=2) for line in result.stdout.splitlines() if line.startswith("fail")]
+    assert failures == [["fail", "torch", f"torch cannot be used: ImportError: {broken_torch}"]]
+    assert result.stdout.splitlines()[-1] == "This machine cannot run suites yet: mend the failure."
