@@ -1,0 +1,92 @@
+"""A workload that goes wrong as it is told: on one rank, once a batch of a certain step is asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What goes wrong, and where."""
+
+    fault: str = "none"
+    """Name of a function below."""
+    at_step: int = 5
+    """Optimizer step, warm-up included."""
+    on_rank: int = 1
+    """Rank that it happens on."""
+    step_s: float = 0.0
+    """Time that every step sleeps, so that a test can act meanwhile."""
+
+
+def fail() -> None:
+    raise RuntimeError("planted: the model did not like this batch")
+
+
+def leave() -> None:
+    os._exit(3)
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def crash() -> None:
+    ctypes.string_at(0)
+
+
+def freeze() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def python_memory() -> None:
+    raise MemoryError
+
+
+def tensor_memory() -> None:
+    torch.empty(1 << 50)
+
+
+def endless() -> None:
+    time.sleep(3600)
+
+
+class Workload:
+    """One linear layer."""
+
+    Options = Options
+    sources = ("synthetic",)
+    dataset_size = 10_000
+    tokens_per_example = None
+    validation_size = 0
+
+    def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
+        self.options = options
+
+    def prepare(self) -> None:
+        self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
+
+    def model(self) -> nn.Module:
+        return nn.Linear(4, 1)
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        return []
+
+    def batch(self, indices: torch.Tensor, keys: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"x": self.examples[indices], "key": keys}
+
+    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        time.sleep(self.options.step_s)
+        rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+        step = int(batch["key"][0]) // (len(batch["key"]) * world)
+        if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
+            globals()[self.options.fault]()
+        return model(batch["x"]).square().mean()

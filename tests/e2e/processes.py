@@ -1,0 +1,56 @@
+"""Processes of a `bench` that a test started, found by a mark in their environment, whoever their parent is now."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+BENCH = [sys.executable, "-m", "bench"]
+
+
+class Marked:
+    """Starts `bench` with a mark that every descendant inherits."""
+
+    def __init__(self, temporary: Path) -> None:
+        self._mark = f"BENCH_TEST_MARK={uuid.uuid4()}"
+        name, value = self._mark.split("=")
+        self.environment = os.environ | {name: value, "TMPDIR": str(temporary), "NO_COLOR": "1"}
+
+    def start(self, *arguments: str, **options: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*BENCH, *arguments], env=self.environment, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,  # type: ignore[call-overload]
+        )  # fmt: skip
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*BENCH, *arguments], env=self.environment, text=True, capture_output=True, check=False
+        )
+
+    def left(self, wait_s: float = 3.0) -> list[str]:
+        """Command lines of marked processes that are still there after at most `wait_s`."""
+        deadline = time.monotonic() + wait_s
+        while (found := self._marked()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
+    def _marked(self) -> list[str]:
+        found = []
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit() and self._is_marked(process):
+                found.append(f"{process.name}: {_read(process / 'cmdline').replace(chr(0), ' ')}")
+        return found
+
+    def _is_marked(self, process: Path) -> bool:
+        return self._mark in _read(process / "environ").split("\0")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:  # gone, or not ours
+        return ""

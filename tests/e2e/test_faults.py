@@ -1,0 +1,199 @@
+"""A rank that goes wrong is a row with its cause; every completed step is kept; nothing is left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from processes import Marked
+
+FAULTY = Path(__file__).parent / "faulty.py"
+FAULTS = ["fail", "leave", "killed", "crash", "freeze", "python_memory", "tensor_memory", "endless"]
+
+
+def suite_file(folder: Path, cases: list[dict[str, Any]], **measure: object) -> Path:
+    suite = {
+        "title": "Faults",
+        "why": "To see what becomes of a run that goes wrong.",
+        "workload": {"name": f"{FAULTY}:Workload"},
+        "measure": {"warmup": 1, "steps": 12, "repeats": 1, "timeout_s": 4} | measure,
+        "device": "cpu",
+        "cases": cases,
+    }
+    path = folder / "faults.yaml"
+    path.write_text(json.dumps(suite))  # JSON is YAML
+    return path
+
+
+def ddp(name: str, world: int = 2, **workload: object) -> dict[str, Any]:
+    case: dict[str, Any] = {
+        "name": name,
+        "strategy": "ddp",
+        "scaling": "weak",
+        "batch_per_rank": 4,
+        "world": [world],
+    }
+    return case | {"workload": workload} if workload else case
+
+
+def outcome(results: Path, session: str, run_id: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((results / session / run_id / "run.json").read_text())["outcome"]
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, Any]:
+    """One session: each fault on rank 1 of 2, after five completed steps, and a healthy run at the end."""
+    folder = tmp_path_factory.mktemp("faults")
+    cases = [ddp(fault.replace("_", "-"), fault=fault) for fault in FAULTS]
+    loaders = ddp("killed-with-loaders", fault="killed") | {"data": {"workers": 2}}
+    marked = Marked(folder)
+    suite = suite_file(folder, [*cases, loaders, ddp("healthy")])
+    done = marked.run(
+        "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
+    )
+    return folder / "r", marked, done
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "cause"),
+    [
+        ("fail", "failed", "RuntimeError: planted: the model did not like this batch"),
+        (
+            "leave",
+            "failed",
+            "the process ended with exit code 3 before the run was over; its log may say why",
+        ),
+        ("killed", "failed", "killed by SIGKILL"),
+        ("crash", "failed", "killed by SIGSEGV"),
+        ("python-memory", "oom", "MemoryError: no message"),
+        ("killed-with-loaders", "failed", "killed by SIGKILL"),
+    ],
+)
+def test_a_fault_is_a_row_with_its_cause_and_rank(
+    faults: tuple[Path, Marked, Any], case: str, status: str, cause: str
+) -> None:
+    said = outcome(faults[0], "s", f"{case}.1x2.r0")
+    assert (said["status"], said["error"], said["failed_rank"], said["failed_node"]) == (status, cause, 1, 0)
+
+
+def test_a_tensor_that_does_not_fit_is_out_of_memory(faults: tuple[Path, Marked, Any]) -> None:
+    said = outcome(faults[0], "s", "tensor-memory.1x2.r0")
+    assert (said["status"], said["failed_rank"]) == ("oom", 1)
+    assert "DefaultCPUAllocator" in said["error"]
+
+
+def test_a_stopped_rank_times_out_and_is_named(faults: tuple[Path, Marked, Any]) -> None:
+    said = outcome(faults[0], "s", "freeze.1x2.r0")
+    assert (said["status"], said["failed_rank"]) == ("timeout", 1)
+    assert "not done after 4 s (measure.timeout_s)" in said["error"]
+    assert "rank 1 is stopped" in said["error"]
+
+
+def test_a_rank_that_never_returns_times_out_with_every_ranks_stack(faults: tuple[Path, Marked, Any]) -> None:
+    said = outcome(faults[0], "s", "endless.1x2.r0")
+    assert said["status"] == "timeout"
+    assert "rank 0: 5, rank 1: 5" in said["error"]
+    assert "in endless" in (faults[0] / "s/endless.1x2.r0/rank1.log").read_text()
+    assert "in backward" in (faults[0] / "s/endless.1x2.r0/rank0.log").read_text()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], fault: str) -> None:
+    folder = faults[0] / "s" / f"{fault.replace('_', '-')}.1x2.r0"
+    steps = pq.read_table(folder / "steps.node0.parquet").to_pydict()
+    by_rank = {
+        rank: [s for s, r in zip(steps["step"], steps["rank"], strict=True) if r == rank] for rank in (0, 1)
+    }
+    assert by_rank == {0: [0, 1, 2, 3, 4], 1: [0, 1, 2, 3, 4]}
+
+
+def test_the_session_goes_on_and_says_that_something_failed(faults: tuple[Path, Marked, Any]) -> None:
+    assert outcome(faults[0], "s", "healthy.1x2.r0")["status"] == "ok"
+    assert faults[2].returncode == 1
+
+
+def test_no_process_is_left_loader_workers_included(faults: tuple[Path, Marked, Any]) -> None:
+    assert faults[1].left() == []
+
+
+def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]) -> None:
+    with duckdb.connect(str(faults[0] / "results.duckdb"), read_only=True) as connection:
+        rows = connection.sql("select status, count(*) from runs group by status order by status").fetchall()
+    assert rows == [("failed", 5), ("ok", 1), ("oom", 2), ("timeout", 2)]
+
+
+def start_slow(folder: Path, marked: Marked) -> Any:
+    """A session of two slow runs; returns once the first has completed steps."""
+    cases = [ddp("slow", step_s=0.05), ddp("later")]
+    suite = suite_file(folder, cases, steps=400, timeout_s=60)
+    process = marked.start(
+        "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        raws = list(folder.glob("bench-*/slow.1x2.r0.0/steps.rank1.raw"))
+        if raws and _rows(raws[0]) >= 5:
+            return process
+        time.sleep(0.05)
+    raise AssertionError(f"no step in 60 s: {process.stderr.read()}")
+
+
+def _rows(raw: Path) -> int:
+    from bench.measure import recorder
+
+    last = recorder.peek(raw)
+    return 0 if last is None else last.rows
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_session_told_to_stop_keeps_what_was_measured(tmp_path: Path, number: int, code: int) -> None:
+    marked = Marked(tmp_path)
+    process = start_slow(tmp_path, marked)
+    os.killpg(process.pid, number)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert "bench suite --resume s" in stderr
+    assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "interrupted"
+    assert not (tmp_path / "r/s/later.1x2.r0").exists()
+    assert marked.left() == []
+    assert marked.run("load", str(tmp_path / "r")).returncode == 0
+    assert pq.read_table(tmp_path / "r/s/slow.1x2.r0/steps.node0.parquet").num_rows >= 10
+
+
+def test_a_session_whose_agent_was_killed_is_resumed_and_loses_no_completed_step(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    process = start_slow(tmp_path, marked)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=20)
+    assert marked.left() == []
+    done = marked.run("suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
+    assert done.returncode == 0, done.stderr
+    assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "ok"
+    assert outcome(tmp_path / "r", "s", "slow.1x2.r0/attempt0")["status"] == "interrupted"
+    with duckdb.connect(str(tmp_path / "r/results.duckdb"), read_only=True) as connection:
+        rows = connection.sql(
+            "select attempt, status, (select count(*) from steps s where s.run_id = r.run_id and s.attempt = r.attempt)"
+            " from runs r where run_id = 'slow.1x2.r0' order by attempt"
+        ).fetchall()
+    assert rows[0][:2] == (0, "interrupted")
+    assert rows[0][2] >= 10
+    assert rows[1] == (1, "ok", 802)
+
+
+def test_a_session_that_was_told_to_stop_and_resumed_is_complete(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    process = start_slow(tmp_path, marked)
+    os.killpg(process.pid, signal.SIGTERM)
+    process.communicate(timeout=20)
+    done = marked.run("suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
+    assert done.returncode == 0, done.stderr
+    statuses = [outcome(tmp_path / "r", "s", run)["status"] for run in ("slow.1x2.r0", "later.1x2.r0")]
+    assert statuses == ["ok", "ok"]

@@ -1,0 +1,87 @@
+"""Strong scaling changes the time, never the mathematics: the same losses at 1, 2 and 4 ranks, DDP and FSDP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from processes import Marked
+
+WORKLOADS = {
+    "spiral": {"workload": {"name": "spiral_mlp"}},
+    "mnist": {"workload": {"name": "mnist_cnn"}, "data": {"source": "digits"}},
+    "ddpm": {
+        "workload": {
+            "name": "ddpm_unet",
+            "base_channels": 32,
+            "channel_multipliers": [1, 2],
+            "image_size": 16,
+        }
+    },
+}
+STEPS = 8
+
+
+def case(workload: str, strategy: str, accumulate: int = 1) -> dict[str, object]:
+    worlds = [1] if strategy == "single" else [1, 2, 4]
+    return {
+        "name": f"{workload}_{strategy}_{accumulate}",
+        "strategy": strategy,
+        "scaling": "strong" if strategy != "single" else "none",
+        **({"global_batch": 16} if strategy != "single" else {"batch_per_rank": 16}),
+        "world": worlds,
+        "train": {"accumulate": accumulate, "learning_rate": 1e-3},
+        **WORKLOADS[workload],
+    }
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parity")
+    cases = [case(workload, strategy) for workload in WORKLOADS for strategy in ("single", "ddp", "fsdp")]
+    cases += [case("mnist", strategy, accumulate=4) for strategy in ("ddp", "fsdp")]
+    suite = {
+        "title": "Parity",
+        "why": "Strong scaling must not change the loss.",
+        "workload": {"name": "spiral_mlp"},
+        "device": "cpu",
+        "measure": {"warmup": 2, "steps": STEPS - 2, "repeats": 1, "timeout_s": 120},
+        "cases": cases,
+    }
+    path = folder / "parity.yaml"
+    path.write_text(json.dumps(suite))
+    marked = Marked(folder)
+    done = marked.run(
+        "suite", str(path), "--results", str(folder), "--session", "s", "--ranks-per-node", "4", "--no-load"
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "s"
+
+
+def losses(session: Path, name: str, world: int) -> np.ndarray:
+    """[steps] float64: mean over ranks of their own means."""
+    table = pq.read_table(session / f"{name}.1x{world}.r0" / "steps.node0.parquet").to_pydict()
+    by_step = np.zeros(STEPS)
+    np.add.at(by_step, table["step"], np.array(table["loss"]) / world)
+    return by_step
+
+
+@pytest.mark.parametrize("world", [1, 2, 4])
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+@pytest.mark.parametrize("workload", sorted(WORKLOADS))
+def test_losses_do_not_depend_on_strategy_or_world_size(
+    results: Path, workload: str, strategy: str, world: int
+) -> None:
+    single = losses(results, f"{workload}_single_1", 1)
+    np.testing.assert_allclose(losses(results, f"{workload}_{strategy}_1", world), single, rtol=2e-4)
+    assert np.ptp(single) > 1e-3  # they do move
+
+
+@pytest.mark.parametrize("world", [1, 2, 4])
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_accumulated_micro_batches_equal_the_big_batch(results: Path, strategy: str, world: int) -> None:
+    single = losses(results, "mnist_single_1", 1)
+    np.testing.assert_allclose(losses(results, f"mnist_{strategy}_4", world), single, rtol=2e-4)

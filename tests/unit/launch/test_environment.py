@@ -1,0 +1,27 @@
+"""The environment table holds facts of the machine and nothing that could be a secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.launch import environment
+
+
+def test_secrets_in_the_environment_are_never_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "SLURM_JWT", "NCCL_PASSWORD"):
+        monkeypatch.setenv(name, "hunter2")
+    assert "hunter2" not in str(environment.gather())
+
+
+def test_facts_say_what_the_machine_is() -> None:
+    facts = environment.gather()
+    assert facts["torch"].startswith("2.")
+    assert int(facts["cpus_given"]) >= 1
+    assert int(facts["memory_bytes"]) > 1 << 28
+
+
+def test_the_fingerprint_changes_with_the_suite_and_not_with_its_order() -> None:
+    facts = environment.gather()
+    first = environment.fingerprint(facts, {"a": 1, "b": 2}, "cpu")
+    assert first == environment.fingerprint(facts, {"b": 2, "a": 1}, "cpu")
+    assert first["suite"] != environment.fingerprint(facts, {"a": 1, "b": 3}, "cpu")["suite"]
