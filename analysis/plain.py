@@ -57,10 +57,10 @@ def cell(value: Any) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
-def number(value: float, digits: int = 6) -> str:
-    """So many significant digits, without an exponent where people do not need one."""
+def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
+    """So many significant digits, without an exponent where people do not need one. `strip`: without final zeros."""
     if not math.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e15:
         return f"{value:.{digits}g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{decimals}f}" if abs(value) >= 10_000 else f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if strip and "." in text else text

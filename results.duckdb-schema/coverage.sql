@@ -1,5 +1,5 @@
 -- One row per session, case and placement: what was planned and what became of it. `missing` runs were planned and
--- left no result; `reasons` says why runs are not ok.
+-- left no result (yet); `reasons` says why runs are not ok.
 CREATE OR REPLACE VIEW coverage AS
 WITH last_attempts AS (
     SELECT * FROM runs
@@ -23,7 +23,7 @@ every_run AS (
         coalesce(planned.threads, last_attempts.threads) AS threads,
         planned.run_id IS NOT NULL AS was_planned,
         coalesce(attempt + 1, 0) AS attempts,
-        status,
+        coalesce(status, CASE WHEN skip_reason IS NOT NULL THEN 'skipped' END) AS status,
         coalesce(error, skip_reason) AS reason
     FROM planned
     FULL OUTER JOIN last_attempts
