@@ -1,6 +1,7 @@
 """The frozen objects that pass from the plan to the agents and the ranks, as JSON.
 
-Standard library only: a rank that is forked from a warm process must not pay for validation again.
+No pydantic here: a rank that is forked from a warm process must not pay for validation again; the bounds in the
+annotations are data for those who validate.
 The suite's models (bench/suite/) validate into these; nobody checks them a second time.
 """
 
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Le, MinLen
 
 SCHEMA_VERSION = 1
 """Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
@@ -24,15 +27,15 @@ Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
 class DataSpec:
     """Where examples come from and how they reach the device."""
 
-    source: str = "synthetic"
+    source: Annotated[str, MinLen(1)] = "synthetic"
     """`synthetic`, or a real source that the workload names (mnist_cnn: `digits`, `mnist`)."""
-    workers: int = 0
+    workers: Annotated[int, Ge(0), Le(256)] = 0
     """Loader processes per rank; 0 loads in the rank itself."""
     pin_memory: bool = True
     """Page-locked host memory for faster copies; only on CUDA."""
     persistent_workers: bool = True
     """Keep loader processes between epochs; only with workers."""
-    prefetch: int = 2
+    prefetch: Annotated[int, Ge(1), Le(1024)] = 2
     """Batches that each loader process prepares ahead; only with workers."""
 
 
@@ -44,23 +47,23 @@ class TrainSpec:
     """Arithmetic of forward and backward; parameters stay fp32 except under fsdp's mixed precision."""
     optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
     """torch.optim's class."""
-    learning_rate: float = 1e-3
+    learning_rate: Annotated[float, Gt(0)] = 1e-3
     """Peak learning rate."""
     lr_schedule: Literal["constant", "linear_warmup", "cosine"] = "constant"
     """`linear_warmup` rises over warmup_steps and stays; `cosine` rises, then falls to zero at total_steps."""
-    warmup_steps: int = 0
+    warmup_steps: Annotated[int, Ge(0)] = 0
     """Optimizer steps over which the learning rate rises."""
-    total_steps: int | None = None
+    total_steps: Annotated[int, Ge(1)] | None = None
     """Optimizer steps at which a cosine ends."""
-    accumulate: int = 1
+    accumulate: Annotated[int, Ge(1), Le(65536)] = 1
     """Micro-batches per optimizer step, without synchronisation in between."""
-    clip_norm: float | None = None
+    clip_norm: Annotated[float, Gt(0)] | None = None
     """Largest gradient norm; null clips nothing."""
     compile: bool = False
     """torch.compile the model; compilation happens in the warm-up."""
     checkpointing: bool = False
     """Recompute activations in backward instead of keeping them."""
-    seed: int = 0
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)] = 0
     """Seed of the first repeat; repeat r uses seed + r, at every world size."""
 
 
@@ -68,15 +71,15 @@ class TrainSpec:
 class MeasureSpec:
     """The measurement protocol."""
 
-    warmup: int = 5
+    warmup: Annotated[int, Ge(0), Le(1_000_000)] = 5
     """Optimizer steps before the measured ones; recorded, marked `warmup`."""
-    steps: int | None = None
+    steps: Annotated[int, Ge(1), Le(10_000_000)] | None = None
     """Measured optimizer steps (or `epochs`)."""
-    epochs: int | None = None
+    epochs: Annotated[int, Ge(1), Le(100_000)] | None = None
     """Measured passes over the data instead of steps."""
-    repeats: int = 3
+    repeats: Annotated[int, Ge(1), Le(1000)] = 3
     """Runs of the same case and world size, each in fresh processes."""
-    timeout_s: float = 600.0
+    timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
 
 

@@ -1,0 +1,140 @@
+"""What this machine, or this Slurm step, can host; and which cores each of its ranks gets."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pynvml
+
+from bench.errors import InputError
+from bench.spec import DeviceType, RunSpec, Slots
+
+_NO_DEVICES = ("", "-1", "NoDevFiles")
+
+
+def detect(ranks_per_node: int | None = None) -> Slots:
+    """The slots at hand; `ranks_per_node` sets them by hand. Raises InputError where CUDA_VISIBLE_DEVICES is wrong."""
+    in_step = "SLURM_STEP_ID" in os.environ
+    visible = visible_gpus()
+    given = _step_gpus(visible) if in_step else 0
+    gpus = (given or visible) if visible else 0
+    by_hand = ranks_per_node or given
+    cpus = _cpus(in_step)
+    return Slots(
+        nodes=_number("SLURM_STEP_NUM_NODES") or 1 if in_step else 1,
+        slots_per_node=by_hand or gpus or cpus,
+        cpus_per_node=cpus,
+        device_type="cuda" if gpus else "cpu",
+        cuda_devices_per_node=gpus,
+        fixed=bool(by_hand),
+    )
+
+
+def slots_per_node(slots: Slots, device_type: DeviceType, threads: int | None) -> int:
+    """Ranks that a node can host on that kind of device; 0 where one rank's threads are too many for its CPUs."""
+    if slots.fixed:
+        return slots.slots_per_node
+    if device_type == "cuda":
+        return slots.cuda_devices_per_node
+    return slots.cpus_per_node // (threads or 1)
+
+
+def threads_per_rank(slots: Slots, device_type: DeviceType) -> int:
+    """Cores of a slot: the threads of a rank where its case does not say."""
+    return max(1, slots.cpus_per_node // max(1, slots_per_node(slots, device_type, None)))
+
+
+def cores_for(local_rank: int, spec: RunSpec, slots: Slots) -> list[int]:
+    """The cores of one rank of this node, the same at every world size. Ranks beyond the slots share cores."""
+    cores = sorted(os.sched_getaffinity(0))[: slots.cpus_per_node]
+    count = max(1, slots_per_node(slots, spec.device_type, spec.threads))
+    share = max(1, len(cores) // count)
+    if spec.device_type == "cpu":
+        # cores beyond the threads asked for would stand idle or, worse, not: a loader worker could take them
+        share = min(share, max(spec.threads, 1))
+    first = local_rank % count * share
+    return [cores[(first + offset) % len(cores)] for offset in range(share)]
+
+
+def visible_gpus() -> int:
+    """GPUs that CUDA will show here, counted without CUDA. Raises InputError for a wrong CUDA_VISIBLE_DEVICES."""
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return 0  # no driver, no GPU; `bench doctor` looks into why
+    try:
+        count = int(pynvml.nvmlDeviceGetCount())
+        wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return count if wanted is None else _count_visible(wanted, count)
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _count_visible(wanted: str, count: int) -> int:
+    if wanted.strip() in _NO_DEVICES:
+        return 0
+    found = [_gpu(word.strip(), wanted, count) for word in wanted.split(",")]
+    if len(set(found)) < len(found):
+        raise InputError(
+            f"CUDA_VISIBLE_DEVICES={wanted} names a GPU twice: CUDA would show none; name each once"
+        )
+    return len(found)
+
+
+def _gpu(word: str, wanted: str, count: int) -> str:
+    """What identifies the GPU that one entry names; numbers as they are, or else the whole UUID."""
+    if word.isdecimal() and int(word) < count:
+        return str(int(word))
+    uuids = [_uuid(index) for index in range(count)]
+    named = [uuid for uuid in uuids if word.startswith("GPU-") and uuid.startswith(word)]
+    if len(named) == 1:
+        return str(uuids.index(named[0]))
+    if word.startswith("MIG-") and _mig_exists(word):
+        return word
+    have = f"GPUs 0 to {count - 1}" if count > 1 else "GPU 0 alone" if count else "no GPU"
+    raise InputError(
+        f"CUDA_VISIBLE_DEVICES={wanted}: {word!r} is no GPU of this machine, which has {have}: "
+        "name those, or unset it to use all"
+    )
+
+
+def _uuid(index: int) -> str:
+    return str(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(index)))
+
+
+def _mig_exists(uuid: str) -> bool:
+    try:
+        pynvml.nvmlDeviceGetHandleByUUID(uuid)
+    except pynvml.NVMLError:
+        return False
+    return True
+
+
+def _step_gpus(visible: int) -> int:
+    """GPUs that Slurm gave this step on a node; 0 where it gave none."""
+    given = _number("SLURM_GPUS_ON_NODE")
+    if given is None:
+        words = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
+        given = 0 if words in _NO_DEVICES else len(words.split(","))
+    # one task on the node sees all that it was given; where several share a node, each sees only its own
+    tasks = re.match(r"\d+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", "1"))
+    return visible if visible and tasks and int(tasks[0]) == 1 else given
+
+
+def _cpus(in_step: bool) -> int:
+    """CPUs that this process may use; without cgroups or affinity only Slurm's own number says how many were given."""
+    allowed = len(os.sched_getaffinity(0))
+    given = _number("SLURM_CPUS_ON_NODE") if in_step else None
+    return min(allowed, given) if given else allowed
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise InputError(
+            f"{variable}={text}: Slurm sets a number there; unset it, or start the step with srun again"
+        )
+    return int(text)

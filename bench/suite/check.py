@@ -1,0 +1,145 @@
+"""A model's complaints in words: where, what, and the nearest right name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bench import strategies, workloads
+from bench.errors import InputError
+from bench.suite.models import OPTIONS
+from bench.suite.nearest import did_you_mean
+from bench.suite.source import Node
+
+Model = TypeVar("Model", bound=BaseModel)
+Path = tuple[str | int, ...]
+
+_MAX_PROBLEMS = 20
+
+
+def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
+    """The validated model, or null and what is wrong, one line each."""
+    try:
+        return model.model_validate_json(json.dumps(node.plain()), strict=True), []
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        paths = [problem["loc"] for problem in problems]
+        # a list whose items are wrong is also said to be too short
+        first = [
+            p
+            for p in problems
+            if not any(len(x) > len(p["loc"]) and x[: len(p["loc"])] == p["loc"] for x in paths)
+        ]
+        return None, [_problem(model, node, problem) for problem in first]
+
+
+def refuse(problems: list[str], name: str) -> None:
+    """Raise one InputError with all problems, each once; return where there are none."""
+    lines = list(dict.fromkeys(problems))
+    if len(lines) == 1:
+        raise InputError(lines[0])
+    if lines:
+        more = [f"and {len(lines) - _MAX_PROBLEMS} more"] if len(lines) > _MAX_PROBLEMS else []
+        shown = [*lines[:_MAX_PROBLEMS], *more]
+        raise InputError("\n  ".join([f"{name}: {len(lines)} problems", *shown]))
+
+
+def place(node: Node, path: Path) -> Node:
+    """The node at a path, or the last one on the way that was written."""
+    for step in path:
+        inside = isinstance(node.value, dict | list)
+        known = inside and (step in node.value if isinstance(node.value, dict) else step < len(node.value))  # type: ignore[operator]
+        if not known:
+            return node
+        node = node.value[step]
+    return node
+
+
+def _problem(model: type[BaseModel], node: Node, problem: Any) -> str:
+    path: Path = tuple(step for step in problem["loc"] if step != OPTIONS)
+    kind = problem["type"]
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return _unknown_key(model, node, path)
+    if kind == "missing":
+        return f"{place(node, path[:-1]).where}: {_dotted(path)} is missing{_in_case(node)}"
+    if kind == "value_error" and OPTIONS in problem["loc"]:
+        return _options_own(place(node, path), str(problem["ctx"]["error"]))
+    if kind == "value_error" and path[-1:] in (("workload",), ("strategy",)):
+        path = (*path, "name")
+    at = place(node, path)
+    return (
+        f"{at.where}: {_dotted(path) or 'the suite'} is {_shown(at.value)}: it {_demand(problem, at.value)}"
+    )
+
+
+def _options_own(chosen: Node, text: str) -> str:
+    """What a workload or strategy says of its options, at the option that it names."""
+    at = next((item for key, item in chosen.value.items() if f" {key} " in text), chosen)
+    return f"{at.where}: {text}"
+
+
+def _unknown_key(model: type[BaseModel], node: Node, path: Path) -> str:
+    keys, at = known_keys(model, path[:-1], node), place(node, path)
+    inside = f" in {_dotted(path[:-1])}" if len(path) > 1 else ""
+    near = did_you_mean(str(path[-1]), keys) or f"; there are {', '.join(keys)}"
+    return f"{at.key_where or at.where}: unknown key {path[-1]!r}{inside}{near}"
+
+
+def _demand(problem: Any, value: Any) -> str:
+    context = problem.get("ctx", {})
+    if problem["type"] == "literal_error":
+        expected = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
+        return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
+    if problem["type"] == "value_error":
+        return str(context["error"])
+    if problem["type"] == "string_type":
+        return "must be text: put it in quotes"
+    if problem["type"] == "string_pattern_mismatch":
+        return "must be 1 to 64 lower-case letters, digits, '_' and '-'"
+    if problem["type"] == "too_short":
+        return "must list at least one"
+    message: str = problem["msg"]
+    return (
+        message.replace("Input should", "must")
+        .replace("a valid dictionary", "a mapping")
+        .replace("an object", "a mapping")
+    )
+
+
+def known_keys(model: type[BaseModel], path: Path, node: Node) -> list[str]:
+    """The keys that the mapping at a path may have."""
+    for position, step in enumerate(path):
+        if step in ("workload", "strategy"):
+            kind: Any = workloads if step == "workload" else strategies
+            name = place(node, (*path[: position + 1], "name")).value
+            return ["name", *(field.name for field in dataclasses.fields(kind.load(name).Options))]
+        annotation = model.model_fields[str(step)].annotation if isinstance(step, str) else model
+        if dataclasses.is_dataclass(annotation):
+            return [field.name for field in dataclasses.fields(annotation)]
+        model = _model_in(annotation)
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel]:
+    inner = getattr(annotation, "__args__", (annotation,))[0]
+    assert isinstance(inner, type), annotation
+    assert issubclass(inner, BaseModel), annotation
+    return inner
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(step) for step in path)
+
+
+def _in_case(node: Node) -> str:
+    name = place(node, ("name",)).value
+    return f" in case {name}" if isinstance(name, str) else ""
+
+
+def _shown(value: Any) -> str:
+    plain = Node(value, "").plain()
+    text = json.dumps(plain, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

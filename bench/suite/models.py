@@ -1,0 +1,198 @@
+"""What a suite may say. The wire types are checked first, by shape; a resolved case is checked whole.
+
+The sections `data`, `train` and `measure` are the dataclasses of bench/spec.py, and the options of workloads and
+strategies are those of their own files: nothing is listed twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StringConstraints,
+    create_model,
+)
+
+from bench import strategies, workloads
+from bench.spec import DataSpec, MeasureSpec, Scaling, TrainSpec
+from bench.suite.nearest import did_you_mean
+
+MAX_RANKS = 1_000_000
+OPTIONS = "options"
+"""The field of options_model; it stands in places of errors, and in no suite."""
+_PLACEMENT = re.compile("([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
+
+CONFIG = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+"""Holds for the dataclasses inside the models too."""
+
+CaseName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$")]
+Count = Annotated[int, Ge(1), Le(2**31 - 1)]
+Device = Literal["auto", "cpu", "cuda"]
+WorldSize = int | tuple[int, int] | Literal["auto"]
+"""Ranks; nodes and ranks per node; or powers of two and the full count."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A workload or strategy with its options, checked and complete."""
+
+    name: str
+    options: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, **self.options}
+
+
+def world_size(value: object) -> WorldSize:
+    """One entry of `world`. Raises ValueError."""
+    placement = _PLACEMENT.fullmatch(value) if isinstance(value, str) else None
+    if value == "auto":
+        return "auto"
+    if placement is not None:
+        nodes, ranks = int(placement[1]), int(placement[2])
+        if nodes * ranks <= MAX_RANKS:
+            return nodes, ranks
+    elif isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_RANKS:
+        return value
+    raise ValueError(
+        f"must be a number of ranks from 1 to {MAX_RANKS}, nodes x ranks per node as in 2x4, or auto"
+    )
+
+
+def world_text(value: WorldSize) -> int | str:
+    """As it is written in a suite."""
+    return f"{value[0]}x{value[1]}" if isinstance(value, tuple) else value
+
+
+@functools.cache
+def options_model(options: type) -> type[BaseModel]:
+    """A model whose only field `options` is that dataclass, so that CONFIG holds in it."""
+    return create_model(options.__name__, __config__=CONFIG, options=(options, ...))
+
+
+def _chosen(kind: Any, value: Any) -> Chosen:
+    name = str(value.get("name")) if isinstance(value, dict) else ""
+    if name not in kind.names():
+        word = kind.__name__.removeprefix("bench.")
+        near = did_you_mean(name, kind.names())
+        raise ValueError(f"must name one of the {word} {', '.join(kind.names())}{near}")
+    options = {key: item for key, item in value.items() if key != "name"}
+    # a ValidationError of this inner model keeps its places: pydantic puts them below ours
+    text = json.dumps({OPTIONS: options})
+    checked = options_model(kind.load(name).Options).model_validate_json(text, strict=True)
+    return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
+
+
+_CHOSEN_JSON = PlainSerializer(Chosen.to_json)
+WorkloadChoice = Annotated[Chosen, PlainValidator(functools.partial(_chosen, workloads)), _CHOSEN_JSON]
+StrategyChoice = Annotated[Chosen, PlainValidator(functools.partial(_chosen, strategies)), _CHOSEN_JSON]
+Worlds = Annotated[WorldSize, PlainValidator(world_size), PlainSerializer(world_text)]
+
+
+class Case(BaseModel):
+    """One named configuration, run at several world sizes."""
+
+    model_config = CONFIG
+
+    name: str
+    """Names the case in every table; lower-case letters, digits, `_` and `-`."""
+    strategy: StrategyChoice
+    """How the model is laid over the ranks: a name, or a mapping of `name` and its options."""
+    scaling: Scaling
+    """`strong` fixes global_batch, `weak` fixes batch_per_rank, `none` is not compared over world sizes."""
+    batch_per_rank: Count | None = None
+    """Examples per rank and optimizer step."""
+    global_batch: Count | None = None
+    """Examples per optimizer step, over all ranks."""
+    world: Annotated[tuple[Worlds, ...], MinLen(1), MaxLen(64)]
+    """World sizes: ranks, or nodes x ranks per node as in 2x4, or `auto`: powers of two and the full count."""
+    threads: Annotated[tuple[Annotated[int, Ge(1), Le(1024)], ...], MinLen(1), MaxLen(64)] | None = None
+    """CPU threads per rank; several make threads the axis that is scaled over."""
+    baseline: str | None = None
+    """A case to compare with instead of this case's own smallest world size."""
+    device: Device = "auto"
+    """`auto` takes GPUs where there are some."""
+    workload: WorkloadChoice
+    """What is trained, with its own options."""
+    data: DataSpec = DataSpec()
+    """Where examples come from and how they reach the device."""
+    train: TrainSpec = TrainSpec()
+    """How one optimizer step is made."""
+    measure: MeasureSpec = MeasureSpec()
+    """The measurement protocol."""
+
+
+class CaseFile(BaseModel):
+    """A case as it is written: what it leaves out comes from the suite."""
+
+    model_config = CONFIG | {"extra": "allow"}
+
+    name: CaseName
+    workload: dict[str, Any] = {}
+    data: dict[str, Any] = {}
+    train: dict[str, Any] = {}
+    measure: dict[str, Any] = {}
+    matrix: dict[str, Annotated[list[Any], MinLen(1)]] = {}
+    """Dotted keys, each with a list of values: one case per combination, named like case~compile=true."""
+
+
+class _Sections(BaseModel):
+    model_config = CONFIG
+
+    workload: dict[str, Any] = {}
+    """What is trained, with its own options."""
+    data: dict[str, Any] = {}
+    """Where examples come from and how they reach the device."""
+    train: dict[str, Any] = {}
+    """How one optimizer step is made."""
+    measure: dict[str, Any] = {}
+    """The measurement protocol."""
+    device: Device = "auto"
+    """`auto` takes GPUs where there are some."""
+
+
+class QuickFile(_Sections):
+    """What --quick merges over the suite; its cases are merged by name."""
+
+    cases: list[CaseFile] = []
+    """Parts of cases, merged over the suite's by name."""
+
+
+class SuiteFile(_Sections):
+    """One suite: title, workload, measurement protocol, cases."""
+
+    title: Annotated[str, MinLen(1)]
+    """One line for lists and reports."""
+    why: str = ""
+    """Prose: the question that the suite answers; the report prints it."""
+    cases: Annotated[list[CaseFile], MinLen(1), MaxLen(1000)]
+    """What is compared; each case is run at several world sizes."""
+    quick: QuickFile = Field(default_factory=QuickFile)
+    """Merged over the suite by --quick."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSuite:
+    """A suite after quick, --set, matrix and the command line's filters."""
+
+    name: str
+    """The file's name without its ending."""
+    title: str
+    why: str
+    quick: bool
+    cases: tuple[Case, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For session.json: everything that decides what is run."""
+        cases = [case.model_dump(mode="json") for case in self.cases]
+        return {"name": self.name, "title": self.title, "why": self.why, "quick": self.quick, "cases": cases}

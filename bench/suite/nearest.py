@@ -1,0 +1,12 @@
+"""The right name that a wrong one comes nearest to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`; did you mean NAME?`, or nothing where none is near."""
+    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""

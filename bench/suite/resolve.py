@@ -1,0 +1,117 @@
+"""A suite file and the command line's wishes become a checked, frozen suite.
+
+In this order: quick over the suite; the suite's sections under each case's own; --set; matrix; the checks; and
+what --case, --world, --repeats and --device leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.suite import settings as setting
+from bench.suite.check import check, place, refuse
+from bench.suite.find import find
+from bench.suite.matrix import combinations
+from bench.suite.merge import get, merge, put
+from bench.suite.models import Case, ResolvedSuite, SuiteFile
+from bench.suite.narrow import narrow
+from bench.suite.nearest import did_you_mean
+from bench.suite.quick import as_written
+from bench.suite.rules import broken_rules
+from bench.suite.source import Node, read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What the command line asks of a suite."""
+
+    quick: bool = False
+    settings: tuple[str, ...] = ()
+    """KEY=VALUE of every --set."""
+    cases: tuple[str, ...] = ()
+    """Globs; none takes every case."""
+    world: str | None = None
+    """Comma-separated world sizes instead of the cases' own."""
+    repeats: int | None = None
+    device: str | None = None
+
+
+_EVERYTHING = Selection()
+
+
+def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> ResolvedSuite:
+    """The suite that NAME or FILE means, resolved and checked. Raises InputError with every problem and its place."""
+    path = find(name_or_file)
+    return narrow(resolve(read(path), path, selection), selection)
+
+
+def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:
+    """The whole suite. Its quick section is checked whether it is asked for or not."""
+    chosen = setting.settings_of(selection.settings)
+    shape, problems = check(SuiteFile, root)
+    refuse(problems, str(path))
+    assert shape is not None
+    written = as_written(root, selection.quick)
+    refuse(setting.unknown_keys(chosen, written), str(path))
+    cases, problems = _cases(written, chosen)
+    _, others = _cases(as_written(root, not selection.quick), [])
+    refuse([*problems, *others], str(path))
+    title = setting.for_suite(chosen, "title", get(written, "title"))
+    why = setting.for_suite(chosen, "why", get(written, "why"))
+    return ResolvedSuite(
+        name=path.stem,
+        title=str(title.value) if title else "",
+        why=str(why.value).strip() if why else "",
+        quick=selection.quick,
+        cases=tuple(cases),
+    )
+
+
+def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], list[str]]:
+    """Every case with its sections, settings and combinations, checked; and what is wrong."""
+    written = suite.value["cases"].value
+    problems: list[str] = []
+    cases: list[Case] = []
+    places: dict[str, Node] = {}
+    for part in written:
+        whole = setting.for_case(settings, _expanded(_with_sections(suite, part)))
+        for node in map(_expanded, combinations(whole)):
+            case, wrong = check(Case, node)
+            problems += wrong
+            if case is not None:
+                cases.append(case)
+                places[case.name] = node
+                problems += [
+                    f"{place(node, at).where}: case {case.name}: {text}" for at, text in broken_rules(case)
+                ]
+    return cases, problems or _baselines(cases, places)
+
+
+def _with_sections(suite: Node, case: Node) -> Node:
+    """The case's own sections laid over the suite's."""
+    sections = {key: merge(get(suite, key), get(case, key)) for key in setting.SECTIONS}
+    return Node({**case.value, **{key: item for key, item in sections.items() if item}}, case.where)
+
+
+def _baselines(cases: list[Case], places: dict[str, Node]) -> list[str]:
+    names = [case.name for case in cases]
+    return [
+        f"{place(places[case.name], ('baseline',)).where}: case {case.name}: its baseline {case.baseline!r} "
+        f"names no case{did_you_mean(case.baseline, names) or '; there are ' + ', '.join(names)}"
+        for case in cases
+        if case.baseline is not None and case.baseline not in names
+    ]
+
+
+def _expanded(case: Node) -> Node:
+    """Shorthands written out: `strategy: ddp`, `world: auto`, `threads: 2`."""
+    for key in ("world", "threads"):
+        item = get(case, key)
+        if item is not None and item.value is not None and not isinstance(item.value, list):
+            case = put(case, [key], Node([item], item.where, item.key_where))
+    strategy = get(case, "strategy")
+    if strategy is not None and isinstance(strategy.value, str):
+        named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
+        case = Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
+    return case

@@ -1,0 +1,67 @@
+"""What must fit together in a case that is right key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench import workloads
+from bench.suite.check import Path
+from bench.suite.models import Case
+from bench.suite.nearest import did_you_mean
+
+Broken = Iterator[tuple[Path, str]]
+"""The place in the case, and what is wrong there."""
+
+
+def broken_rules(case: Case) -> Broken:
+    """Every rule that the case breaks."""
+    yield from _batch(case)
+    yield from _span(case)
+    yield from _threads_axis(case)
+    yield from _source(case)
+    yield from _schedule(case)
+
+
+def _batch(case: Case) -> Broken:
+    if case.scaling == "strong" and (case.global_batch is None or case.batch_per_rank is not None):
+        yield ("scaling",), "strong scaling fixes global_batch: give it, and no batch_per_rank"
+    elif case.scaling == "weak" and (case.batch_per_rank is None or case.global_batch is not None):
+        yield ("scaling",), "weak scaling fixes batch_per_rank: give it, and no global_batch"
+    elif (case.batch_per_rank is None) == (case.global_batch is None):
+        yield ("scaling",), "give batch_per_rank or global_batch, one of them"
+
+
+def _span(case: Case) -> Broken:
+    if (case.measure.steps is None) == (case.measure.epochs is None):
+        yield ("measure",), "give measure.steps or measure.epochs, one of them"
+
+
+def _threads_axis(case: Case) -> Broken:
+    if case.threads is None or len(case.threads) == 1:
+        return
+    if len(case.world) > 1 or case.world == ("auto",):
+        sizes = f"{len(case.threads)} thread counts over {len(case.world)} world sizes"
+        yield (
+            ("threads",),
+            f"{sizes}: a case is scaled over one axis; give one world size, or one thread count",
+        )
+    if case.scaling == "weak":
+        yield ("scaling",), "weak scaling fixes the batch of a rank, not of a thread: over threads use strong"
+
+
+def _source(case: Case) -> Broken:
+    known = workloads.load(case.workload.name).sources
+    source = case.data.source
+    if source not in known:
+        near = did_you_mean(source, known)
+        yield (
+            ("data", "source"),
+            f"data.source is {source!r}: {case.workload.name} reads {', '.join(known)}{near}",
+        )
+
+
+def _schedule(case: Case) -> Broken:
+    train = case.train
+    if train.total_steps is not None and train.warmup_steps > train.total_steps:
+        counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
+        yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
