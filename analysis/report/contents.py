@@ -1,0 +1,44 @@
+"""Everything a session's page shows, read in one go: frames by the name of their query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from analysis.report import frames
+from analysis.report.charts import all_charts
+from analysis.report.markup import Row
+
+_TABLES = ("summary", "coverage", "runs", "environment", "configuration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """Of one session."""
+
+    session: Row
+    """queries/session.sql."""
+    tables: Mapping[str, pl.DataFrame]
+    """Rows of the page's tables."""
+    charts: Mapping[str, pl.DataFrame]
+    """Rows of each chart; empty where there is nothing to draw."""
+
+    def rows(self, table: str) -> list[Row]:
+        return self.tables[table].to_dicts()
+
+
+def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
+    """The session must be in the database."""
+    cases = frames.frame(connection, "cases", session_id).get_column("case_name").to_list()
+
+    def rows(name: str) -> pl.DataFrame:
+        return frames.by_suite(frames.frame(connection, name, session_id), cases)
+
+    return Contents(
+        session=rows("session").row(0, named=True),
+        tables={name: rows(name) for name in _TABLES},
+        charts={name: rows(name) for name in all_charts()},
+    )

@@ -1,0 +1,40 @@
+"""The named queries of analysis/report/queries, run against a session, as polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+_QUERIES = Path(__file__).parent / "queries"
+
+
+def query_text(name: str) -> str:
+    """The SQL of queries/NAME.sql, with its parameter `$session_id` where it has one."""
+    return (_QUERIES / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def pasteable(name: str, session_id: str) -> str:
+    """The same with the session's own name in it, ready for `bench sql`."""
+    literal = "'" + session_id.replace("'", "''") + "'"
+    return query_text(name).replace("$session_id", literal)
+
+
+def frame(connection: duckdb.DuckDBPyConnection, name: str, session_id: str | None = None) -> pl.DataFrame:
+    """The rows of queries/NAME.sql."""
+    parameters = None if session_id is None else {"session_id": session_id}
+    rows: pl.DataFrame = connection.sql(query_text(name), params=parameters).pl()
+    return rows
+
+
+def by_suite(rows: pl.DataFrame, cases: Sequence[str]) -> pl.DataFrame:
+    """Cases in the order of the suite, each keeping the order of its rows; unknown cases last."""
+    if "case_name" not in rows.columns:
+        return rows
+    places = {name: place for place, name in enumerate(cases)}
+    place = rows.get_column("case_name").map_elements(
+        lambda name: places.get(name, len(places)), return_dtype=pl.Int64
+    )
+    return rows.with_columns(place.alias("place")).sort("place", maintain_order=True).drop("place")

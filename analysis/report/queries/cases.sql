@@ -1,0 +1,6 @@
+-- One row per case, in the order of the suite.
+SELECT case_name
+FROM planned_runs
+WHERE session_id = $session_id
+GROUP BY case_name
+ORDER BY min(rowid);

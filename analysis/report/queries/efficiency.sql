@@ -1,0 +1,17 @@
+-- One row per case and placement that has an efficiency: speedup / workers, with the 95 % interval over repeats.
+SELECT
+    case_name,
+    scaling,
+    axis,
+    workers,
+    nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement,
+    locality,
+    oversubscribed,
+    repeats,
+    efficiency,
+    efficiency_lo,
+    efficiency_hi,
+    coalesce(verdict, 'none') AS verdict
+FROM scaling
+WHERE session_id = $session_id AND scaling <> 'none' AND efficiency IS NOT NULL
+ORDER BY case_name, workers, nodes, threads;

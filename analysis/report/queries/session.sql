@@ -1,0 +1,20 @@
+-- One row: the session, with what its runs have in common.
+WITH last_runs AS (
+    SELECT * FROM run_summary WHERE session_id = $session_id
+),
+facts AS (
+    SELECT
+        count(*) AS runs,
+        count(*) FILTER (status = 'ok') AS ok,
+        coalesce(bool_or(oversubscribed AND status <> 'skipped'), false) AS oversubscribed,
+        coalesce(bool_or(device_type = 'cpu' AND strategy = 'fsdp' AND world_size > 1 AND status <> 'skipped'), false)
+            AS fsdp_on_cpu,
+        coalesce(bool_or(data_source = 'synthetic'), false) AS synthetic,
+        string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices,
+        string_agg(DISTINCT workload, ', ' ORDER BY workload) AS workloads,
+        sum(elapsed_s) AS elapsed_s
+    FROM last_runs
+)
+SELECT session_id, suite, title, why, created_at, finished_at, command, quick, tags, facts.*
+FROM sessions, facts
+WHERE session_id = $session_id;

@@ -1,0 +1,17 @@
+-- One row per case and placement with an ok repeat: geometric mean over its repeats, with the 95 % interval.
+SELECT
+    case_name,
+    scaling,
+    axis,
+    workers,
+    nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement,
+    locality,
+    oversubscribed,
+    repeats,
+    throughput,
+    throughput_lo,
+    throughput_hi,
+    tokens_per_s
+FROM scaling
+WHERE session_id = $session_id AND throughput IS NOT NULL
+ORDER BY case_name, workers, nodes, threads;

@@ -1,0 +1,35 @@
+-- One row per case, placement, device and bin of time: mean utilisation as the sensors read it. The host's row is the
+-- processors' share of its first node; a GPU's is the share of time in which a kernel ran. The first ok repeat of each
+-- placement; up to 40 bins of time.
+WITH first_runs AS (
+    SELECT *, nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement
+    FROM run_summary
+    WHERE session_id = $session_id AND status = 'ok'
+    QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
+),
+readings AS (
+    SELECT
+        session_id, run_id, attempt, time_ns,
+        if(device IS NULL, 'host', 'GPU ' || device) AS device,
+        if(device IS NULL, cpu_util_pct, gpu_util_pct) AS util_pct,
+        40 * (time_ns - min(time_ns) OVER of_run)
+            // (max(time_ns) OVER of_run - min(time_ns) OVER of_run + 1) AS bin
+    FROM samples
+    WHERE session_id = $session_id AND node = 0
+    WINDOW of_run AS (PARTITION BY run_id, attempt)
+),
+final AS (
+    SELECT
+        case_name || ' ' || placement AS panel,
+        case_name,
+        workers,
+        placement,
+        device,
+        min(time_ns) / 1e9 AS time_s,
+        avg(util_pct) / 100 AS utilisation
+    FROM readings
+    JOIN first_runs USING (session_id, run_id, attempt)
+    WHERE util_pct IS NOT NULL
+    GROUP BY case_name, workers, placement, readings.device, bin
+)
+SELECT * FROM final ORDER BY case_name, workers, placement, device, time_s;
