@@ -1,0 +1,109 @@
+"""Confidence intervals against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.factory import Case
+from tests.unit.analysis.quantile import STUDENT_T
+
+ONE = [10.0, 10.4, 10.1, 10.9]
+FOUR = [3.0, 3.3, 2.9]
+
+
+@pytest.fixture
+def rows(measure):
+    case = Case(
+        name="ddp",
+        step_ms={1: ONE, 4: [*FOUR, 1.0]},
+        repeats=4,
+        statuses={(4, 3): "failed"},
+    )
+    return measure(case)("FROM scaling ORDER BY workers")
+
+
+def _logs(step_ms: list[float]) -> np.ndarray:
+    return np.log(64 / (np.array(step_ms) / 1e3))
+
+
+def test_throughput_has_students_interval_on_its_log(rows):
+    logs = _logs(FOUR)
+    low, high = stats.t.interval(0.95, df=2, loc=logs.mean(), scale=stats.sem(logs))
+    assert rows[1]["throughput"] == pytest.approx(np.exp(logs.mean()), rel=1e-12)
+    assert rows[1]["throughput_lo"] == pytest.approx(np.exp(low), rel=1e-9)
+    assert rows[1]["throughput_hi"] == pytest.approx(np.exp(high), rel=1e-9)
+
+
+def test_speedup_has_welchs_interval_on_the_difference_of_logs(rows):
+    test = stats.ttest_ind(_logs(FOUR), _logs(ONE), equal_var=False).confidence_interval(0.95)
+    assert rows[1]["speedup_lo"] == pytest.approx(np.exp(test.low), rel=1e-4)
+    assert rows[1]["speedup_hi"] == pytest.approx(np.exp(test.high), rel=1e-4)
+    assert rows[1]["efficiency_lo"] == pytest.approx(rows[1]["speedup_lo"] / 4)
+    assert rows[1]["efficiency_hi"] == pytest.approx(rows[1]["speedup_hi"] / 4)
+
+
+@pytest.mark.parametrize(("one", "four"), [(1, 3), (3, 1), (1, 1)])
+def test_fewer_than_two_repeats_on_either_side_leave_the_interval_unknown(measure, one, four):
+    ok = {1: one, 4: four}
+    statuses = {(n, repeat): "failed" for n in ok for repeat in range(ok[n], 3)}
+    case = Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 4: [3.0, 3.1, 3.2]}, statuses=statuses)
+    row = measure(case)("FROM scaling WHERE workers = 4")[0]
+    assert row["speedup"] is not None
+    assert (row["speedup_lo"], row["speedup_hi"], row["efficiency_lo"]) == (None, None, None)
+    assert (row["throughput_lo"] is None) == (four == 1)
+
+
+def test_repeats_without_variance_have_an_interval_of_no_width(measure):
+    row = measure(Case(name="ddp", step_ms={1: 10.0, 4: 3.0}))("FROM scaling WHERE workers = 4")[0]
+    assert row["speedup_lo"] == row["speedup"] == row["speedup_hi"]
+    assert row["throughput_lo"] == row["throughput"] == row["throughput_hi"]
+
+
+def test_variance_on_one_side_only_has_that_sides_degrees_of_freedom(measure):
+    row = measure(Case(name="ddp", step_ms={1: 10.0, 4: [3.0, 3.3, 2.9]}))("FROM scaling WHERE workers = 4")[
+        0
+    ]
+    logs = _logs(FOUR)
+    half = stats.t.ppf(0.975, 2) * stats.sem(logs)
+    assert row["speedup_lo"] == pytest.approx(10e-3 * np.exp(logs.mean() - half) / 64, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "df",
+    [
+        1,
+        1.02,
+        1.025,
+        1.51,
+        2,
+        2.333,
+        3.77,
+        4.99,
+        5,
+        5.1,
+        7.9,
+        9.99,
+        17.2,
+        29.5,
+        33,
+        55,
+        100,
+        180,
+        777,
+        5e3,
+        1e7,
+    ],
+)
+def test_student_t_is_right_on_the_grid_and_between(measure, df):
+    ask = measure(Case(name="ddp", step_ms={1: 1.0}))
+    (row,) = ask(STUDENT_T.format(df=df))
+    assert row["t"] == pytest.approx(stats.t.ppf(0.975, df), rel=2e-4)
+
+
+def test_student_t_covers_every_degree_of_freedom_once(measure):
+    rows = measure(Case(name="ddp", step_ms={1: 1.0}))("FROM student_t ORDER BY df")
+    assert rows[0]["df"] == 1
+    assert [row["next_df"] for row in rows[:-1]] == [row["df"] for row in rows[1:]]
+    assert rows[-1]["next_df"] == float("inf")

@@ -1,0 +1,170 @@
+"""Speedup, efficiency, serial fractions and verdicts, on numbers that can be worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.factory import Case
+
+BY_SIZE = "FROM scaling ORDER BY case_name, workers, nodes"
+
+
+def test_the_published_table_of_one_four_and_eight_gpus_comes_out(measure):
+    rows = measure(Case(name="ddp", step_ms={1: 362.45, 4: 95.23, 8: 57.14}))(BY_SIZE)
+    assert [row["workers"] for row in rows] == [1, 4, 8]
+    assert [round(row["speedup"], 2) for row in rows] == [1.0, 3.81, 6.34]
+    assert [round(row["efficiency"], 3) for row in rows] == [1.0, 0.952, 0.793]
+    assert [row["verdict"] for row in rows] == [None, "excellent", "good"]
+    assert rows[0]["throughput"] == pytest.approx(64 / 0.36245)
+    assert [row["repeats"] for row in rows] == [3, 3, 3]
+
+
+def test_the_baselines_own_row_is_exact_although_its_repeats_vary(measure):
+    rows = measure(Case(name="ddp", step_ms={2: [10.0, 11.0, 12.0], 4: [6.0, 6.5, 7.0]}))(BY_SIZE)
+    baseline = rows[0]
+    assert baseline["is_baseline"]
+    assert (baseline["speedup_lo"], baseline["speedup"], baseline["speedup_hi"]) == (2.0, 2.0, 2.0)
+    assert (baseline["efficiency_lo"], baseline["efficiency"], baseline["efficiency_hi"]) == (1.0, 1.0, 1.0)
+    assert baseline["throughput_lo"] < baseline["throughput"] < baseline["throughput_hi"]
+
+
+def test_karp_flatt_is_relative_to_a_baseline_of_two_ranks(measure):
+    # Amdahl with a serial fraction of 0.2 of the two-rank time: T(n) = T(2) (0.2 + 0.8 * 2 / n).
+    rows = measure(Case(name="ddp", step_ms={2: 10.0, 4: 6.0, 8: 4.0}))(BY_SIZE)
+    assert [row["karp_flatt"] for row in rows] == [None, pytest.approx(0.2), pytest.approx(0.2)]
+    assert [row["baseline_workers"] for row in rows] == [2, 2, 2]
+    assert rows[2]["speedup"] == pytest.approx(2 * 10 / 4)
+
+
+def test_weak_scaling_tells_scaled_speedup_and_gustafsons_serial_fraction(measure):
+    rows = measure(Case(name="ddp", scaling="weak", batch=32, step_ms={1: 10.0, 4: 12.5}))(
+        "FROM weak_scaling ORDER BY workers"
+    )
+    assert rows[1]["throughput"] == pytest.approx(4 * 32 / 0.0125)
+    assert rows[1]["speedup"] == pytest.approx(3.2)
+    assert rows[1]["efficiency"] == pytest.approx(0.8)
+    assert rows[1]["gustafson"] == pytest.approx((4 - 3.2) / 3)
+    assert rows[1]["karp_flatt"] is None
+
+
+def test_strong_and_weak_views_hold_their_own_mode_only(measure):
+    ask = measure(
+        Case(name="s", step_ms={1: 2.0, 2: 1.0}),
+        Case(name="w", scaling="weak", step_ms={1: 2.0}),
+        Case(name="n", scaling="none", step_ms={1: 2.0}),
+    )
+    assert {row["case_name"] for row in ask("FROM strong_scaling")} == {"s"}
+    assert {row["case_name"] for row in ask("FROM weak_scaling")} == {"w"}
+    assert {row["case_name"] for row in ask("FROM scaling")} == {"s", "w", "n"}
+
+
+def test_more_ranks_that_train_less_are_retrograde_whatever_their_efficiency(measure):
+    rows = measure(Case(name="ddp", step_ms={1: 10.0, 2: 5.5, 4: 6.0}))(BY_SIZE)
+    assert [row["verdict"] for row in rows] == [None, "excellent", "retrograde"]
+
+
+@pytest.mark.parametrize(
+    ("step_ms", "verdict"),
+    [
+        (8.9, "superlinear"),
+        (9.0, "excellent"),  # an efficiency of exactly 1.05
+        (10.5, "excellent"),  # 0.90
+        (10.6, "good"),
+        (12.6, "good"),  # 0.75
+        (12.7, "acceptable"),
+        (18.9, "acceptable"),  # 0.50
+        (19.0, "retrograde"),
+    ],
+)
+def test_verdicts_change_at_their_thresholds(measure, step_ms, verdict):
+    rows = measure(Case(name="ddp", step_ms={1: 18.9, 2: step_ms}))(BY_SIZE)
+    assert rows[1]["verdict"] == verdict
+
+
+def test_a_poor_efficiency_that_still_gains_is_poor(measure):
+    rows = measure(Case(name="ddp", step_ms={1: 10.0, 4: 6.0}))(BY_SIZE)
+    assert (rows[1]["efficiency"], rows[1]["verdict"]) == (pytest.approx(10 / 6 / 4), "poor")
+
+
+def test_oversubscribed_rows_are_measured_and_never_judged(measure):
+    case = Case(name="ddp", step_ms={1: 10.0, 2: 5.0, 4: 6.0}, oversubscribed=frozenset([4]))
+    rows = measure(case)(BY_SIZE)
+    assert rows[2]["oversubscribed"]
+    assert rows[2]["speedup"] == pytest.approx(10 / 6)
+    assert [row["verdict"] for row in rows] == [None, "excellent", None]
+
+
+def test_a_named_baseline_is_another_cases_smallest_ok_run(measure):
+    ask = measure(
+        Case(name="single", scaling="none", step_ms={1: 8.0}),
+        Case(name="ddp", baseline="single", step_ms={1: 10.0, 2: 5.0}),
+    )
+    rows = ask("FROM scaling WHERE case_name = 'ddp' ORDER BY workers")
+    assert {row["baseline_case"] for row in rows} == {"single"}
+    assert [row["is_baseline"] for row in rows] == [False, False]
+    assert [row["speedup"] for row in rows] == [pytest.approx(0.8), pytest.approx(1.6)]
+    assert [row["verdict"] for row in rows] == ["good", "good"]
+
+
+def test_a_named_baseline_without_an_ok_run_leaves_speedup_unknown(measure):
+    ask = measure(
+        Case(name="single", scaling="none", step_ms={1: 8.0}, repeats=1, statuses={(1, 0): "oom"}),
+        Case(name="ddp", baseline="single", step_ms={2: 5.0}),
+    )
+    (row,) = ask("FROM scaling WHERE case_name = 'ddp'")
+    assert (row["speedup"], row["efficiency"], row["verdict"]) == (None, None, None)
+    assert row["throughput"] == pytest.approx(64 / 0.005)
+
+
+def test_the_baseline_is_the_smallest_size_that_is_ok(measure):
+    failures = {(1, repeat): "oom" for repeat in range(3)}
+    rows = measure(Case(name="ddp", step_ms={1: 10.0, 2: 6.0, 4: 3.0}, statuses=failures))(BY_SIZE)
+    assert [(row["workers"], row["runs"], row["repeats"]) for row in rows] == [
+        (1, 3, 0),
+        (2, 3, 3),
+        (4, 3, 3),
+    ]
+    assert (rows[0]["throughput"], rows[0]["verdict"]) == (None, None)
+    assert [row["is_baseline"] for row in rows] == [False, True, False]
+    assert rows[2]["speedup"] == pytest.approx(4.0)
+
+
+def test_ranks_within_a_node_and_across_nodes_are_told_apart(measure):
+    ask = measure(
+        Case(name="ddp", step_ms={2: 10.0, 4: 5.0}, ranks_per_node=2),
+    )
+    rows = ask(BY_SIZE)
+    assert [(row["nodes"], row["ranks_per_node"], row["locality"]) for row in rows] == [
+        (1, 2, "within_node"),
+        (2, 2, "across_nodes"),
+    ]
+
+
+def test_the_axis_may_be_threads(measure):
+    rows = measure(Case(name="t", axis="threads", strategy="single", step_ms={1: 8.0, 2: 5.0}))(
+        "FROM scaling ORDER BY threads"
+    )
+    assert [(row["axis"], row["workers"], row["world_size"], row["threads"]) for row in rows] == [
+        ("threads", 1, 1, 1),
+        ("threads", 2, 1, 2),
+    ]
+    assert rows[1]["efficiency"] == pytest.approx(0.8)
+
+
+def test_throughput_of_a_case_is_the_geometric_mean_over_ok_repeats(measure):
+    case = Case(name="ddp", step_ms={1: [1.0, 4.0, 100.0]}, statuses={(1, 2): "failed"})
+    (row,) = measure(case)(BY_SIZE)
+    assert (row["runs"], row["repeats"]) == (3, 2)
+    assert row["throughput"] == pytest.approx(64 / 0.002)
+
+
+def test_sessions_do_not_share_baselines(measure, results):
+    measure(Case(name="ddp", step_ms={1: 10.0, 2: 5.0}), session_id="a")
+    ask = measure(Case(name="ddp", step_ms={2: 5.0, 4: 5.0}), session_id="b")
+    rows = ask("FROM scaling ORDER BY session_id, workers")
+    assert [(row["session_id"], row["speedup"]) for row in rows] == [
+        ("a", 1.0),
+        ("a", pytest.approx(2.0)),
+        ("b", 2.0),
+        ("b", pytest.approx(2.0)),
+    ]
