@@ -8,7 +8,9 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,8 @@ NEVER_TORCH = (
     "bench/paths",
     "bench/errors",
 )
+DEVELOPERS_PROGRAM = "bench/data/digits/make.py"
+"""Wrote the data files that ship; needs scikit-learn, a development dependency."""
 TORCH_INSIDE_FUNCTIONS = ("bench/workloads", "bench/strategies")
 SQL = re.compile(
     r"\s*(with\b.+\bas\b|select\b|insert into\b|create (or replace )?(table|view|macro)\b)", re.I | re.S
@@ -93,9 +97,34 @@ def test_workloads_and_strategies_import_torch_only_inside_functions() -> None:
     assert found == [[], []]
 
 
-def test_what_a_forked_rank_is_told_needs_the_standard_library_alone() -> None:
+def test_what_a_forked_rank_is_told_loads_no_validation() -> None:
     outside = {package for package, _, _ in imports(tree("bench/spec.py"))} - set(sys.stdlib_module_names)
-    assert outside == set()
+    assert outside <= {"annotated_types"}
+
+
+def declared() -> tuple[set[str], set[str]]:
+    """Distributions that pyproject.toml asks for: for the runner, and with the extra `analysis`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    runner, extra = (
+        {re.split(r"[<>=!~ \[]", requirement)[0].lower() for requirement in requirements}
+        for requirements in (project["dependencies"], project["optional-dependencies"]["analysis"])
+    )
+    return runner, runner | extra
+
+
+@pytest.mark.parametrize(("folder", "extra"), [("bench/", 0), ("analysis/", 1)])
+def test_every_imported_package_is_declared(folder: str, extra: int) -> None:
+    allowed = declared()[extra]
+    distributions = metadata.packages_distributions()
+    own = set(sys.stdlib_module_names) | {"bench", "analysis"}
+    found = [
+        f"{name}:{line} imports {package}"
+        for name in PYTHON
+        if name.startswith(folder) and not name.startswith(("bench/cli/", DEVELOPERS_PROGRAM))
+        for package, line, _ in imports(tree(name))
+        if package not in own and not {d.lower() for d in distributions.get(package, [])} & allowed
+    ]
+    assert found == []
 
 
 def test_nothing_is_unpickled_or_evaluated() -> None:
