@@ -47,6 +47,13 @@ def show(
     out.print(Text(closing_sentence(points), style="bold"))
 
 
+def scaling_rows(results: Path, session_id: str) -> list[Row]:
+    """The session's rows of `scaling`, as its plan orders them."""
+    with database.reader(results) as connection:
+        rows = _rows(connection, "FROM scaling WHERE session_id = $1", session_id)
+        return _by_plan(connection, session_id, rows)
+
+
 def _rows(connection: duckdb.DuckDBPyConnection, query: str, *values: str) -> list[Row]:
     result = connection.execute(query, list(values))
     names = [column[0] for column in result.description or []]

@@ -71,6 +71,7 @@ class Execution:
             return
         folder, attempt = begun
         spec = dataclasses.replace(planned.spec, attempt=attempt)
+        self._display.run_begins(spec, number)
         if self._coordinator.agree("skip" if planned.skip_reason else "go") == "skip":
             outcome = {
                 "status": "skipped",
@@ -79,7 +80,6 @@ class Execution:
                 "elapsed_s": 0.0,
             }
         else:
-            self._display.run_begins(spec, number)
             outcome = self._host(spec, folder)
         self._session.write_run(
             spec, outcome, environment.fingerprint(self._facts, self._suite, spec.device_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -29,6 +30,12 @@ class Ended:
     """Runs of the plan by status; runs that were never begun count as `not run`."""
     stopped_by: int | None
     """128 + signal where it was told to stop."""
+
+    @property
+    def resume_command(self) -> str:
+        return shlex.join(
+            ["bench", "suite", "--resume", self.session_id, "--results", str(self.folder.parent)]
+        )
 
     @property
     def exit_code(self) -> int:

@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import secrets
-import shlex
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,9 +126,6 @@ class SessionFolder:
         folder = self.path / spec.run_id
         write_json(folder / "run.json", run_record(spec, outcome, fingerprint))
         (folder / BEGUN).unlink(missing_ok=True)
-
-    def resume_command(self, results: Path) -> str:
-        return shlex.join(["bench", "suite", "--resume", self.session_id, "--results", str(results)])
 
 
 def _state(run_json: Path) -> tuple[int, bool]:

@@ -82,7 +82,7 @@ def options_model(options: type) -> type[BaseModel]:
 
 def _chosen(kind: Any, value: Any) -> Chosen:
     name = str(value.get("name")) if isinstance(value, dict) else ""
-    if name not in kind.names():
+    if ":" not in name and name not in kind.names():
         word = kind.__name__.removeprefix("bench.")
         near = did_you_mean(name, kind.names())
         raise ValueError(f"must name one of the {word} {', '.join(kind.names())}{near}")

@@ -1,0 +1,56 @@
+"""How `bench suite` ends: rows loaded, the scaling table, one sentence, and where the results lie."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bench.launch.run_suite import Ended
+
+
+def close(ended: Ended, *, load: bool, as_json: bool) -> int:
+    """Print the ending; returns the exit code."""
+    results = ended.folder.parent
+    if ended.stopped_by is not None:
+        # The image that holds the rest of the program may be going away: nothing more is imported.
+        click.echo(f"stopped; what was measured is kept. Go on with: {ended.resume_command}", err=True)
+        return ended.stopped_by
+    load = load and importlib.util.find_spec("duckdb") is not None
+    problems = _load(ended, quiet=as_json) if load else 0
+    code = max(ended.exit_code, 1 if problems else 0)
+    if as_json:
+        click.echo(json.dumps(_as_json(ended, code, load), indent=1))
+        return code
+    if load:
+        from analysis import summary
+
+        summary.show(results, ended.session_id)
+    click.echo(f"results: {ended.folder}")
+    return code
+
+
+def _load(ended: Ended, *, quiet: bool) -> int:
+    from analysis.load import load
+
+    report = load(ended.folder.parent)
+    if not quiet:
+        click.echo(str(report))
+    return len(report.problems)
+
+
+def _as_json(ended: Ended, code: int, loaded: bool) -> dict[str, Any]:
+    answer = {
+        "session_id": ended.session_id,
+        "results": str(ended.folder),
+        "statuses": ended.statuses,
+        "exit_code": code,
+    }
+    if loaded:
+        from analysis.summary import scaling_rows
+
+        answer["scaling"] = scaling_rows(ended.folder.parent, ended.session_id)
+    return answer

@@ -1,0 +1,121 @@
+"""What `bench suite` was asked for: a new session of a suite, or the rest of an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bench.errors import InputError
+from bench.launch import run_suite
+from bench.launch.run_suite import Ended
+from bench.launch.session import SessionFolder, new_session_id
+from bench.paths import results_folder
+from bench.plan import plan
+#from bench.plan_view import plan_lines
+from bench.slots import detect
+from bench.spec import PlannedRun, Slots
+from bench.suite.models import ResolvedSuite
+from bench.suite.resolve import Selection, load_suite
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The command line's wishes, by the names of its options."""
+
+    suite: str | None
+    quick: bool
+    cases: tuple[str, ...]
+    settings: tuple[str, ...]
+    world: str | None
+    repeats: int | None
+    device: str | None
+    ranks_per_node: int | None
+    oversubscribe: bool
+    results: str | None
+    data_root: str | None
+    session: str | None
+    resume: str | None
+    tags: tuple[str, ...]
+
+    def carry_out(self) -> Ended:
+        """Run it. Raises InputError before anything is written where it cannot be run."""
+        folder = self._folder
+        if self.resume is not None or folder.exists:
+            self._refuse_what_a_resume_ignores()
+            return run_suite.resume(folder, self._slots)
+        suite = self._suite
+        head = {
+            "suite": suite.name,
+            "title": suite.title,
+            "why": suite.why,
+            "quick": suite.quick,
+            "tags": list(self.tags),
+            "resolved": suite.to_json(),
+        }
+        return run_suite.begin(folder, head, self._plan, self._slots)
+
+    def plan_lines(self) -> list[str]:
+        """The plan with its estimate, for --dry-run."""
+        return plan_lines(self._plan, self._results)
+
+    @cached_property
+    def _folder(self) -> SessionFolder:
+        name = self.resume or self.session or new_session_id(self._suite.name)
+        return SessionFolder(self._results, name)
+
+    @cached_property
+    def _results(self) -> Path:
+        return results_folder(self.results)
+
+    @cached_property
+    def _slots(self) -> Slots:
+        return detect(self.ranks_per_node)
+
+    @cached_property
+    def _suite(self) -> ResolvedSuite:
+        if self.suite is None:
+            raise InputError(
+                "name a suite, or a session with --resume; `bench list` shows the suites there are"
+            )
+        selection = Selection(
+            quick=self.quick,
+            settings=self.settings,
+            cases=self.cases,
+            world=self.world,
+            repeats=self.repeats,
+            device=self.device,
+        )
+        return load_suite(self.suite, selection)
+
+    @cached_property
+    def _plan(self) -> tuple[PlannedRun, ...]:
+        data_root = None if self.data_root is None else str(Path(self.data_root).resolve())
+        return plan(
+            self._suite,
+            self._slots,
+            self._folder.session_id,
+            oversubscribe=self.oversubscribe,
+            data_root=data_root,
+            tags=self.tags,
+        )
+
+    def _refuse_what_a_resume_ignores(self) -> None:
+        """A resumed session keeps its plan: an option that would change it must not be passed over in silence."""
+        given = {
+            "--quick": self.quick, "--case": self.cases, "--set": self.settings, "--world": self.world,
+            "--repeats": self.repeats, "--device": self.device, "--tag": self.tags, "--data": self.data_root,
+        }  # fmt: skip
+        changed = [name for name, value in given.items() if value]
+        if self.resume is not None and self.suite is not None:
+            changed = ["NAME|FILE", *changed]
+        if self.resume is not None and changed:
+            raise InputError(
+                f"session {self.resume} is resumed with the plan it began with: leave out {', '.join(changed)}, "
+                "or begin a new session"
+            )
+        if self.resume is None and self._suite.to_json() != self._folder.head()["resolved"]:
+            raise InputError(
+                f"session {self.session} was begun with another suite or other options: choose another --session, "
+                f"or finish it as it was with --resume {self.session}"
+            )
