@@ -1,0 +1,180 @@
+"""The plan: a suite on the slots at hand becomes the ordered list of its runs. A pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench import strategies
+from bench.errors import InputError
+from bench.plan_sizes import Placement, placements, why_not
+from bench.slots import slots_per_node, threads_per_rank
+from bench.spec import DeviceType, PlannedRun, RunSpec, Slots
+
+if TYPE_CHECKING:
+    from bench.suite.models import Case, ResolvedSuite
+
+_MAX_RUNS = 100_000
+
+
+def plan(
+    suite: ResolvedSuite,
+    slots: Slots,
+    session_id: str,
+    *,
+    oversubscribe: bool = False,
+    data_root: str | None = None,
+    tags: tuple[str, ...] = (),
+) -> tuple[PlannedRun, ...]:
+    """Every run in the order in which it is to run: first repeats of all cases, second repeats, and so on.
+
+    Repeats are interleaved so that drift of the machine does not look like a difference between cases. Raises
+    InputError, with the numbers, where a batch does not divide or a strategy cannot have a world size.
+    """
+    planners = [
+        _CasePlan(
+            suite_name=suite.name,
+            case=case,
+            slots=slots,
+            session_id=session_id,
+            oversubscribe=oversubscribe,
+            data_root=data_root,
+            tags=tags,
+        )
+        for case in suite.cases
+    ]
+    problems = dict.fromkeys(problem for planner in planners for problem in planner.problems())
+    if problems:
+        raise InputError("\n  ".join([f"suite {suite.name} cannot be planned:", *problems]))
+    count = sum(planner.count() for planner in planners)
+    if count > _MAX_RUNS:
+        raise InputError(
+            f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
+        )
+    rounds = max((case.measure.repeats for case in suite.cases), default=0)
+    return tuple(run for repeat in range(rounds) for planner in planners for run in planner.runs(repeat))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CasePlan:
+    """One case on these slots."""
+
+    suite_name: str
+    case: Case
+    slots: Slots
+    session_id: str
+    oversubscribe: bool
+    data_root: str | None
+    tags: tuple[str, ...]
+
+    @property
+    def device(self) -> DeviceType:
+        return self.slots.device_type if self.case.device == "auto" else self.case.device
+
+    @property
+    def limit(self) -> int | None:
+        """Largest world size of the case's strategy."""
+        return strategies.load(self.case.strategy.name).max_world_size
+
+    def count(self) -> int:
+        return self.case.measure.repeats * sum(1 for _ in self._points())
+
+    def runs(self, repeat: int) -> Iterator[PlannedRun]:
+        """The case's runs of one round; none once its repeats are used up."""
+        if repeat < self.case.measure.repeats:
+            for placement, threads, written in self._points():
+                yield self._run(placement, threads, repeat, written)
+
+    def problems(self) -> Iterator[str]:
+        """What no machine could run, of the world sizes that are written out."""
+        for (nodes, ranks), _threads, written in self._points():
+            world = nodes * ranks
+            if self.limit is not None and world > self.limit:
+                name = self.case.strategy.name
+                yield f"case {self.case.name}: {name} has {self.limit} rank at most, its world says {world}"
+            elif written and (uneven := self._uneven(world)):
+                yield f"case {self.case.name}: {uneven}"
+
+    def _points(self) -> Iterator[tuple[Placement, int, bool]]:
+        """Placement, threads per rank, and whether the world size was written out."""
+        for threads in self.case.threads or (None,):
+            per_node = slots_per_node(self.slots, self.device, threads)
+            found = placements(self.case.world, per_node, self.slots, self.limit)
+            for placement, written in found.items():
+                yield placement, threads or threads_per_rank(self.slots, self.device), written
+
+    def _run(self, placement: Placement, threads: int, repeat: int, written: bool) -> PlannedRun:
+        case, (nodes, ranks) = self.case, placement
+        world, by_threads = nodes * ranks, case.threads is not None and len(case.threads) > 1
+        per_rank, batch = self._batches(world)
+        skip_reason = (None if written else self._uneven(world)) or self._why_skipped(placement, threads)
+        suffix = f".t{threads}" if case.threads is not None else ""
+        spec = RunSpec(
+            session_id=self.session_id,
+            run_id=f"{case.name}.{nodes}x{ranks}{suffix}.r{repeat}",
+            suite=self.suite_name,
+            case_name=case.name,
+            workload=case.workload.name,
+            workload_options=case.workload.options,
+            data=case.data,
+            data_root=self.data_root,
+            train=case.train,
+            measure=case.measure,
+            strategy=case.strategy.name,
+            strategy_options=case.strategy.options,
+            scaling=case.scaling,
+            axis="threads" if by_threads else "ranks",
+            workers=threads if by_threads else world,
+            world_size=world,
+            nodes=nodes,
+            ranks_per_node=ranks,
+            threads=threads,
+            oversubscribed=skip_reason is None and self._shares(ranks, threads),
+            repeat=repeat,
+            device_type=self.device,
+            batch_per_rank=per_rank,
+            global_batch=batch,
+            baseline=case.baseline,
+            tags=list(self.tags),
+        )
+        return PlannedRun(spec=spec, skip_reason=skip_reason)
+
+    def _batches(self, world: int) -> tuple[int, int]:
+        """Examples per rank, and over all ranks."""
+        if self.case.global_batch is not None:
+            return self.case.global_batch // world, self.case.global_batch
+        assert self.case.batch_per_rank is not None, "a checked case gives one of the two"
+        return self.case.batch_per_rank, self.case.batch_per_rank * world
+
+    def _uneven(self, world: int) -> str | None:
+        """What does not divide, with the numbers."""
+        per_rank, batch = self._batches(world)
+        if batch % world:
+            return f"global_batch {batch} does not divide among {world} ranks ({batch} / {world} = {batch / world:g})"
+        micro = self.case.train.accumulate
+        if per_rank % micro:
+            return (
+                f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} do not divide into {micro} "
+                f"micro-batches (accumulate): {per_rank} / {micro} = {per_rank / micro:g}"
+            )
+        return None
+
+    def _why_skipped(self, placement: Placement, threads: int) -> str | None:
+        if self.device == "cuda" and self.slots.cuda_devices_per_node == 0:
+            return "needs a GPU, this machine has none: --device cpu runs it without"
+        stated = threads if self.case.threads is not None else None
+        per_node = slots_per_node(self.slots, self.device, stated)
+        reason = why_not(placement, per_node, self.slots, threads)
+        if reason is None:
+            return None
+        text, possible = reason
+        if not possible:
+            return text
+        return None if self.oversubscribe else f"{text}: --oversubscribe runs it anyway, marked"
+
+    def _shares(self, ranks: int, threads: int) -> bool:
+        """Whether ranks of a node have to share devices or cores, also where slots were set by hand."""
+        if self.device == "cuda":
+            return ranks > self.slots.cuda_devices_per_node
+        return ranks * threads > self.slots.cpus_per_node
