@@ -11,7 +11,7 @@ from bench.doctor.facts import Facts
 from bench.doctor.finding import Finding
 
 _ORDER = [
-    "python", "cpu", "memory", "gpu", "visible_devices", "torch", "communication", "slurm", "container", "disk",
+    "python", "cpu", "memory", "gpu", "slots", "torch", "communication", "slurm", "container", "disk",
 ]  # fmt: skip
 """From the machine to its details; checks that are not named here follow by name."""
 

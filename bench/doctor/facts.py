@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bench.spec import Slots
+
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
@@ -74,6 +76,10 @@ class Facts:
     memory_available_bytes: int
     """Of the machine and of the control group, the smaller."""
     nvidia: Nvidia
+    slots: Slots | None
+    """As planning would count them."""
+    slots_error: str | None
+    """Why they cannot be counted."""
     torch: Torch | None
     torch_error: str | None
     """Why torch could not be asked."""

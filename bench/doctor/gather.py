@@ -13,10 +13,13 @@ from pathlib import Path
 
 import psutil
 
+from bench import slots
 from bench.doctor.facts import Facts, Folder
 from bench.doctor.gather_cgroup import cpu_quota, memory_left_bytes
 from bench.doctor.gather_nvidia import gather_nvidia
 from bench.doctor.gather_torch import gather_torch
+from bench.errors import InputError
+from bench.spec import Slots
 
 _VARIABLES = (
     "CUDA_VISIBLE_DEVICES",
@@ -42,6 +45,7 @@ def gather(results: Path) -> Facts:
     `results` is the folder that sessions would be written to; it need not exist.
     """
     torch, torch_error = gather_torch()
+    counted, slots_error = _slots()
     return Facts(
         python=platform.python_version(),
         cpus_online=os.cpu_count() or 1,
@@ -49,6 +53,8 @@ def gather(results: Path) -> Facts:
         cpu_quota=cpu_quota(),
         memory_available_bytes=_memory_available_bytes(),
         nvidia=gather_nvidia(),
+        slots=counted,
+        slots_error=slots_error,
         torch=torch,
         torch_error=torch_error,
         container=_container(),
@@ -63,6 +69,13 @@ def gather(results: Path) -> Facts:
         clock_source=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         clock_read_ns=_clock_read_ns(),
     )
+
+
+def _slots() -> tuple[Slots | None, str | None]:
+    try:
+        return slots.detect(), None
+    except InputError as error:
+        return None, str(error)
 
 
 def folder(path: Path) -> Folder:

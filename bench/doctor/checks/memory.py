@@ -11,7 +11,7 @@ _PER_RANK_BYTES = 10**9
 
 def check(facts: Facts) -> Verdicts:
     available = facts.memory_available_bytes
-    ranks = len(facts.nvidia.gpus) or facts.cpus_given
+    ranks = facts.slots.slots_per_node if facts.slots else 1
     text = f"{available / 1e9:.1f} GB available"
     if available >= ranks * _PER_RANK_BYTES:
         yield ok(text)

@@ -16,17 +16,12 @@ def check(facts: Facts) -> Verdicts:
     if torch.torchvision_error:
         yield fail(f"torchvision does not fit torch {torch.version}: {torch.torchvision_error}", _REINSTALL)
     build = f"built for CUDA {torch.cuda_build}" if torch.cuda_build else "built without CUDA"
-    if not facts.nvidia.gpus or _hidden(facts):
+    if not facts.nvidia.gpus or facts.slots is None or facts.slots.cuda_devices_per_node == 0:
         yield ok(f"{torch.version}, {build}; no GPU to use")
     elif torch.cuda_devices > 0:
         yield ok(f"{torch.version}, {build}; uses {torch.cuda_devices} GPUs")
     else:
         yield _unusable(torch, facts)
-
-
-def _hidden(facts: Facts) -> bool:
-    """By the user's own wish; another check says so."""
-    return facts.environment.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1", "NoDevFiles")
 
 
 def _unusable(torch: Torch, facts: Facts) -> Verdict:

@@ -1,0 +1,24 @@
+"""Slots: the ranks that this node hosts, as planning counts them, CUDA_VISIBLE_DEVICES and Slurm's gifts included."""
+
+from __future__ import annotations
+
+from bench.doctor.facts import Facts
+from bench.doctor.finding import Verdicts, fail, ok, warn
+
+_REMEDY = "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists them"
+
+
+def check(facts: Facts) -> Verdicts:
+    slots, gpus = facts.slots, facts.nvidia.gpus
+    if slots is None:
+        # CUDA itself would stop reading at the first wrong entry and say nothing
+        yield fail(facts.slots_error or "the slots cannot be counted", _REMEDY)
+        return
+    each = "a GPU" if slots.device_type == "cuda" else "no GPU"
+    cpus = slots.cpus_per_node // max(1, slots.slots_per_node)
+    yield ok(
+        f"{slots.slots_per_node} ranks fit on this node, each with {each} and {max(1, cpus)} of its CPUs"
+    )
+    visible = facts.environment.get("CUDA_VISIBLE_DEVICES")
+    if gpus and visible is not None and slots.cuda_devices_per_node == 0:
+        yield warn(f"CUDA_VISIBLE_DEVICES={visible} hides all {len(gpus)} GPUs: runs use the CPU", _REMEDY)
