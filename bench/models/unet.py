@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.models.keyed_dropout import KeyedDropout
-from bench.models.unet_layers import Attention, Downsample, Level, ResBlock, TimeEmbedding, Upsample, norm
+from bench.models.unet_layers import Attention, Downsample, Level, Norm, ResBlock, TimeEmbedding, Upsample
 
 _FIRST_DROPOUT_STREAM = 16
 """Numbers below it are for what is drawn outside the model."""
@@ -59,7 +59,7 @@ class Unet(nn.Module):
             ]
         )
         self._go_up(skips)
-        self.head_norm = norm(base * config.channel_multipliers[0])
+        self.head_norm = Norm(base * config.channel_multipliers[0])
         self.head = nn.Conv2d(base * config.channel_multipliers[0], config.image_channels, 3, padding=1)
         self._initialise()
 

@@ -14,8 +14,26 @@ GROUPS = 32
 """Groups of every GroupNorm: channel counts are multiples of it."""
 
 
-def norm(channels: int) -> nn.GroupNorm:
-    return nn.GroupNorm(GROUPS, channels, eps=1e-6)
+class Norm(nn.GroupNorm):
+    """GroupNorm that answers in the layout of its input: PyTorch's CUDA kernel knows NCHW alone."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(GROUPS, channels, eps=1e-6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        normed = super().forward(x)
+        if x.is_contiguous(memory_format=torch.channels_last):
+            return normed.contiguous(memory_format=torch.channels_last)  # no copy where it is so already
+        return normed
+
+
+class PerPixel(nn.Linear):
+    """A 1x1 convolution as a matrix product: [B, inputs, H, W] to [B, outputs, H, W].
+
+    nn.Conv2d's gradients for it have strides that DDP has to copy around."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x.movedim(1, -1)).movedim(-1, 1)
 
 
 class TimeEmbedding(nn.Module):
@@ -41,13 +59,13 @@ class ResBlock(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, time_channels: int, dropout: KeyedDropout) -> None:
         super().__init__()
-        self.norm1 = norm(inputs)
+        self.norm1 = Norm(inputs)
         self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1)
         self.time = nn.Linear(time_channels, outputs)
-        self.norm2 = norm(outputs)
+        self.norm2 = Norm(outputs)
         self.dropout = dropout
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1)
-        self.shortcut = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
+        self.shortcut = nn.Identity() if inputs == outputs else PerPixel(inputs, outputs)
 
     def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         hidden = self.conv1(F.silu(self.norm1(x)))
@@ -62,16 +80,15 @@ class Attention(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.norm = norm(channels)
-        self.query_key_value = nn.Conv2d(channels, 3 * channels, 1)
-        self.project = nn.Conv2d(channels, channels, 1)
+        self.norm = Norm(channels)
+        self.query_key_value = nn.Linear(channels, 3 * channels)
+        self.project = nn.Linear(channels, channels)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        tokens = self.query_key_value(self.norm(x)).flatten(2).transpose(1, 2)  # [B, H*W, 3*C]
-        query, key, value = tokens.unsqueeze(1).chunk(3, dim=-1)
-        attended = F.scaled_dot_product_attention(query, key, value)
-        attended = attended.squeeze(1).transpose(1, 2).reshape(x.shape)
-        out: torch.Tensor = x + self.project(attended)
+        tokens = self.norm(x).flatten(2).transpose(1, 2)  # [B, H*W, C]
+        query, key, value = self.query_key_value(tokens).unsqueeze(1).chunk(3, dim=-1)
+        attended = self.project(F.scaled_dot_product_attention(query, key, value).squeeze(1))
+        out: torch.Tensor = x + attended.transpose(1, 2).reshape(x.shape)
         return out
 
 

@@ -77,6 +77,28 @@ def test_memory_layout_changes_no_prediction() -> None:
     assert all(parameter.is_contiguous() for parameter in nhwc.parameters())
 
 
+def layouts(device: str) -> set[bool]:
+    """Whether the input of each 3x3 convolution but the first was NHWC."""
+    model, seen = unet(channels_last=True).to(device), set()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv2d) and module is not model.stem:
+            module.register_forward_pre_hook(
+                lambda _, inputs: seen.add(inputs[0].is_contiguous(memory_format=torch.channels_last))
+            )
+    steps = torch.tensor([10, 500], device=device)
+    model(torch.randn(2, 3, 8, 8, device=device), steps, steps)
+    return seen
+
+
+def test_activations_stay_nhwc() -> None:
+    assert layouts("cpu") == {True}
+
+
+@pytest.mark.gpu
+def test_activations_stay_nhwc_on_a_gpu() -> None:
+    assert layouts("cuda") == {True}
+
+
 def test_every_block_of_a_model_is_a_part_of_it_and_none_holds_another() -> None:
     for name in workloads.names():
         made = workload(name)
