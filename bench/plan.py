@@ -15,6 +15,8 @@ from bench.spec import DeviceType, PlannedRun, RunSpec, Slots
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite
 
+OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
+"""How a skip reason ends where there are too few slots."""
 _MAX_RUNS = 100_000
 
 
@@ -171,7 +173,7 @@ class _CasePlan:
         text, possible = reason
         if not possible:
             return text
-        return None if self.oversubscribe else f"{text}: --oversubscribe runs it anyway, marked"
+        return None if self.oversubscribe else f"{text}{OVERSUBSCRIBE_HINT}"
 
     def _shares(self, ranks: int, threads: int) -> bool:
         """Whether ranks of a node have to share devices or cores, also where slots were set by hand."""

@@ -194,5 +194,5 @@ class ResolvedSuite:
 
     def to_json(self) -> dict[str, Any]:
         """For session.json: everything that decides what is run."""
-        cases = [case.model_dump(mode="json") for case in self.cases]
+        cases = [json.loads(case.model_dump_json()) for case in self.cases]
         return {"name": self.name, "title": self.title, "why": self.why, "quick": self.quick, "cases": cases}

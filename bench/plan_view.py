@@ -1,0 +1,110 @@
+"""A plan in lines of text: what would run, what not and why, and how long it takes."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.plan import OVERSUBSCRIBE_HINT
+from bench.plan_estimate import Estimate, estimate
+from bench.spec import PlannedRun, RunSpec
+
+if TYPE_CHECKING:
+    from bench.suite.models import ResolvedSuite
+
+_HEAD = ("case", "strategy", "scaling", "ranks", "threads", "batch/rank", "global batch", "runs")
+_RIGHT = (False, False, False, True, True, True, True, True)
+_WIDTH = 100
+
+
+def plan_lines(plan: tuple[PlannedRun, ...], results: Path) -> list[str]:
+    """The plan's table, one line per case and size in the order of running, then counts, bound and estimate."""
+    groups = _groups(plan)
+    rows = [(_cells(runs[0].spec, len(runs)), runs[0].skip_reason) for runs in groups]
+    widths = [max(len(cells[i]) for cells in [_HEAD, *(row for row, _ in rows)]) for i in range(len(_HEAD))]
+    table = [_line(_HEAD, widths)]
+    for cells, skip_reason in rows:
+        skipped = f"  skipped: {skip_reason.removesuffix(OVERSUBSCRIBE_HINT)}" if skip_reason else ""
+        table.append(_line(cells, widths) + skipped)
+    return [*table, "", *_closing(plan, estimate(plan, results))]
+
+
+def suite_lines(suite: ResolvedSuite) -> list[str]:
+    """Title, why and what the cases have in common."""
+    quick = " (--quick)" if suite.quick else ""
+    lines = [f"{suite.name}{quick}: {suite.title}"]
+    if suite.why:
+        lines += ["", *_wrapped(" ".join(suite.why.split()))]
+    protocols: dict[str, list[str]] = {}
+    for case in suite.cases:
+        measure, train = case.measure, case.train
+        span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
+        protocol = (
+            f"{case.workload.name} on {case.data.source} data, {train.precision}, {train.optimizer}: "
+            f"{span} after {measure.warmup} of warm-up, {measure.repeats} repeats"
+        )
+        protocols.setdefault(protocol, []).append(case.name)
+    for protocol, names in protocols.items():
+        whose = "" if len(protocols) == 1 else f"{', '.join(names)}: "
+        lines += ["", *_wrapped(whose + protocol)]
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_on_hyphens=False)
+
+
+def duration(seconds: float) -> str:
+    """As one says it: 45 s, 3 min 10 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def _groups(plan: tuple[PlannedRun, ...]) -> list[list[PlannedRun]]:
+    """Repeats of the same, together."""
+    groups: dict[str, list[PlannedRun]] = {}
+    for run in plan:
+        groups.setdefault(run.spec.run_id.rpartition(".r")[0], []).append(run)
+    return list(groups.values())
+
+
+def _cells(spec: RunSpec, runs: int) -> tuple[str, ...]:
+    ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
+    batches = (str(spec.batch_per_rank), str(spec.global_batch))
+    marked = " oversubscribed" if spec.oversubscribed else ""
+    return (
+        spec.case_name,
+        spec.strategy,
+        spec.scaling,
+        ranks,
+        str(spec.threads),
+        *batches,
+        f"{runs}{marked}",
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    aligned = zip(cells, widths, _RIGHT, strict=True)
+    return "  ".join(
+        cell.rjust(width) if right else cell.ljust(width) for cell, width, right in aligned
+    ).rstrip()
+
+
+def _closing(plan: tuple[PlannedRun, ...], time: Estimate) -> list[str]:
+    skipped = len(plan) - time.runs
+    counts = f"{time.runs} runs" + (f", {skipped} skipped" if skipped else "")
+    gpus = any(run.spec.device_type == "cuda" and run.skip_reason is None for run in plan)
+    limit = f", {time.gpu_hours_limit:.1f} GPU-hours" if gpus else ""
+    hints = [run for run in plan if run.skip_reason and run.skip_reason.endswith(OVERSUBSCRIBE_HINT)]
+    lines = [f"what needs more slots{OVERSUBSCRIBE_HINT}"] if hints else []
+    lines += [f"{counts}; by their timeouts {duration(time.limit_s)}{limit} at most"]
+    if time.known:
+        share = "all" if time.known == time.runs else f"{time.known} of {time.runs}"
+        hours = f" and {time.gpu_hours:.2g} GPU-hours" if gpus else ""
+        lines.append(f"{share} ran here before: about {duration(time.known_s)}{hours} for those")
+    return lines
