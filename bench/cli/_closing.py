@@ -35,11 +35,13 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
 
 def _load(ended: Ended, *, quiet: bool) -> int:
     from analysis.load import load
+    from bench.measure.finalise import finalise
 
+    problems = finalise(ended.folder)  # attempts that were interrupted, where this session was resumed
     report = load(ended.folder.parent)
     if not quiet:
-        click.echo(str(report))
-    return len(report.problems)
+        click.echo("\n".join([str(report), *problems]))
+    return len(report.problems) + len(problems)
 
 
 def _as_json(ended: Ended, code: int, loaded: bool) -> dict[str, Any]:

@@ -83,5 +83,5 @@ def _as_it_is(batch: _T) -> _T:
 
 def _become_a_worker(rank_pid: int, worker: int) -> None:  # noqa: ARG001 - DataLoader passes its number
     die_with_parent(rank_pid)
-    for number in (signal.SIGTERM, signal.SIGUSR1):  # the rank's own handlers are not for its loaders
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may reach the whole session; the agent ends the rank
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # the rank's own handler is not for its loaders

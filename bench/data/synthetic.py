@@ -7,6 +7,9 @@ import math
 import torch
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
+_AT_ONCE = 256
+"""Images; all of them in float32 would not fit a cache."""
+
 
 def spirals(count: int, classes: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Points float32 [count, 2] in about [-1, 1] on interleaved, noisy spiral arms; their arms int64 [count]."""
@@ -29,5 +32,9 @@ def patterns(
     shared = torch.rand(classes, channels, 4, 4, generator=generator)
     own = torch.rand(count, channels, 4, 4, generator=generator)
     coarse = (shared[labels] * 0.7 + own * 0.3) * 255
-    images = F.interpolate(coarse, size=(size, size), mode="bilinear", align_corners=False)
-    return images.round_().to(torch.uint8), labels
+    # Bilinear interpolation is a matrix product on each side, and in this form several times as fast.
+    stretch = F.interpolate(torch.eye(4)[None], size=size, mode="linear", align_corners=False)[0]
+    images = torch.empty(count, channels, size, size, dtype=torch.uint8)
+    for some, target in zip(coarse.split(_AT_ONCE), images.split(_AT_ONCE), strict=True):
+        target.copy_((stretch.T @ some @ stretch).round_())
+    return images, labels

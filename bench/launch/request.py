@@ -12,7 +12,7 @@ from bench.launch.run_suite import Ended
 from bench.launch.session import SessionFolder, new_session_id
 from bench.paths import results_folder
 from bench.plan import plan
-#from bench.plan_view import plan_lines
+from bench.plan_view import plan_lines
 from bench.slots import detect
 from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite

@@ -81,7 +81,8 @@ class Sensors:
 def main(path: str) -> None:
     """The sensor process."""
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the agent's to handle
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the agent's to handle
     from bench.measure.sensors_host import HostSensor
     from bench.measure.sensors_nvml import gpu_sensors
 

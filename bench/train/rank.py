@@ -81,8 +81,8 @@ def _become_a_rank(job: RankJob) -> None:
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)  # so that loader workers end with it
     die_with_parent(job.server_pid)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the agent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # both reach every process of a terminal or step; the agent decides
     log = os.open(job.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
