@@ -56,7 +56,8 @@ def read(folders: list[SessionFolder], unreadable: Mapping[Path, str]) -> Batch:
     for folder in folders:
         for entry in folder.refused:
             batch.note(folder, entry, entry.problem)
-        _read_session(batch, folder)
+        if folder.place.problem is None:
+            _read_session(batch, folder)
     return batch
 
 

@@ -16,6 +16,7 @@ FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
 """The oldest DuckDB that can open the file."""
 
+_WRITE = {"storage_compatibility_version": STORAGE_VERSION}
 _READ_ONLY = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -50,13 +51,18 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database with today's definitions, made anew where there is none or an older one."""
     path = database_path(results)
-    connection = _connect(path, read_only=False, config={"storage_compatibility_version": STORAGE_VERSION})
+    if "?" in str(path.resolve()):
+        raise AnalysisError(
+            f"{path}: DuckDB cannot write below a folder with a question mark in its name: rename it"
+        )
+    connection = _connect(path, read_only=False, config=_WRITE)
     try:
-        if not _is_current(connection, path):
+        definitions = _definitions(connection, path)
+        if definitions is not None and definitions != schema.digest():
             connection.close()
             _remove(path)
-            config = {"storage_compatibility_version": STORAGE_VERSION}
-            connection = _connect(path, read_only=False, config=config)
+            connection = _connect(path, read_only=False, config=_WRITE)
+        if definitions != schema.digest():
             with transaction(connection):
                 schema.create(connection)
         yield connection
@@ -99,18 +105,18 @@ def _explain(path: Path, message: str) -> str:
     return f"{path}: cannot be opened: {first_line}"
 
 
-def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
-    """Whether the tables are today's. Raises AnalysisError where they are somebody else's."""
+def _definitions(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    """Which definitions made the tables; null where there are none. Raises AnalysisError where they are others'."""
     tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     if not tables:
-        return False
+        return None
     if "database_info" not in tables:
         raise AnalysisError(
             f"{path}: holds other tables than scalebench's ({', '.join(sorted(tables)[:3])}): move it away, or give "
             "another results folder"
         )
     found = connection.execute("SELECT definitions FROM database_info").fetchone()
-    return found is not None and found[0] == schema.digest()
+    return str(found[0]) if found else ""
 
 
 def _remove(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,17 @@ def ask(results: Path, query: str) -> Rows:
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with nothing but a database: making one takes longer than filling it."""
+    folder = tmp_path_factory.mktemp("empty")
+    load(folder)
+    return folder
+
+
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    return tmp_path / "results"
+def results(tmp_path: Path, empty: Path) -> Path:
+    return Path(shutil.copytree(empty, tmp_path / "results"))
 
 
 @pytest.fixture

@@ -63,22 +63,22 @@ def test_more_ranks_that_train_less_are_retrograde_whatever_their_efficiency(mea
     assert [row["verdict"] for row in rows] == [None, "excellent", "retrograde"]
 
 
-@pytest.mark.parametrize(
-    ("step_ms", "verdict"),
-    [
-        (8.9, "superlinear"),
-        (9.0, "excellent"),  # an efficiency of exactly 1.05
-        (10.5, "excellent"),  # 0.90
-        (10.6, "good"),
-        (12.6, "good"),  # 0.75
-        (12.7, "acceptable"),
-        (18.9, "acceptable"),  # 0.50
-        (19.0, "retrograde"),
-    ],
-)
-def test_verdicts_change_at_their_thresholds(measure, step_ms, verdict):
-    rows = measure(Case(name="ddp", step_ms={1: 18.9, 2: step_ms}))(BY_SIZE)
-    assert rows[1]["verdict"] == verdict
+VERDICTS = {
+    8.9: "superlinear",
+    9.0: "excellent",  # an efficiency of exactly 1.05
+    10.5: "excellent",  # 0.90
+    10.6: "good",
+    12.6: "good",  # 0.75
+    12.7: "acceptable",
+    18.9: "acceptable",  # 0.50
+    19.0: "retrograde",
+}
+
+
+def test_verdicts_change_at_their_thresholds(measure):
+    ask = measure(*(Case(name=f"t{ms}", step_ms={1: 18.9, 2: ms}, repeats=1) for ms in VERDICTS))
+    rows = ask("FROM scaling WHERE workers = 2")
+    assert {float(row["case_name"][1:]): row["verdict"] for row in rows} == VERDICTS
 
 
 def test_a_poor_efficiency_that_still_gains_is_poor(measure):

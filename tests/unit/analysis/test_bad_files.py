@@ -1,0 +1,268 @@
+"""A bad file is named with a remedy and left out; everything else is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import batch, database, ingest
+from analysis.discover import discover
+from analysis.load import load
+from tests.factory import Case, make_session, write_json
+from tests.unit.analysis.conftest import ask
+
+CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
+STEPS = "ddp.1x2.r0/steps.node0.parquet"
+RUN = "ddp.1x2.r0/run.json"
+
+
+@pytest.fixture
+def folder(results):
+    make_session(results, [CASE], session_id="good")
+    return make_session(results, [CASE], session_id="bad")
+
+
+def _only_problem(results):
+    """The one that a load names, a second load included."""
+    first, second = load(results).problems, load(results).problems
+    assert first == second
+    assert ask(results, "SELECT count(*) AS n FROM steps WHERE session_id = 'good'") == [{"n": 72}]
+    (problem,) = first
+    return problem
+
+
+def _count(results, table="steps"):
+    return ask(results, f"SELECT count(*) AS n FROM {table} WHERE session_id = 'bad'")[0]["n"]
+
+
+def _change(path, **values):
+    content = json.loads(path.read_text())
+    write_json(path, content | values)
+
+
+def test_a_truncated_parquet_is_named_and_left_out(results, folder):
+    (folder / STEPS).write_bytes((folder / STEPS).read_bytes()[:1000])
+    problem = _only_problem(results)
+    assert problem.path == f"bad/{STEPS}"
+    assert "not a complete Parquet file" in problem.reason
+    assert (_count(results), _count(results, "runs")) == (72 - 24, 4)
+
+
+def test_a_parquet_with_a_broken_page_and_a_whole_footer_is_named_and_left_out(results, folder):
+    raw = bytearray((folder / STEPS).read_bytes())
+    raw[4:400] = b"\xff" * 396
+    (folder / STEPS).write_bytes(raw)
+    problem = _only_problem(results)
+    assert problem.path == f"bad/{STEPS}"
+    assert "its rows cannot be read" in problem.reason
+    assert _count(results) == 72 - 24
+
+
+def test_an_empty_parquet_is_named_and_left_out(results, folder):
+    (folder / STEPS).write_bytes(b"")
+    assert "not a complete Parquet file" in _only_problem(results).reason
+
+
+def test_a_foreign_parquet_is_named_and_left_out(results, folder):
+    pq.write_table(pa.table({"x": [1]}), folder / STEPS)
+    assert "not written by scalebench" in _only_problem(results).reason
+    assert _count(results) == 72 - 24
+
+
+def test_a_parquet_of_a_name_that_is_not_ours_is_named(results, folder):
+    pq.write_table(pa.table({"x": [1]}), folder / "ddp.1x2.r0" / "notes.parquet")
+    problem = _only_problem(results)
+    assert problem.path == "bad/ddp.1x2.r0/notes.parquet"
+    assert "no file of ours has this name" in problem.reason
+    assert _count(results) == 72
+
+
+def _rewrite(path, change):
+    table = pq.read_table(path)
+    metadata = table.schema.metadata
+    changed = change(table)
+    pq.write_table(changed.replace_schema_metadata({**metadata, **(changed.schema.metadata or {})}), path)
+
+
+def test_a_parquet_of_a_newer_version_is_named_and_left_out(results, folder):
+    _rewrite(folder / STEPS, lambda t: t.replace_schema_metadata({"schema_version": "2"}))
+    assert "newer scalebench (schema 2" in _only_problem(results).reason
+
+
+def test_a_parquet_without_a_column_is_named_and_left_out(results, folder):
+    _rewrite(folder / STEPS, lambda t: t.drop_columns(["loss"]))
+    assert "has no column loss" in _only_problem(results).reason
+
+
+def test_a_parquet_with_a_column_of_another_type_is_named_and_left_out(results, folder):
+    texts = pa.array(["x"] * 24)
+    _rewrite(folder / STEPS, lambda t: t.set_column(t.schema.get_field_index("step_ns"), "step_ns", texts))
+    assert "column step_ns is string" in _only_problem(results).reason
+
+
+def test_a_parquet_that_was_moved_to_another_run_is_named_and_left_out(results, folder):
+    shutil.copy(folder / "ddp.1x1.r0" / "steps.node0.parquet", folder / STEPS)
+    problem = _only_problem(results)
+    assert problem.path == f"bad/{STEPS}"
+    assert "its run_id is 'ddp.1x1.r0' but it lies with 'ddp.1x2.r0'" in problem.reason
+
+
+def test_a_renamed_run_folder_is_named_and_left_out(results, folder):
+    (folder / "ddp.1x2.r0").rename(folder / "mine")
+    problem = _only_problem(results)
+    assert problem.path == "bad/mine/run.json"
+    assert "run_id is 'ddp.1x2.r0' but its folder is 'mine'" in problem.reason
+    assert (_count(results), _count(results, "runs")) == (48, 3)
+
+
+def test_a_renamed_session_folder_is_named_and_left_out(results, folder):
+    folder.rename(results / "renamed")
+    problem = _only_problem(results)
+    assert problem.path == "renamed/session.json"
+    assert "session_id is 'bad' but its folder is 'renamed'" in problem.reason
+    assert {row["session_id"] for row in ask(results, "FROM runs")} == {"good"}
+
+
+def test_a_session_of_a_newer_version_is_named_and_left_out(results, folder):
+    _change(folder / "session.json", schema_version=2)
+    assert "newer scalebench (schema 2; this one reads up to 1): upgrade" in _only_problem(results).reason
+    assert _count(results) == 0
+
+
+def test_a_run_of_a_newer_version_is_named_and_left_out(results, folder):
+    _change(folder / RUN, schema_version=2)
+    problem = _only_problem(results)
+    assert (problem.path, _count(results)) == (f"bad/{RUN}", 48)
+
+
+def test_an_attempt_in_the_wrong_folder_is_named_and_left_out(results, folder):
+    shutil.copytree(folder / "ddp.1x1.r0", folder / "ddp.1x1.r0" / "attempt3")
+    problem = _only_problem(results)
+    assert problem.path == "bad/ddp.1x1.r0/attempt3/run.json"
+    assert "attempt is 0 but its folder is 'attempt3'" in problem.reason
+
+
+def test_the_same_attempt_twice_is_named_and_loaded_once(results, folder):
+    shutil.copytree(folder / "ddp.1x1.r0", folder / "ddp.1x1.r0" / "attempt0")
+    assert "attempt 0 of this run is there twice" in _only_problem(results).reason
+    assert _count(results) == 72
+
+
+def test_runs_without_a_session_json_are_named_and_left_out(results, folder):
+    (folder / "session.json").unlink()
+    problem = _only_problem(results)
+    assert (problem.path, problem.reason.split(":")[0]) == ("bad", "has runs but no session.json")
+    assert _count(results, "runs") == 0
+
+
+def test_rows_that_are_not_parquet_yet_are_named_and_the_run_is_loaded(results, folder):
+    outcome = json.loads((folder / RUN).read_text())["outcome"]
+    _change(folder / RUN, outcome=outcome | {"finalised": False})
+    assert "not Parquet yet" in _only_problem(results).reason
+    assert _count(results, "runs") == 4
+
+
+def test_a_link_that_leads_outside_is_refused(results, folder, tmp_path):
+    outside = tmp_path / "outside.parquet"
+    (folder / STEPS).rename(outside)
+    (folder / STEPS).symlink_to(outside)
+    problem = _only_problem(results)
+    assert (problem.path, "leads outside" in problem.reason) == (f"bad/{STEPS}", True)
+    assert _count(results) == 48
+
+
+def test_a_session_folder_that_is_a_link_to_elsewhere_is_refused(results, folder, tmp_path):
+    folder.rename(tmp_path / "bad")
+    folder.symlink_to(tmp_path / "bad")
+    problem = _only_problem(results)
+    assert (problem.path, "leads outside" in problem.reason) == ("bad", True)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hang_the_load(results, folder):
+    (folder / RUN).unlink()
+    os.mkfifo(folder / RUN)
+    assert [problem.reason for problem in load(results).problems] == [
+        "has no run.json: its agent was killed before the end; resume the session",
+        "not a regular file: remove it",
+    ]
+
+
+RUBBISH = (
+    "",
+    "[]",
+    "null",
+    "{",
+    '{"schema_version": 1}',
+    '{"schema_version": NaN}',
+    '{"schema_version": true}',
+    '{"schema_version": -1}',
+    '{"schema_version": 1e999}',
+    '{"a": "\\ud800"}',
+    "[" * 100_000,
+    "\x00",
+    "1" * 10_000,
+)
+
+
+@pytest.mark.parametrize("name", ["session.json", RUN])
+def test_rubbish_json_is_one_problem_and_no_traceback(results, folder, name):
+    for text in RUBBISH:
+        (folder / name).write_text(text)
+        assert [problem.path for problem in load(results).problems] == [f"bad/{name}"], text[:50]
+
+
+def test_bytes_that_are_no_text_are_one_problem(results, folder):
+    (folder / RUN).write_bytes(b"\xff\xfe\x00{")
+    assert "not valid JSON" in _only_problem(results).reason
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    """A session's folder, and an open database to load it into again and again."""
+    results = tmp_path_factory.mktemp("fuzz")
+    folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="bad")
+    with database.writer(results) as connection:
+        yield folder, connection
+
+
+def _paths(value, path=()):
+    yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from _paths(value[key], (*path, key))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), name=st.sampled_from(["session.json", "ddp.1x1.r0/run.json"]))
+def test_any_value_anywhere_in_our_json_loads_or_is_named(fuzzed, data, name):
+    folder, connection = fuzzed
+    original = (folder / name).read_text()
+    content = json.loads(original)
+    path = data.draw(st.sampled_from([p for p in _paths(content) if p]))
+    at = content
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = data.draw(JSON)
+    try:
+        (folder / name).write_text(json.dumps(content))
+        found = batch.read(discover(folder.parent), {})
+    finally:
+        (folder / name).write_text(original)
+    assert {row["path"] for row in found.ledger if row["problem"]} <= {f"bad/{name}"}
+    connection.begin()
+    ingest.insert(connection, found)
+    connection.rollback()

@@ -1,0 +1,97 @@
+"""The database file: who can open it, and what becomes of one that is not ours or not today's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from analysis import database
+from analysis.errors import AnalysisError
+from analysis.load import load
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask
+
+CASE = Case(name="ddp", step_ms={1: 4.0}, repeats=1)
+HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only={}); print('open', flush=True); sys.stdin.read()"
+
+
+def _storage_version(path):
+    with duckdb.connect(path) as connection:
+        query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal"
+        return connection.execute(query).fetchone()[0]
+
+
+def test_the_file_keeps_a_storage_version_that_duckdb_1_1_reads(results):
+    make_session(results, [CASE], session_id="a")
+    load(results)
+    make_session(results, [CASE], session_id="b")
+    load(results)  # a second writer must not raise it
+    # DuckDB 1.0 and 1.1 share one storage version, and 1.2 was the next.
+    assert _storage_version(results / "results.duckdb") == "v1.0.0+"
+
+
+@pytest.mark.parametrize(("holder_reads", "us"), [(False, "write"), (False, "read"), (True, "write")])
+def test_a_database_that_another_process_holds_is_said_to_be_in_use(results, holder_reads, us):
+    make_session(results, [CASE])
+    load(results)
+    command = [sys.executable, "-c", HOLD.format(holder_reads), str(results / "results.duckdb")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(AnalysisError, match=f"in use by process {holder.pid}: .*Close that process"):
+            load(results) if us == "write" else ask(results, "FROM runs")
+        holder.stdin.close()
+    assert load(results).unchanged_sessions == 1
+
+
+def test_several_processes_read_at_once(results):
+    make_session(results, [CASE])
+    load(results)
+    command = [sys.executable, "-c", HOLD.format(True), str(results / "results.duckdb")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        assert len(ask(results, "FROM runs")) == 1
+        holder.stdin.close()
+
+
+def test_a_database_with_somebody_elses_tables_is_left_alone(tmp_path):
+    with duckdb.connect(tmp_path / "results.duckdb") as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 42 AS answer")
+    with pytest.raises(AnalysisError, match=r"holds other tables than scalebench's \(mine\)"):
+        load(tmp_path)
+    with duckdb.connect(tmp_path / "results.duckdb") as connection:
+        assert connection.execute("FROM mine").fetchall() == [(42,)]
+
+
+def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
+    make_session(results, [CASE])
+    load(results)
+    with duckdb.connect(results / "results.duckdb") as connection:
+        connection.execute("UPDATE database_info SET definitions = 'older'")
+        connection.execute("DROP VIEW scaling")
+    assert load(results).sessions == 1
+    assert len(ask(results, "FROM scaling")) == 1
+
+
+def test_a_file_that_is_no_database_is_named_with_the_remedy(tmp_path):
+    (tmp_path / "results.duckdb").write_bytes(b"x" * 20_000)
+    with pytest.raises(AnalysisError, match=r"not a database that this DuckDB .* can read. Move it away"):
+        load(tmp_path)
+
+
+def test_a_missing_database_is_named_with_the_remedy(tmp_path):
+    with pytest.raises(AnalysisError, match="there is no database: `bench load"), database.reader(tmp_path):
+        pass
+
+
+def test_a_load_that_breaks_leaves_the_database_as_it_was(results, monkeypatch):
+    make_session(results, [CASE], session_id="a")
+    load(results)
+    make_session(results, [CASE], session_id="b")
+    monkeypatch.setattr("analysis.schema.DERIVED_TABLES", ("step_stats", "no_such_table"))
+    with pytest.raises((AnalysisError, FileNotFoundError)):
+        load(results)
+    assert [row["session_id"] for row in ask(results, "FROM sessions")] == ["a"]
+    assert [row["session_id"] for row in ask(results, "FROM runs")] == ["a"]

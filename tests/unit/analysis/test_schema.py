@@ -1,0 +1,75 @@
+"""The folder of definitions keeps its own rules, and the contract's names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis import parquet, schema
+from tests.factory_tables import EVAL_SCHEMA, SAMPLE_SCHEMA, STEP_SCHEMA
+from tests.unit.analysis.conftest import ask
+
+VIEWS = schema.view_files()
+CONTRACT = {
+    "runs": "session_id run_id attempt suite case_name workload strategy scaling axis workers world_size nodes "
+    "ranks_per_node threads oversubscribed repeat device_type device_name precision batch_per_rank global_batch "
+    "examples_per_step tokens_per_example parameters flops_per_step status error failed_rank failed_node started_at "
+    "elapsed_s slurm_job_id tags fingerprint config",
+    "run_summary": "step_ms step_ms_mean step_ms_std step_ms_min step_ms_max step_ms_p95 step_ms_p99 cv throughput "
+    "tokens_per_s first_loss mean_loss final_loss best_val_loss best_val_accuracy time_per_epoch_s data_pct elapsed_s",
+    "scaling": "suite case_name scaling strategy axis workers world_size nodes repeats throughput throughput_lo "
+    "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
+    "efficiency_hi karp_flatt verdict",
+    "collectives": "op message_bytes time_ns algorithm_gbps bus_gbps",
+    "profile": "rank step communication_ns exposed_communication_ns compute_ns",
+}
+
+
+def test_the_views_of_the_contract_are_there():
+    assert set(VIEWS) >= {
+        "run_summary",
+        "scaling",
+        "strong_scaling",
+        "weak_scaling",
+        "phases",
+        "memory",
+        "coverage",
+    }
+
+
+def test_a_view_comes_after_those_that_it_reads():
+    assert VIEWS.index("run_summary") < VIEWS.index("scaling") < VIEWS.index("weak_scaling")
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_views_file_says_what_one_row_is_and_defines_that_view(name):
+    text = schema.text(name)
+    assert text.startswith("-- One row per ")
+    assert re.findall(r"CREATE OR REPLACE VIEW (\w+)", text) == [name]
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("name", schema.table_files())
+def test_a_tables_file_says_what_one_row_is_and_defines_that_table(name):
+    text = schema.text(name)
+    assert text.startswith(("-- One row per ", "-- One row: "))
+    assert re.findall(r"CREATE TABLE (\w+)", text) == [re.sub(r"^\d+_", "", name)]
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT))
+def test_the_columns_of_the_contract_are_there(empty, name):
+    columns = ask(empty, f"SELECT column_name FROM duckdb_columns() WHERE table_name = '{name}'")
+    assert set(CONTRACT[name].split()) <= {row["column_name"] for row in columns}
+
+
+@pytest.mark.parametrize(
+    ("table", "written"), [("steps", STEP_SCHEMA), ("samples", SAMPLE_SCHEMA), ("evals", EVAL_SCHEMA)]
+)
+def test_a_table_has_the_columns_of_its_parquet_files(table, written):
+    assert list(parquet.table_columns(table)) == written.names
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_view_can_be_read_when_there_is_nothing_to_see(empty, name):
+    assert ask(empty, f"FROM {name}") == []
