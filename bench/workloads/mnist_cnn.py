@@ -45,12 +45,14 @@ class Workload:
         self._root = data_root
 
     def prepare(self) -> None:
+        import torch
+
         from bench.data import mnist
 
         (images, self._labels), (held_out, self._held_out_labels) = self._read()
         self._images, self._held_out = mnist.resize(images, _SIZE), mnist.resize(held_out, _SIZE)
-        deviation, mean = self._images.float().std().item(), self._images.float().mean().item()
-        self._mean, self._scale = mean, 1 / deviation
+        deviation, mean = torch.std_mean(self._images.float())
+        self._mean, self._scale = mean.item(), 1 / deviation.item()
 
     def _read(self) -> tuple[Split, Split]:
         from bench.data import mnist, synthetic

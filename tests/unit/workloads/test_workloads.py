@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bench import workloads
-from bench.data import loader
+from bench.data import loader, synthetic
 from bench.errors import InputError
 from tests.unit.workloads.runs import SMALL, spec, workload
 
@@ -175,3 +175,30 @@ def test_options_record_the_sizes_of_their_preset_and_come_back_from_a_record(pr
     assert recorded["base_channels"] == 64
     assert recorded["channel_multipliers"] == {"small": (1, 1, 2), "original": (1, 2, 2, 2)}[preset]
     assert kind(**recorded) == options
+
+
+def test_generated_images_are_bilinear_stretches_of_4_by_4_values() -> None:
+    images, labels = synthetic.patterns(300, 10, 3, 16, 0)
+    assert images.shape == (300, 3, 16, 16)
+    assert labels[:12].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]
+    coarse = torch.nn.functional.interpolate(
+        images[:, :, 1::4, 1::4].float() / 2
+        + images[:, :, 2::4, 2::4].float() / 2,  # about the middle of each patch
+        size=(16, 16),
+        mode="bilinear",
+        align_corners=False,
+    )
+    assert float((coarse - images.float()).abs().mean()) < 8
+
+
+def test_generated_images_of_a_class_are_more_alike_than_others() -> None:
+    images, labels = synthetic.patterns(1_000, 10, 3, 8, 0)
+    means = torch.stack([images[labels == label].float().mean(dim=0) for label in range(10)])
+    distances = (images[:, None].float() - means).flatten(2).norm(dim=2)
+    assert float((distances.argmin(dim=1) == labels).float().mean()) == 1.0
+
+
+def test_spiral_points_lie_on_arms_of_equal_size() -> None:
+    points, arms = synthetic.spirals(9_000, 3, 0)
+    assert torch.bincount(arms).tolist() == [3_000, 3_000, 3_000]
+    assert float(points.norm(dim=1).max()) <= 1.0
