@@ -13,8 +13,10 @@ from analysis.report import theme
 
 ROWS = "rows"
 """Name under which a specification finds its data; the page puts them there once."""
-PANEL_WIDTH = 240
-"""Narrowest panel of a chart that has several, in CSS pixels."""
+
+
+Cases = Sequence[str]
+"""All cases of the session in the order of the suite: their colours and shapes are the same in every chart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,23 +29,31 @@ class Chart:
     """The title."""
     reading: str
     """How to read it, what was binned or left out; plain text."""
-    draw: Callable[[pl.DataFrame], alt.TopLevelMixin]
-    """From the query's rows, which are not empty; the data are named, not embedded."""
+    draw: Callable[[pl.DataFrame, Cases], alt.TopLevelMixin]
+    """From the query's rows, which are not empty, and all cases of the session; data are named, not embedded."""
     wide: bool = False
     """Takes the page's whole width."""
+
+
+_SIZE = "placement"
 
 
 def base() -> alt.Chart:
     return alt.Chart(alt.NamedData(ROWS))
 
 
+def once() -> alt.Chart:
+    """For a mark that stands once, whatever the data."""
+    return alt.Chart(alt.InlineData(values=[{}]))
+
+
 def layered(*layers: alt.Chart) -> alt.LayerChart:
     return alt.LayerChart(layer=list(layers))
 
 
-def specification(chart: Chart, rows: pl.DataFrame) -> dict[str, Any]:
+def specification(chart: Chart, rows: pl.DataFrame, cases: Cases) -> dict[str, Any]:
     """Vega-Lite, without data and without settings: those stand once per page."""
-    spec: dict[str, Any] = chart.draw(rows).to_dict(validate=False)
+    spec: dict[str, Any] = chart.draw(rows, cases).to_dict(validate=False)
     return {key: value for key, value in spec.items() if key not in ("$schema", "config", "usermeta")}
 
 
@@ -52,25 +62,34 @@ def distinct(rows: pl.DataFrame, column: str) -> list[Any]:
     return rows.get_column(column).unique(maintain_order=True).to_list()
 
 
-def _case_scale(rows: pl.DataFrame) -> alt.Scale:
-    cases = distinct(rows, "case_name")
-    return alt.Scale(domain=cases, range=theme.categories(len(cases)))
+def case_colour(rows: pl.DataFrame, cases: Cases) -> alt.Color:
+    """The same colour in every chart of a page, whichever cases a chart has."""
+    scale = alt.Scale(domain=list(cases), range=theme.categories(len(cases)))
+    return alt.Color("case_name:N", scale=scale, title=None, legend=_present(rows))
 
 
-def case_colour(rows: pl.DataFrame) -> alt.Color:
-    return alt.Color("case_name:N", scale=_case_scale(rows), title=None)
+def case_shape(rows: pl.DataFrame, cases: Cases) -> alt.Shape:
+    scale = alt.Scale(domain=list(cases), range=theme.shapes(len(cases)))
+    return alt.Shape("case_name:N", scale=scale, title=None, legend=_present(rows))
 
 
-def case_shape(rows: pl.DataFrame) -> alt.Shape:
-    cases = distinct(rows, "case_name")
-    return alt.Shape("case_name:N", scale=alt.Scale(domain=cases, range=theme.shapes(len(cases))), title=None)
+def _present(rows: pl.DataFrame) -> alt.Legend:
+    return alt.Legend(values=distinct(rows, "case_name"))
 
 
 def size_colour(rows: pl.DataFrame) -> alt.Color:
     """Placements from the smallest to the largest."""
     placements = distinct(rows.sort("workers", "placement"), "placement")
     scale = alt.Scale(domain=placements, range=theme.ramp(len(placements)))
-    return alt.Color("placement:N", scale=scale, title="nodes × ranks")
+    return alt.Color("placement:O", scale=scale, title=_SIZE)
+
+
+def size_width(rows: pl.DataFrame) -> alt.Size:
+    """Small sizes thick, large ones thin on top of them: lines that coincide can still be counted."""
+    placements = distinct(rows.sort("workers", "placement"), "placement")
+    widths = [1.4 + 1.8 * (len(placements) - 1 - place) for place in range(len(placements))]
+    scale = alt.Scale(type="ordinal", domain=placements, range=[min(width, 10) for width in widths])
+    return alt.Size("placement:O", scale=scale, title=_SIZE)  # Vega-Lite takes a line's width from its size
 
 
 def workers_axis(rows: pl.DataFrame) -> alt.X:
@@ -78,7 +97,8 @@ def workers_axis(rows: pl.DataFrame) -> alt.X:
     sizes = sorted(distinct(rows, "workers"))
     title = {"ranks": "ranks", "threads": "threads per rank"}
     axes = distinct(rows, "axis")
-    scale = alt.Scale(type="log", base=2, nice=False) if sizes[-1] > 16 else alt.Scale(nice=False, zero=False)
+    kind: dict[str, Any] = {"type": "log", "base": 2} if sizes[-1] > 16 else {"zero": False}
+    scale = alt.Scale(nice=False, padding=14, **kind)
     axis = alt.Axis(values=sizes, format="d", title=" or ".join(title[axis] for axis in axes), grid=True)
     return alt.X("workers:Q", scale=scale, axis=axis)
 
@@ -89,47 +109,60 @@ def result_scale(rows: pl.DataFrame) -> alt.Scale:
 
 
 def curves(
-    rows: pl.DataFrame, value: str, y: alt.Y, title: str, tooltip: Sequence[alt.Tooltip]
+    rows: pl.DataFrame, cases: Cases, value: str, *, y: alt.Y, title: str, tooltip: Sequence[alt.Tooltip]
 ) -> list[alt.Chart]:
     """Band of the 95 % interval, line and points of each case. Oversubscribed points are hollow; those on several
     nodes have a ring."""
-    start = base().encode(x=workers_axis(rows), color=case_colour(rows))
+    start = base().encode(x=workers_axis(rows), color=case_colour(rows, cases))
     band = start.mark_area(opacity=0.18).encode(
         y=alt.Y(f"{value}_lo:Q", title=title), y2=alt.Y2(f"{value}_hi:Q")
     )
-    fill = alt.Fill("case_name:N", scale=_case_scale(rows), legend=None)
-    points = start.mark_point(size=70, filled=False).encode(
-        y=y,
-        shape=case_shape(rows),
-        fill=alt.condition("datum.oversubscribed", alt.value(theme.PAPER), fill),
-        tooltip=list(tooltip),
+    points = start.mark_point(size=80, filled=True, opacity=1).encode(
+        y=y, shape=case_shape(rows, cases), tooltip=list(tooltip)
     )
-    return [band, start.mark_line().encode(y=y), *_rings(rows, y), points]
+    marked = [
+        _marked(rows, y, "datum.oversubscribed", size=24, filled=True, color=theme.PAPER),
+        _marked(rows, y, "datum.locality === 'across_nodes'", size=220, filled=False, color=theme.MUTED),
+    ]
+    shown = [rows.get_column("oversubscribed").any(), "across_nodes" in distinct(rows, "locality")]
+    return [
+        band,
+        start.mark_line().encode(y=y),
+        points,
+        *(layer for layer, is_shown in zip(marked, shown, strict=True) if is_shown),
+    ]
 
 
-def _rings(rows: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
-    if "across_nodes" not in distinct(rows, "locality"):
-        return []
-    across = base().transform_filter("datum.locality === 'across_nodes'")
-    ring = across.mark_point(size=220, filled=False, color=theme.MUTED, strokeWidth=1.5)
-    return [ring.encode(x=workers_axis(rows), y=y)]
+def _marked(rows: pl.DataFrame, y: alt.Y, which: str, **mark: Any) -> alt.Chart:
+    layer: alt.Chart = (
+        base().transform_filter(which).mark_point(opacity=1, **mark).encode(x=workers_axis(rows), y=y)
+    )
+    return layer
 
 
 def point_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
     """What every point of the scaling charts says first."""
     return [
         alt.Tooltip("case_name:N", title="case"),
-        alt.Tooltip("placement:N", title="nodes × ranks"),
+        alt.Tooltip("placement:N", title=_SIZE),
         alt.Tooltip("repeats:Q", title="repeats"),
         *values,
         alt.Tooltip("oversubscribed:N", title="oversubscribed"),
     ]
 
 
+def bar_height(rows: pl.DataFrame) -> int:
+    """Of a chart with one horizontal bar per label, in CSS pixels."""
+    bars = len(distinct(rows, "label"))
+    return bars * max(22, min(40, 300 // bars))
+
+
 def panels(
     drawing: alt.Chart | alt.LayerChart, column: str, rows: pl.DataFrame, height: int
 ) -> alt.FacetChart:
-    """One small chart per value of a column; the page sets how many stand beside each other."""
-    header = alt.Header(title=None, labelAnchor="start")
+    """One small chart per value of a column; the page sets how many stand beside each other and how wide."""
+    header = alt.Header(title=None, labelAnchor="start", labelPadding=8)
     facet = alt.Facet(f"{column}:N", header=header, sort=distinct(rows, column))
-    return drawing.properties(width=PANEL_WIDTH, height=height).facet(facet, columns=1)
+    faceted = drawing.properties(height=height).facet(facet, columns=1)
+    own_axes: alt.FacetChart = faceted.resolve_axis(x="independent", y="independent")
+    return own_axes

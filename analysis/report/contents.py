@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -21,6 +21,8 @@ class Contents:
 
     session: Row
     """queries/session.sql."""
+    cases: Sequence[str]
+    """In the order of the suite."""
     tables: Mapping[str, pl.DataFrame]
     """Rows of the page's tables."""
     charts: Mapping[str, pl.DataFrame]
@@ -39,6 +41,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
 
     return Contents(
         session=rows("session").row(0, named=True),
+        cases=cases,
         tables={name: rows(name) for name in _TABLES},
         charts={name: rows(name) for name in all_charts()},
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from analysis.report import embedding, frames
-from analysis.report.chart import Chart, specification
+from analysis.report.chart import Cases, Chart, specification
 from analysis.report.charts import all_charts
 from analysis.report.contents import Contents
 from analysis.report.markup import attribute, details
@@ -17,9 +17,8 @@ from analysis.report.markup import attribute, details
 def figures(contents: Contents) -> str:
     """Every chart in its order; one without rows says so in a sentence of the list that follows."""
     charts = all_charts()
-    session_id = contents.session["session_id"]
     drawn = "".join(
-        _figure(name, chart, contents.charts[name], session_id)
+        _figure(name, chart, contents)
         for name, chart in charts.items()
         if not contents.charts[name].is_empty()
     )
@@ -34,7 +33,8 @@ def _absent(charts: dict[str, Chart], contents: Contents) -> str:
     return f'<p class="empty">No run of this session has rows for: {questions}</p>'
 
 
-def _figure(name: str, chart: Chart, rows: pl.DataFrame, session_id: str) -> str:
+def _figure(name: str, chart: Chart, contents: Contents) -> str:
+    rows, session_id = contents.charts[name], contents.session["session_id"]
     count = f"{rows.height:,} {'row' if rows.height == 1 else 'rows'}"
     label = attribute(f"Chart: {chart.question} {chart.reading} The data are in the table that follows.")
     return (
@@ -43,7 +43,7 @@ def _figure(name: str, chart: Chart, rows: pl.DataFrame, session_id: str) -> str
         f'<p class="reading">{html.escape(chart.reading)}</p>'
         f'<div class="plot" role="img" aria-label="{label}"></div>'
         f'<div class="more">{"".join(_more(name, count, session_id))}</div>'
-        f'<script type="application/json">{_payload(chart, rows)}</script></figure>'
+        f'<script type="application/json">{_payload(chart, rows, contents.cases)}</script></figure>'
     )
 
 
@@ -53,7 +53,7 @@ def _more(name: str, count: str, session_id: str) -> Iterator[str]:
     yield details("SQL", f'<pre tabindex="0"><code>{sql}</code></pre>', "sql")
 
 
-def _payload(chart: Chart, rows: pl.DataFrame) -> str:
+def _payload(chart: Chart, rows: pl.DataFrame, cases: Cases) -> str:
     return embedding.script_json(
-        {"spec": specification(chart, rows), "columns": embedding.columns(rows), "count": rows.height}
+        {"spec": specification(chart, rows, cases), "columns": embedding.columns(rows), "count": rows.height}
     )

@@ -25,8 +25,25 @@ def pasteable(name: str, session_id: str) -> str:
 def frame(connection: duckdb.DuckDBPyConnection, name: str, session_id: str | None = None) -> pl.DataFrame:
     """The rows of queries/NAME.sql."""
     parameters = None if session_id is None else {"session_id": session_id}
-    rows: pl.DataFrame = connection.sql(query_text(name), params=parameters).pl()
-    return rows
+    return _printable(connection.sql(query_text(name), params=parameters).pl())
+
+
+_EXACT = ("session_id", "config")
+"""Columns that name or are parsed, and so stay as they are."""
+
+
+def _printable(rows: pl.DataFrame) -> pl.DataFrame:
+    """Characters that draw nothing become visible (`\\u202e`): one of them can turn round the text that follows it."""
+    columns = [name for name, kind in rows.schema.items() if kind == pl.String and name not in _EXACT]
+    suspect = [
+        name for name in columns if rows.get_column(name).str.contains(r"[^\P{C}\n]|[\u2028\u2029]").any()
+    ]
+    return rows.with_columns(pl.col(name).map_elements(_escape, return_dtype=pl.String) for name in suspect)
+
+
+def _escape(value: str) -> str:
+    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value)
+    return "".join(shown)
 
 
 def by_suite(rows: pl.DataFrame, cases: Sequence[str]) -> pl.DataFrame:

@@ -15,8 +15,8 @@ def index_page(sessions: list[Row], link: Callable[[str], str | None]) -> str:
     count = f"{len(sessions):,} {'session' if len(sessions) == 1 else 'sessions'}"
     body = (
         f'<header class="page"><h1>Scaling, measured</h1><p class="facts">{count}, newest first. Speedup and '
-        "efficiency are those of the largest size that got a verdict.</p></header>"
-        f'<main><section aria-label="Sessions">{_table(sessions, link)}</section></main><footer></footer>'
+        "efficiency are those of the largest judged size, strong scaling first.</p></header>"
+        f'<main class="index"><section aria-label="Sessions">{_table(sessions, link)}</section></main><footer></footer>'
     )
     return document(title="Sessions · scalebench", body=body)
 
@@ -45,17 +45,19 @@ def _size(row: Row) -> str:
     if row["workers"] is None:
         return units.UNKNOWN
     axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
-    return f"{text(row['case_name'])}, {row['workers']}&nbsp;{axis}"
+    return f"{row['workers']} {axis}"
 
 
 _COLUMNS = [
     Column(
         label="began (UTC)",
-        cell=lambda row: f"{row['created_at']:%Y-%m-%d&nbsp;%H:%M}" if row["created_at"] else units.UNKNOWN,
+        cell=lambda row: f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN,
+        numeric=True,
     ),
     Column(label="device", cell=lambda row: text(row["devices"]) if row["devices"] else units.UNKNOWN),
     Column(label="runs ok", cell=lambda row: f"{row['ok'] or 0} of {row['planned'] or 0}", numeric=True),
-    Column(label="largest", cell=_size),
+    Column(label="case", cell=lambda row: text(row["case_name"]) if row["case_name"] else units.UNKNOWN),
+    Column(label="size", cell=_size, numeric=True),
     Column(label="speedup", cell=lambda row: units.with_unit(row["speedup"], "×"), numeric=True),
     Column(label="efficiency [95 %]", cell=efficiency, numeric=True),
     Column(label="verdict", cell=lambda row: verdict({**row, "scaling": "none"})),

@@ -18,16 +18,12 @@ _TONES = {
 
 
 def summary(rows: list[Row]) -> str:
-    """One row per case and placement."""
-    optional = [
-        ("slurm_job_id", Column(label="job", cell=lambda row: _text(row["slurm_job_id"]))),
-        ("time_per_epoch_s", _seconds("time per epoch", "time_per_epoch_s")),
-        ("peak_memory_allocated_bytes", _bytes("peak memory per rank", "peak_memory_allocated_bytes")),
-        ("best_val_loss", _number("best validation loss", "best_val_loss")),
-        ("best_val_accuracy", _percent("best validation accuracy", "best_val_accuracy")),
-    ]
-    shown = [column for name, column in optional if any(row[name] is not None for row in rows)]
-    return table("Summary: one row per case and placement", [*_COLUMNS, *shown], rows) if rows else ""
+    """One row per case and placement: results first, settings last, so that a phone shows what matters."""
+    if not rows:
+        return ""
+    shown = [column for name, column in _OPTIONAL.items() if any(row[name] is not None for row in rows)]
+    columns = [*_COLUMNS, *shown, *_SETTING_COLUMNS]
+    return table("Summary: one row per case and placement", columns, rows)
 
 
 def runs(rows: list[Row]) -> str:
@@ -90,18 +86,13 @@ _seconds = _column(units.seconds)
 _bytes = _column(units.bytes_)
 _percent = _column(units.percent)
 _number = _column(lambda value: units.number(value, 4))
-_rate = _column(lambda value: units.with_unit(value, "/s", 4))
+_rate = _column(lambda value: units.number(value, 4))
 _ms = _column(lambda value: units.with_unit(value, "ms", 4))
 _count = _column(lambda value: units.UNKNOWN if value is None else f"{value:,}")
 
 _COLUMNS = [
     Column(label="case", cell=lambda row: text(row["case_name"])),
-    Column(label="strategy", cell=lambda row: text(row["strategy"])),
-    Column(label="scaling", cell=lambda row: text(row["scaling"])),
-    _count("ranks", "world_size"),
     Column(label="placement", cell=lambda row: text(row["placement"])),
-    _count("repeats ok", "repeats"),
-    _rate("examples", "throughput"),
     Column(label="speedup", cell=_speedup, numeric=True),
     Column(
         label="efficiency [95 %]",
@@ -109,8 +100,27 @@ _COLUMNS = [
         numeric=True,
     ),
     Column(label="verdict", cell=verdict),
+    _rate("examples/s", "throughput"),
     Column(label="step, mean ± std", cell=_step, numeric=True),
     _seconds("time of a run", "elapsed_s"),
+]
+
+_OPTIONAL = {
+    "time_per_epoch_s": _seconds("time per epoch", "time_per_epoch_s"),
+    "peak_memory_allocated_bytes": _bytes("peak memory per rank", "peak_memory_allocated_bytes"),
+    "best_val_loss": _number("best validation loss", "best_val_loss"),
+    "best_val_accuracy": _percent("best validation accuracy", "best_val_accuracy"),
+    "slurm_job_id": Column(label="job", cell=lambda row: _text(row["slurm_job_id"])),
+}
+"""Shown where any row has them."""
+
+_SETTING_COLUMNS = [
+    Column(label="strategy", cell=lambda row: text(row["strategy"])),
+    Column(label="scaling", cell=lambda row: text(row["scaling"])),
+    _count("ranks", "world_size"),
+    _count("nodes", "nodes"),
+    _count("batch per rank", "batch_per_rank"),
+    _count("repeats ok", "repeats"),
 ]
 
 _RUN_COLUMNS = [
@@ -121,7 +131,7 @@ _RUN_COLUMNS = [
     _ms("shortest", "step_ms_min"),
     _ms("longest", "step_ms_max"),
     Column(label="variation (cv)", cell=lambda row: units.percent(row["cv"]), numeric=True),
-    _rate("examples", "throughput"),
+    _rate("examples/s", "throughput"),
     _number("mean loss", "mean_loss"),
     _number("final loss", "final_loss"),
     _bytes("peak memory", "peak_memory_allocated_bytes"),

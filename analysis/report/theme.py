@@ -59,7 +59,7 @@ def vega_config() -> dict[str, Any]:
             "labelLimit": 150,
             "labelOverlap": True,
         },
-        "axisX": {"grid": False, "domainColor": MUTED},
+        "axisX": {"grid": False, "domainColor": MUTED, "labelSeparation": 8},
         "axisY": {"domain": False, "ticks": False},
         "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 240},
         "legend": {
@@ -72,6 +72,7 @@ def vega_config() -> dict[str, Any]:
             "titleOrient": "left",
             "labelLimit": 180,
             "symbolStrokeWidth": 2,
+            "symbolOpacity": 1,
         },
         "line": {"strokeWidth": 2},
         "text": {"color": MUTED, "fontSize": 11},

@@ -3,7 +3,7 @@
   "use strict";
   const config = JSON.parse(document.getElementById("vega-config").textContent);
   const PANEL_PX = 240; // narrowest panel of a chart that has several
-  const AXIS_PX = 70; // beside each panel
+  const AXIS_PX = 78; // between panels, for an axis
 
   // Columns -> rows. Text that repeats comes as its distinct values and a code per row.
   function rowsOf(columns, count) {
@@ -19,16 +19,29 @@
 
   function fitted(chart, rows, width) {
     const spec = structuredClone(chart.spec);
-    spec.datasets = { rows: rows };
+    spec.datasets = { ...spec.datasets, rows: rows };
     if (spec.facet) {
       const panels = new Set(rows.map((row) => row[spec.facet.field])).size;
       spec.columns = Math.max(1, Math.min(panels, Math.floor(width / (PANEL_PX + AXIS_PX))));
       spec.spec.width = Math.floor(width / spec.columns) - AXIS_PX;
+      spec.bounds = "flush"; // every panel on the same raster, whatever its labels measure
+      spec.spacing = { column: AXIS_PX, row: 74 };
     } else {
       spec.width = width;
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
     return spec;
+  }
+
+  // Vega does not break a legend's line by itself.
+  function legendColumns(spec, width) {
+    const lengths = [4];
+    JSON.stringify(spec, (key, value) => {
+      if (key === "domain" && Array.isArray(value)) lengths.push(...value.map((label) => String(label).length));
+      return value;
+    });
+    const entry = 34 + 7 * Math.min(24, Math.max(...lengths));
+    return Math.max(1, Math.floor((width - 130) / entry));
   }
 
   async function draw(figure, chart, rows) {
@@ -37,7 +50,7 @@
     if (width === 0 || figure.dataset.width === String(width)) return;
     figure.dataset.width = String(width);
     const settings = structuredClone(config);
-    settings.legend.columns = Math.max(1, Math.floor(width / 190));
+    settings.legend.columns = legendColumns(chart.spec, width);
     const view = await window.vegaEmbed(plot, fitted(chart, rows, width), {
       mode: "vega-lite",
       config: settings,

@@ -6,14 +6,14 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, curves, layered, point_tooltip
+from analysis.report.chart import Cases, Chart, curves, layered, once, point_tooltip
 
 _TITLE = "efficiency (%)"
 _THRESHOLDS = {0.5: "acceptable", 0.75: "good", 0.9: "excellent"}
 """The least efficiency of each verdict, as docs and the view `scaling` have it."""
 
 
-def _draw(rows: pl.DataFrame) -> alt.LayerChart:
+def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
     y = alt.Y(
         "efficiency:Q",
         title=_TITLE,
@@ -26,9 +26,9 @@ def _draw(rows: pl.DataFrame) -> alt.LayerChart:
         alt.Tooltip("efficiency_hi:Q", title="to", format=".1%"),
         alt.Tooltip("verdict:N", title="verdict"),
     )
-    return layered(_ideal(), *_thresholds(), *curves(rows, "efficiency", y, _TITLE, tooltip)).properties(
-        height=300
-    )
+    return layered(
+        _ideal(), *_thresholds(), *curves(rows, cases, "efficiency", y=y, title=_TITLE, tooltip=tooltip)
+    ).properties(height=300)
 
 
 def _ticks(rows: pl.DataFrame) -> list[float]:
@@ -37,18 +37,18 @@ def _ticks(rows: pl.DataFrame) -> list[float]:
 
 
 def _ideal() -> alt.Chart:
-    rule = base().mark_rule(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.5)
+    rule = once().mark_rule(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.5)
     ideal: alt.Chart = rule.encode(y=alt.datum(1.0))
     return ideal
 
 
 def _thresholds() -> list[alt.Chart]:
-    """A rule and its name at the left edge, where the curves are all near 100 %."""
+    """A dotted rule and, in the right margin, the verdict that begins there."""
     layers = []
     for least, name in _THRESHOLDS.items():
-        layers.append(base().mark_rule(color=theme.MUTED, strokeDash=[1, 4]).encode(y=alt.datum(least)))
-        label = base().mark_text(align="left", baseline="bottom", dx=4, dy=-2, text=f"{name} ≥ {least:.0%}")
-        layers.append(label.encode(x=alt.value(0), y=alt.datum(least)))
+        layers.append(once().mark_rule(color=theme.MUTED, strokeDash=[1, 4]).encode(y=alt.datum(least)))
+        label = once().mark_text(align="left", baseline="middle", dx=8, text=name)
+        layers.append(label.encode(x=alt.value("width"), y=alt.datum(least)))
     return layers
 
 

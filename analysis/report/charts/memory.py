@@ -5,20 +5,22 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Chart, base, panels, size_colour
+from analysis.report.chart import Cases, Chart, base, panels, size_colour
 
-_BYTES = "format(datum.value, '.3~s') + 'B'"
+_BYTES = "replace(format(datum.value, '.3~s'), regexp('([kMGT]?)$'), ' $1') + 'B'"
 
 
-def _draw(rows: pl.DataFrame) -> alt.FacetChart:
-    axis = alt.Axis(labelExpr=_BYTES, tickCount=4)
+def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
+    axis = alt.Axis(labelExpr=_BYTES, tickCount=4, labelFlush=True)
     start = base().encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),
-        y=alt.Y("memory_allocated_bytes:Q", title="memory (bytes)", scale=alt.Scale(zero=True), axis=axis),
+        y=alt.Y(
+            "memory_allocated_bytes:Q", title="memory per rank (bytes)", scale=alt.Scale(zero=True), axis=axis
+        ),
         color=size_colour(rows),
         tooltip=[
             alt.Tooltip("case_name:N", title="case"),
-            alt.Tooltip("placement:N", title="nodes × ranks"),
+            alt.Tooltip("placement:N", title="placement"),
             alt.Tooltip("status:N", title="status"),
             alt.Tooltip("step:Q", title="from step"),
             alt.Tooltip("memory_allocated_bytes:Q", title="allocated, bytes", format=".4~s"),
@@ -29,7 +31,7 @@ def _draw(rows: pl.DataFrame) -> alt.FacetChart:
 
 
 CHART = Chart(
-    order=80,
+    order=90,
     question="How much memory does a rank need, and does it grow?",
     reading="Largest over ranks; on CUDA the allocator's peak in the step, on a CPU the resident set where it "
     "was read. One repeat of each placement; maxima of up to 60 bins of neighbouring steps.",

@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, distinct
+from analysis.report.chart import Cases, Chart, bar_height, base, distinct
 
 
-def _draw(rows: pl.DataFrame) -> alt.Chart:
+def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
     phases = distinct(rows.sort("phase_order"), "phase")
     scale = alt.Scale(domain=phases, range=theme.PHASE_COLOURS)
     bars: alt.Chart = (
@@ -29,13 +29,13 @@ def _draw(rows: pl.DataFrame) -> alt.Chart:
                 alt.Tooltip("share:Q", title="share of the step", format=".1%"),
             ],
         )
-        .properties(height=alt.Step(22))
+        .properties(height=bar_height(rows))
     )
     return bars
 
 
 CHART = Chart(
-    order=60,
+    order=50,
     question="Where does a step spend its time?",
     reading="Mean over ranks, measured steps and ok repeats. Backward contains the communication that overlaps "
     "it, and waiting for other ranks.",

@@ -6,12 +6,21 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, curves, layered, point_tooltip, result_scale, workers_axis
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    base,
+    curves,
+    layered,
+    point_tooltip,
+    result_scale,
+    workers_axis,
+)
 
 _TITLE = "speedup (×)"
 
 
-def _draw(rows: pl.DataFrame) -> alt.LayerChart:
+def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
     y = alt.Y("speedup:Q", title=_TITLE, scale=result_scale(rows))
     tooltip = point_tooltip(
         alt.Tooltip("speedup:Q", title="speedup, ×", format=".3~f"),
@@ -20,7 +29,9 @@ def _draw(rows: pl.DataFrame) -> alt.LayerChart:
     )
     ideal = base().mark_line(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.5)
     ideal = ideal.encode(x=workers_axis(rows), y=alt.Y("workers:Q", title=_TITLE, scale=result_scale(rows)))
-    return layered(ideal, *curves(rows, "speedup", y, _TITLE, tooltip)).properties(height=300)
+    return layered(ideal, *curves(rows, cases, "speedup", y=y, title=_TITLE, tooltip=tooltip)).properties(
+        height=300
+    )
 
 
 CHART = Chart(

@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, distinct, panels
+from analysis.report.chart import Cases, Chart, base, distinct, panels
 
 
-def _draw(rows: pl.DataFrame) -> alt.FacetChart:
+def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
     ranks = sorted(distinct(rows, "rank"))
     colour = alt.Color(
         "rank:N", scale=alt.Scale(domain=ranks, range=theme.categories(len(ranks))), title="rank"
@@ -36,7 +36,7 @@ def _draw(rows: pl.DataFrame) -> alt.FacetChart:
 
 
 CHART = Chart(
-    order=50,
+    order=70,
     question="Is one rank slower than the others, or does it drift?",
     reading="First ok repeat of each placement, measured steps. Medians of up to 50 bins of neighbouring steps;"
     " beyond 8 ranks the 4 slowest and the 4 fastest. Each panel has its own time axis, which does not "

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, case_colour, distinct, layered
+from analysis.report.chart import Cases, Chart, bar_height, base, case_colour, distinct, layered
 
 _TITLE = "time of a step (ms)"
 _QUANTILES = {
@@ -20,7 +20,7 @@ _QUANTILES = {
 }
 
 
-def _draw(rows: pl.DataFrame) -> alt.LayerChart:
+def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
     y = alt.Y("label:N", sort=distinct(rows, "label"), title=None, axis=alt.Axis(domain=False, ticks=False))
     tooltip = [
         alt.Tooltip("label:N", title="case"),
@@ -28,7 +28,7 @@ def _draw(rows: pl.DataFrame) -> alt.LayerChart:
         alt.Tooltip("repeats:Q", title="repeats"),
         *(alt.Tooltip(f"{name}:Q", title=title, format=",.4~r") for name, title in _QUANTILES.items()),
     ]
-    start = base().encode(y=y, color=case_colour(rows).legend(None))
+    start = base().encode(y=y, color=case_colour(rows, cases).legend(None))
     low = alt.X("p5_ms:Q", title=_TITLE, scale=alt.Scale(zero=True), axis=alt.Axis(grid=True))
     whisker = start.mark_rule(strokeWidth=2).encode(x=low, x2="p95_ms:Q")
     box = start.mark_bar(size=12, cornerRadius=2).encode(
@@ -42,7 +42,7 @@ def _draw(rows: pl.DataFrame) -> alt.LayerChart:
         median.encode(y=y, x=alt.X("median_ms:Q", title=_TITLE), tooltip=tooltip),
         ends.encode(x=alt.X("min_ms:Q", title=_TITLE)),
         ends.encode(x=alt.X("max_ms:Q", title=_TITLE)),
-    ).properties(height=alt.Step(22))
+    ).properties(height=bar_height(rows))
 
 
 CHART = Chart(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Chart, curves, layered, point_tooltip, result_scale
+from analysis.report.chart import Cases, Chart, curves, layered, point_tooltip, result_scale
 
 _TITLE = "throughput (examples/s)"
 
 
-def _draw(rows: pl.DataFrame) -> alt.LayerChart:
-    axis = alt.Axis(format="~s")
+def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
+    axis = alt.Axis(format=",~f")
     y = alt.Y("throughput:Q", title=_TITLE, scale=result_scale(rows), axis=axis)
     tooltip = point_tooltip(
         alt.Tooltip("throughput:Q", title="throughput, examples/s", format=",.4~r"),
@@ -19,7 +19,9 @@ def _draw(rows: pl.DataFrame) -> alt.LayerChart:
         alt.Tooltip("throughput_hi:Q", title="to, examples/s", format=",.4~r"),
         *_tokens(rows),
     )
-    return layered(*curves(rows, "throughput", y, _TITLE, tooltip)).properties(height=300)
+    return layered(*curves(rows, cases, "throughput", y=y, title=_TITLE, tooltip=tooltip)).properties(
+        height=300
+    )
 
 
 def _tokens(rows: pl.DataFrame) -> list[alt.Tooltip]:

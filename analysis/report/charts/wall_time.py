@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Chart, base, distinct
+from analysis.report.chart import Cases, Chart, bar_height, base, distinct
 
 
-def _draw(rows: pl.DataFrame) -> alt.Chart:
+def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
     parts = ["start-up", "measured", "other", "lost"]
     scale = alt.Scale(domain=parts, range=theme.PART_COLOURS)
     bars: alt.Chart = (
@@ -29,13 +29,13 @@ def _draw(rows: pl.DataFrame) -> alt.Chart:
                 alt.Tooltip("runs:Q", title="runs"),
             ],
         )
-        .properties(height=alt.Step(22))
+        .properties(height=bar_height(rows))
     )
     return bars
 
 
 CHART = Chart(
-    order=100,
+    order=60,
     question="What did the session spend its time on?",
     reading="Start-up: until all ranks stand at the barrier. Measured: the measured steps. Other: warm-up, "
     "validation, ending. Lost: runs that are not ok.",

@@ -6,10 +6,10 @@ WITH counted AS (
 ),
 largest AS (
     SELECT
-        session_id, case_name, axis, workers, speedup, efficiency, efficiency_lo, efficiency_hi, verdict
+        session_id, case_name, axis, workers, nodes, speedup, efficiency, efficiency_lo, efficiency_hi, verdict
     FROM scaling
     WHERE verdict IS NOT NULL
-    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY workers DESC, speedup DESC, case_name) = 1
+    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY scaling = 'strong' DESC, workers DESC, throughput DESC, case_name) = 1
 ),
 devices AS (
     SELECT session_id, string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices

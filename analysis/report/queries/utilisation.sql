@@ -1,6 +1,6 @@
--- One row per case, placement, device and bin of time: mean utilisation as the sensors read it. The host's row is the
--- processors' share of its first node; a GPU's is the share of time in which a kernel ran. The first ok repeat of each
--- placement; up to 40 bins of time.
+-- One row per case, placement, kind of device and bin of time: mean utilisation over the devices of all nodes. Of the
+-- host: its processors' busy share, other programs included; of a GPU: the share of time in which any kernel ran.
+-- The first ok repeat of each placement; up to 40 bins of time.
 WITH first_runs AS (
     SELECT *, nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement
     FROM run_summary
@@ -10,26 +10,25 @@ WITH first_runs AS (
 readings AS (
     SELECT
         session_id, run_id, attempt, time_ns,
-        if(device IS NULL, 'host', 'GPU ' || device) AS device,
+        if(device IS NULL, 'host', 'GPU') AS kind,
         if(device IS NULL, cpu_util_pct, gpu_util_pct) AS util_pct,
         40 * (time_ns - min(time_ns) OVER of_run)
             // (max(time_ns) OVER of_run - min(time_ns) OVER of_run + 1) AS bin
     FROM samples
-    WHERE session_id = $session_id AND node = 0
+    WHERE session_id = $session_id
     WINDOW of_run AS (PARTITION BY run_id, attempt)
 ),
 final AS (
     SELECT
-        case_name || ' ' || placement AS panel,
         case_name,
         workers,
         placement,
-        device,
+        kind,
         min(time_ns) / 1e9 AS time_s,
         avg(util_pct) / 100 AS utilisation
     FROM readings
     JOIN first_runs USING (session_id, run_id, attempt)
     WHERE util_pct IS NOT NULL
-    GROUP BY case_name, workers, placement, readings.device, bin
+    GROUP BY case_name, workers, placement, kind, bin
 )
-SELECT * FROM final ORDER BY case_name, workers, placement, device, time_s;
+SELECT * FROM final ORDER BY case_name, workers, placement, kind, time_s;
