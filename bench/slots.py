@@ -66,7 +66,7 @@ def visible_gpus() -> int:
     try:
         count = int(pynvml.nvmlDeviceGetCount())
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
-        return count if wanted is None else _count_visible(wanted, count)
+        return count if wanted is None or count == 0 else _count_visible(wanted, count)
     finally:
         pynvml.nvmlShutdown()
 
