@@ -59,14 +59,19 @@ def test_it_ends_with_the_table_and_where_report_and_results_are(
     clone: Path, first: subprocess.CompletedProcess[str]
 ) -> None:
     assert "ddp_strong" in first.stdout
-    assert f"report   {clone}/public/index.html\n" in first.stdout
-    assert f"results  {clone}/results\n" in first.stdout
+    # as seen from the folder above the clone, where it was called
+    assert f"report   {clone.name}/public/index.html\n" in first.stdout
+    assert f"results  {clone.name}/results\n" in first.stdout
 
 
 def test_the_printed_query_works_as_it_stands(clone: Path, first: subprocess.CompletedProcess[str]) -> None:
     query = next(line for line in first.stdout.splitlines() if line.startswith("query"))
     result = subprocess.run(
-        ["bash", "-c", query.removeprefix("query")], cwd="/", capture_output=True, text=True, check=False
+        ["bash", "-c", query.removeprefix("query")],
+        cwd=clone.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     assert "efficiency" in result.stdout
