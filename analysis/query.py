@@ -11,7 +11,7 @@ import duckdb
 from analysis import database
 from analysis.errors import AnalysisError
 
-_READING = ("SELECT", "EXPLAIN", "PRAGMA", "CALL", "MULTI")
+_READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
 """Kinds of statements that show something; PIVOT is a MULTI. The connection forbids the rest by itself too."""
 
 

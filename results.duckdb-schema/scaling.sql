@@ -6,7 +6,7 @@ CREATE OR REPLACE VIEW scaling AS
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
-points AS (
+points AS MATERIALIZED (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads,
         any_value(scaling) AS scaling,
@@ -100,7 +100,7 @@ paired AS (
         ON smaller_session_id = points.session_id AND smaller_case_name = points.case_name
         AND smaller_workers = points.workers
 ),
-ratios AS (
+ratios AS MATERIALIZED (
     SELECT
         *,
         CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio,

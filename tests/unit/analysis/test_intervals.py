@@ -97,7 +97,9 @@ BETWEEN = (
 
 
 def test_student_t_is_right_on_the_grid_and_between(results):
-    found = [ask(results, STUDENT_T.format(df=df))[0]["t"] for df in BETWEEN]
+    found = [
+        row["t"] for row in ask(results, STUDENT_T.format(values=", ".join(f"({df})" for df in BETWEEN)))
+    ]
     assert found == pytest.approx(stats.t.ppf(0.975, BETWEEN), rel=2e-4)
 
 

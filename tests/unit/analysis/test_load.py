@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from analysis import schema
+from analysis import database, schema
 from analysis.errors import AnalysisError
 from analysis.load import load
 from tests.factory import Case, make_session
@@ -20,7 +20,8 @@ TABLES = (*schema.SESSION_TABLES, *schema.DERIVED_TABLES, "loaded_files")
 
 def _content(results):
     """Every row of every table, in an order of its own."""
-    return {table: sorted(map(str, ask(results, f"FROM {table}"))) for table in TABLES}
+    with database.reader(results) as connection:
+        return {table: sorted(map(str, connection.execute(f"FROM {table}").fetchall())) for table in TABLES}
 
 
 def test_a_load_tells_what_it_loaded(results):

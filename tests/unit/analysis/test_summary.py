@@ -1,0 +1,162 @@
+"""bench summary: the tables and the closing sentence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from analysis import summary
+from analysis.errors import AnalysisError
+from analysis.load import load
+from analysis.sentence import closing_sentence
+from bench.cli.summary import command
+from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import ask
+
+CASES = (
+    Case(name="single", scaling="none", strategy="single", step_ms={1: 350.0}),
+    Case(
+        name="ddp",
+        step_ms={1: [362.0, 362.45, 363.0], 4: [95.0, 95.23, 95.5], 8: 57.14},
+        statuses={(8, 2): "oom"},
+    ),
+    Case(name="fsdp", strategy="fsdp", scaling="weak", step_ms={1: 10.0, 2: 20.0}),
+)
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    make_session(folder, CASES, session_id="older", tags=["paper"])
+    make_session(folder, CASES[:1], session_id="newer", created_at=BEGAN + timedelta(days=1))
+    load(folder)
+    return folder
+
+
+def _lines(results, width=1_000, **options):
+    out = Console(width=width, color_system=None, highlight=False, force_terminal=False)
+    with out.capture() as captured:
+        summary.show(results, out=out, **options)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _cells(lines, start):
+    (line,) = [line for line in lines if line.startswith(start)]
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_the_table_has_the_fields_familiar_columns(sessions):
+    lines = _lines(sessions, session="older")
+    assert " ".join(lines[1].split()) == (
+        "configuration ranks nodes examples/s speedup efficiency [95 %] verdict step ms ± std "
+        "time s s/epoch val loss val acc"
+    )
+    four = [cell.strip() for cell in lines[5].split("  ") if cell.strip()]
+    assert four[:5] == ["ddp", "4", "1", "672.0", "3.81"]
+    assert four[5].startswith("95.1 % [94.")
+    assert four[6:8] == ["excellent", "95.24 ± 0"]
+
+
+def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
+    lines = _lines(sessions, session="older")
+    assert "good; 1 oom" in lines[6]
+    assert "ddp 1x8: 1 oom: CUDA out of memory" in lines
+
+
+def test_every_run_has_its_training_summary(sessions):
+    lines = _lines(sessions, session="older")
+    assert _cells(lines, "ddp.1x8.r0") == [
+        "ddp.1x8.r0", "10", "57.14", "57.14", "57.14", "1120", "1.118", "0.3000", "953.7", "953.7",
+    ]  # fmt: skip
+    assert _cells(lines, "ddp.1x8.r2")[1:5] == ["5", "57.14", "57.14", "57.14"]
+
+
+def test_nothing_is_cut_off_at_80_columns(sessions):
+    narrow, wide = _lines(sessions, width=80, session="older"), _lines(sessions, session="older")
+    assert max(map(len, narrow)) <= 80
+    words = {word for line in wide for word in line.split() if not set(word) <= set("─")}
+    assert words <= {word for line in narrow for word in line.split()}
+
+
+def test_the_newest_session_is_shown_unless_a_name_or_a_tag_says_otherwise(sessions):
+    assert _lines(sessions)[0] == "newer"
+    assert _lines(sessions, tag="paper")[0] == "older"
+    assert _lines(sessions, session="older")[0] == "older"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"session": "oldr"}, "no session 'oldr': did you mean older"),
+        ({"tag": "thesis"}, "no session has the tag 'thesis'; tags in use: paper"),
+    ],
+)
+def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options, said):
+    with pytest.raises(AnalysisError, match=said):
+        summary.show(sessions, **options)
+
+
+def test_the_sentence_closes_the_summary(sessions):
+    last = _lines(sessions, session="older")[-1]
+    assert last.startswith("ddp on 8 ranks: speedup 6.34 [6.3")
+    assert last.endswith("]: good.")
+
+
+def test_the_command_prints_plain_lines_into_a_pipe(sessions):
+    done = CliRunner().invoke(command, ["older", "--results", str(sessions)])
+    assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
+    assert max(map(len, done.stdout.splitlines())) > 120
+
+
+def _sentence(measure, *cases):
+    return closing_sentence(measure(*cases)("FROM scaling"))
+
+
+def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(measure):
+    assert _sentence(measure, Case(name="ddp", step_ms={1: 10.0, 2: 8.0}, repeats=1)) == (
+        "ddp on 2 ranks: speedup 1.25 over 1 rank, efficiency 62.5 %: acceptable (fewer than two repeats: no interval)."
+    )
+
+
+def test_a_sentence_about_too_many_ranks_gives_no_verdict(measure):
+    case = Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2]))
+    assert _sentence(measure, case) == (
+        "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
+        "there were more ranks than slots."
+    )
+
+
+def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(measure):
+    case = Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2)
+    assert _sentence(measure, case) == (
+        "fsdp on 4 ranks over 2 nodes: scaled speedup 3.20 [3.20, 3.20] over 2 ranks, efficiency 80.0 % [80.0, 80.0]: "
+        "good."
+    )
+
+
+def test_a_sentence_about_threads_and_another_baseline_names_both(measure):
+    one = Case(name="one", axis="threads", scaling="none", strategy="single", step_ms={1: 10.0})
+    case = Case(name="t", axis="threads", strategy="single", step_ms={2: 5.0}, baseline="one")
+    assert _sentence(measure, one, case) == (
+        "t on 2 threads: speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100.0 % [100.0, 100.0]: excellent."
+    )
+
+
+def test_a_sentence_about_a_single_size_has_no_speedup(measure):
+    assert _sentence(measure, Case(name="single", scaling="none", step_ms={1: 4.0})) == (
+        "single on 1 rank trains 16,000 examples/s; nothing ran at a second size, so there is no speedup to tell."
+    )
+
+
+def test_a_sentence_about_nothing_but_failures_says_so(measure):
+    case = Case(name="ddp", step_ms={1: 4.0}, repeats=1, statuses={(1, 0): "failed"})
+    assert _sentence(measure, case) == "No run of this session is ok, so there is no speedup to tell."
+
+
+def test_a_database_without_sessions_says_what_to_do(empty):
+    with pytest.raises(AnalysisError, match="holds no session: `bench suite smoke` makes one"):
+        summary.show(empty)
+    assert ask(empty, "FROM sessions") == []
