@@ -74,10 +74,12 @@ def resume(session: SessionFolder, slots: Slots) -> Ended:
 
 
 def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
+    if all(run.skip_reason is not None for run in plan):
+        reasons = sorted({f"{run.spec.case_name}: {run.skip_reason}" for run in plan})
+        raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
     server = WarmServer()
-    if any(run.skip_reason is None for run in plan):
-        server.start()
-        preflight.check(server, plan)
+    server.start()
+    preflight.check(server, plan)
     return server
 
 

@@ -1,0 +1,175 @@
+"""bench suite as a user runs it: from the suite file to the answer, and every way in which it says no."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from processes import Marked
+
+SUITE = """
+title: Spirals
+why: Does the command do what it says?
+workload: {name: spiral_mlp}
+device: cpu
+measure: {warmup: 2, steps: 10, repeats: 2, timeout_s: 60}
+cases:
+  - {name: single, strategy: single, scaling: none, batch_per_rank: 32, world: [1]}
+  - {name: ddp, strategy: ddp, scaling: strong, global_batch: 32, world: [1, 2, 4], train: {accumulate: 2}}
+"""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, str]:
+    """One session on two slots: 1 and 2 ranks run, 4 are skipped."""
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "spirals.yaml").write_text(SUITE)
+    marked = Marked(folder)
+    done = marked.run(*command(folder), "--session", "first", "--tag", "mine")
+    assert done.returncode == 0, done.stderr
+    return folder, marked, done.stdout
+
+
+def command(folder: Path) -> list[str]:
+    return ["suite", str(folder / "spirals.yaml"), "--results", str(folder / "r"), "--ranks-per-node", "2"]
+
+
+def test_it_ends_with_rows_loaded_a_table_a_sentence_and_the_path(session: tuple[Path, Marked, str]) -> None:
+    folder, _, printed = session
+    lines = printed.splitlines()
+    assert lines[0].startswith("1 session, 8 runs, 96 step rows loaded into")
+    assert "efficiency [95 %]" in printed
+    assert "ddp 1x4: 2 skipped: needs 4 slots, this machine has 2" in printed
+    assert lines[-2].startswith("ddp on 2 ranks: speedup ")
+    assert lines[-1] == f"results: {folder}/r/first"
+
+
+def test_every_rank_and_step_is_a_row(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    query = "SELECT run_id, rank, count(*) AS n, max(step) AS last FROM steps GROUP BY ALL ORDER BY ALL"
+    done = marked.run("sql", query, "--results", str(folder / "r"), "--format", "json")
+    rows = [(row["run_id"], row["rank"], row["n"], row["last"]) for row in json.loads(done.stdout)]
+    single = [("single.1x1.r0", 0), ("single.1x1.r1", 0)]
+    ddp = [
+        ("ddp.1x1.r0", 0),
+        ("ddp.1x1.r1", 0),
+        *[(f"ddp.1x2.r{k}", rank) for k in (0, 1) for rank in (0, 1)],
+    ]
+    assert rows == [(run, rank, 12, 11) for run, rank in sorted(single + ddp)]
+
+
+def test_phases_add_up_and_steps_follow_each_other(session: tuple[Path, Marked, str]) -> None:
+    folder, _, _ = session
+    with duckdb.connect(str(folder / "r/results.duckdb"), read_only=True) as connection:
+        wrong = connection.execute(
+            "SELECT count(*) FROM (SELECT *, lag(start_ns + step_ns) OVER run AS before FROM steps"
+            " WINDOW run AS (PARTITION BY run_id, rank ORDER BY step))"
+            " WHERE step_ns <> data_ns + forward_ns + backward_ns + optimizer_ns OR start_ns < before"
+        ).fetchone()
+    assert wrong == (0,)
+
+
+def test_validation_and_sensors_have_rows(session: tuple[Path, Marked, str]) -> None:
+    folder, _, _ = session
+    with duckdb.connect(str(folder / "r/results.duckdb"), read_only=True) as connection:
+        evals = connection.execute(
+            "SELECT count(*), min(val_accuracy) > 0.2, min(step) FROM evals"
+        ).fetchone()
+        facts = dict(connection.sql("SELECT key, value FROM environment WHERE node = 0").fetchall())
+        tags = connection.execute("SELECT tags FROM sessions").fetchone()
+    assert evals == (6, True, 11)
+    assert facts["torch"].startswith("2.")
+    assert tags == (["mine"],)
+
+
+def test_the_same_session_again_does_nothing_twice(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    done = marked.run(*command(folder), "--session", "first", "--tag", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "ok " not in done.stderr
+    assert not list((folder / "r/first").glob("*/attempt*"))
+
+
+def test_the_same_session_name_with_other_options_is_refused(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    done = marked.run(*command(folder), "--session", "first", "--set", "measure.steps=11")
+    assert done.returncode == 2
+    assert "session first was begun with another suite or other options" in done.stderr
+
+
+def test_a_resume_refuses_options_that_it_would_ignore(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    done = marked.run("suite", "--resume", "first", "--results", str(folder / "r"), "--repeats", "5")
+    assert done.returncode == 2
+    assert "leave out --repeats" in done.stderr
+
+
+def test_json_carries_the_scaling_rows(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    done = marked.run(*command(folder), "--case", "ddp", "--world", "1,2", "--json", "--session", "second")
+    answer = json.loads(done.stdout)
+    assert answer["statuses"] == {"ok": 4}
+    assert [(row["case_name"], row["workers"], row["repeats"]) for row in answer["scaling"]] == [
+        ("ddp", 1, 2),
+        ("ddp", 2, 2),
+    ]
+
+
+def test_oversubscribed_runs_are_marked_and_get_no_verdict(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    more = ["--case", "ddp", "--world", "1,4", "--oversubscribe", "--json", "--session", "crowded"]
+    answer = json.loads(marked.run(*command(folder), *more).stdout)
+    by_workers = {row["workers"]: row for row in answer["scaling"]}
+    assert by_workers[4]["oversubscribed"] is True
+    assert by_workers[4]["verdict"] is None
+    assert by_workers[4]["throughput"] > 0
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE)
+    done = Marked(tmp_path).run(*command(tmp_path), "--dry-run")
+    assert done.returncode == 0
+    assert "6 runs, 2 skipped" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spirals.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("steps: 10", "stepz: 10"),
+            "spirals.yaml:6:22: unknown key 'stepz' in measure; did you mean steps?",
+        ),
+        (("global_batch: 32", "global_batch: 33"), "33"),
+        (("spiral_mlp", "spiral_mpl"), "spiral_mlp"),
+        (("{name: spiral_mlp}", "{name: mnist_cnn}\ndata: {source: mnist}"), "MNIST"),
+        (("device: cpu", "device: cuda"), "needs a GPU, this machine has none: --device cpu runs it without"),
+    ],
+)
+def test_bad_input_gets_one_message_and_nothing_is_written(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE.replace(*change))
+    done = Marked(tmp_path).run(*command(tmp_path))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_results_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE)
+    (tmp_path / "r").write_text("a file, not a folder")
+    done = Marked(tmp_path).run(*command(tmp_path))
+    assert done.returncode == 2
+    assert "results cannot be written" in done.stderr
+
+
+def test_no_load_leaves_the_database_alone(tmp_path: Path) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE)
+    done = Marked(tmp_path).run(*command(tmp_path), "--no-load", "--case", "single", "--repeats", "1")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "r/results.duckdb").exists()
+    assert done.stdout.startswith("results: ")
