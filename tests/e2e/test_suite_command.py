@@ -63,25 +63,27 @@ def test_every_rank_and_step_is_a_row(session: tuple[Path, Marked, str]) -> None
 def test_phases_add_up_and_steps_follow_each_other(session: tuple[Path, Marked, str]) -> None:
     folder, _, _ = session
     with duckdb.connect(str(folder / "r/results.duckdb"), read_only=True) as connection:
-        wrong = connection.execute(
+        wrong = connection.sql(
             "SELECT count(*) FROM (SELECT *, lag(start_ns + step_ns) OVER run AS before FROM steps"
             " WINDOW run AS (PARTITION BY run_id, rank ORDER BY step))"
             " WHERE step_ns <> data_ns + forward_ns + backward_ns + optimizer_ns OR start_ns < before"
-        ).fetchone()
-    assert wrong == (0,)
+        ).fetchall()
+    assert wrong == [(0,)]
 
 
 def test_validation_and_sensors_have_rows(session: tuple[Path, Marked, str]) -> None:
     folder, _, _ = session
     with duckdb.connect(str(folder / "r/results.duckdb"), read_only=True) as connection:
-        evals = connection.execute(
-            "SELECT count(*), min(val_accuracy) > 0.2, min(step) FROM evals"
-        ).fetchone()
-        facts = dict(connection.sql("SELECT key, value FROM environment WHERE node = 0").fetchall())
-        tags = connection.execute("SELECT tags FROM sessions").fetchone()
-    assert evals == (6, True, 11)
+        evals = connection.sql(
+            "SELECT count(*), min(val_accuracy) > 0.2, min(step) FROM evals WHERE session_id = 'first'"
+        ).fetchall()
+        facts = dict(
+            connection.sql("FROM environment SELECT key, value WHERE session_id = 'first'").fetchall()
+        )
+        tags = connection.sql("SELECT tags FROM sessions WHERE session_id = 'first'").fetchall()
+    assert evals == [(6, True, 11)]
     assert facts["torch"].startswith("2.")
-    assert tags == (["mine"],)
+    assert tags == [(["mine"],)]
 
 
 def test_the_same_session_again_does_nothing_twice(session: tuple[Path, Marked, str]) -> None:
