@@ -85,11 +85,11 @@ def size_colour(rows: pl.DataFrame) -> alt.Color:
 
 
 def size_width(rows: pl.DataFrame) -> alt.Size:
-    """Small sizes thick, large ones thin on top of them: lines that coincide can still be counted."""
-    placements = distinct(rows.sort("workers", "placement"), "placement")
-    widths = [1.4 + 1.8 * (len(placements) - 1 - place) for place in range(len(placements))]
-    scale = alt.Scale(type="ordinal", domain=placements, range=[min(width, 10) for width in widths])
-    return alt.Size("placement:O", scale=scale, title=_SIZE)  # Vega-Lite takes a line's width from its size
+    """Of lines: small sizes thick, large ones thin on top of them, so that lines that coincide can still be counted."""
+    sizes = sorted(distinct(rows, "workers"))
+    widths = [min(1.4 + 1.8 * (len(sizes) - 1 - place), 10) for place in range(len(sizes))]
+    scale = alt.Scale(type="ordinal", domain=sizes, range=widths)
+    return alt.Size("workers:O", scale=scale, legend=None)  # Vega-Lite takes a line's width from its size
 
 
 def workers_axis(rows: pl.DataFrame) -> alt.X:
@@ -99,8 +99,8 @@ def workers_axis(rows: pl.DataFrame) -> alt.X:
     axes = distinct(rows, "axis")
     kind: dict[str, Any] = {"type": "log", "base": 2} if sizes[-1] > 16 else {"zero": False}
     scale = alt.Scale(nice=False, padding=14, **kind)
-    axis = alt.Axis(values=sizes, format="d", title=" or ".join(title[axis] for axis in axes), grid=True)
-    return alt.X("workers:Q", scale=scale, axis=axis)
+    axis = alt.Axis(values=sizes, format="d", grid=True)
+    return alt.X("workers:Q", scale=scale, axis=axis, title=" or ".join(title[axis] for axis in axes))
 
 
 def result_scale(rows: pl.DataFrame) -> alt.Scale:

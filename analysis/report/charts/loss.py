@@ -35,8 +35,8 @@ CHART = Chart(
     order=80,
     question="Does it learn the same at every size?",
     reading="Loss, no unit: mean over ranks, first ok repeat of each placement, warm-up included; diamonds: "
-    "validation. Strong scaling must not change the curve; under weak scaling the global batch grows. "
-    "Beyond 150 steps: means of 100 bins.",
+    "validation. Smaller sizes have thicker lines, so that lines that coincide show. Strong scaling must "
+    "not change the curve; under weak scaling the global batch grows. Beyond 150 steps: means of 100 bins.",
     draw=_draw,
     wide=True,
 )

@@ -10,8 +10,10 @@ WITH first_runs AS (
 shown_ranks AS (
     SELECT * FROM run_rank_stats
     WHERE session_id = $session_id
-    QUALIFY row_number() OVER (PARTITION BY run_id, attempt ORDER BY step_ns_mean) <= 4
-        OR row_number() OVER (PARTITION BY run_id, attempt ORDER BY step_ns_mean DESC) <= 4
+    WINDOW
+        of_run AS (PARTITION BY run_id, attempt),
+        by_mean AS (PARTITION BY run_id, attempt ORDER BY step_ns_mean, rank)
+    QUALIFY row_number() OVER by_mean <= 4 OR row_number() OVER by_mean > count(*) OVER of_run - 4
 ),
 measured AS (
     SELECT

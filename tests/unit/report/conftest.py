@@ -1,0 +1,82 @@
+"""One results folder with one session of each kind, and its report, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from analysis.load import load
+from analysis.report import write
+from tests.factory import BEGAN, Case, make_session
+
+SCALING = "20261121T014925Z-smoke-3f9a"
+GPUS = "20261121T034925Z-gpus-77aa"
+BROKEN = "20261121T044925Z-broken-0001"
+HOSTILE = "we<i>rd\"&'[x] \u202ename"
+HOSTILE_CASE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e\u2028'"
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Loaded; without jitter, so that every figure can be worked out."""
+    folder = tmp_path_factory.mktemp("report") / "results"
+    folder.mkdir()
+    make_session(
+        folder,
+        [
+            Case(name="ddp", step_ms={1: 400.0, 2: 200.0, 4: 125.0}, accuracy=0.9, steps=400, warmup=2),
+            Case(name="alone", strategy="single", scaling="none", step_ms={1: 100.0}),
+            Case(
+                name="fsdp",
+                strategy="fsdp",
+                step_ms={1: 400.0, 2: [210.0, 220.0, 230.0], 4: 100.0},
+                statuses={(1, 2): "failed"},
+                oversubscribed=frozenset({4}),
+            ),
+        ],
+        session_id=SCALING,
+    )
+    _make(
+        folder, GPUS, 2, Case(name="fsdp", strategy="fsdp", device_type="cuda", step_ms={8: 60.0, 16: 40.0})
+    )
+    failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
+    _make(folder, BROKEN, 3, Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed))
+    _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
+    assert load(folder).problems == ()
+    return folder
+
+
+def _make(folder: Path, session_id: str, hours: int, case: Case) -> None:
+    suite = "<script>window.hacked=1</script>" + 280 * "s" if session_id == HOSTILE else "made"
+    make_session(
+        folder, [case], session_id=session_id, suite=suite, created_at=BEGAN + timedelta(hours=hours)
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Vega is bundled once for all tests, and not into the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def pages(results: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Of all sessions, the index last."""
+    return write(results, [], tmp_path_factory.mktemp("public") / "nested" / "report")
+
+
+@pytest.fixture(scope="session")
+def page_of(pages: list[Path]) -> dict[str, str]:
+    """HTML by session, and of the index, with Vega cut out."""
+    names = [HOSTILE, BROKEN, GPUS, SCALING, "index"]
+    return {name: _without_vega(path.read_text("utf-8")) for name, path in zip(names, pages, strict=True)}
+
+
+def _without_vega(html: str) -> str:
+    head, found, tail = html.partition("<script>const ")
+    return head + tail.partition("</script>")[2] if found else html

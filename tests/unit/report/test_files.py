@@ -1,0 +1,33 @@
+"""Names of pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.report.files import page_name, write_whole
+
+
+def test_an_ordinary_session_names_its_page():
+    assert page_name("20261121T014925Z-smoke-3f9a") == "20261121T014925Z-smoke-3f9a.html"
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "a/b", "index", "INDEX", ".hidden", "x" * 300, 'q"<>', "", "CON:\\"]
+)
+def test_an_unsafe_name_becomes_a_safe_one_with_a_hash(name):
+    made = page_name(name)
+    assert set(made) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+    assert len(made) <= 140
+    assert not made.startswith(".")
+    assert made.lower() != "index.html"
+
+
+def test_names_that_look_alike_when_made_safe_stay_apart():
+    assert page_name("a/b") != page_name("a:b")
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(OSError, match=r"page\.html"):
+        write_whole(tmp_path / "page.html", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
