@@ -54,6 +54,13 @@ def scaling_rows(results: Path, session_id: str) -> list[Row]:
         return _by_plan(connection, session_id, rows)
 
 
+def scaling_rows(results: Path, session_id: str) -> list[Row]:
+    """A session's rows of the view `scaling` in the order of its plan; values that JSON knows only."""
+    with database.reader(results) as connection:
+        rows = _rows(connection, "FROM scaling WHERE session_id = $1", session_id)
+        return _by_plan(connection, session_id, rows)
+
+
 def _rows(connection: duckdb.DuckDBPyConnection, query: str, *values: str) -> list[Row]:
     result = connection.execute(query, list(values))
     names = [column[0] for column in result.description or []]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -109,6 +110,19 @@ def test_the_command_prints_plain_lines_into_a_pipe(sessions):
     done = CliRunner().invoke(command, ["older", "--results", str(sessions)])
     assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
     assert max(map(len, done.stdout.splitlines())) > 120
+
+
+def test_the_rows_of_a_session_are_json_in_the_order_of_its_plan(sessions):
+    rows = json.loads(json.dumps(summary.scaling_rows(sessions, "older"), allow_nan=False))
+    assert [(row["case_name"], row["workers"]) for row in rows] == [
+        ("single", 1),
+        ("ddp", 1),
+        ("ddp", 4),
+        ("ddp", 8),
+        ("fsdp", 1),
+        ("fsdp", 2),
+    ]
+    assert {row["session_id"] for row in rows} == {"older"}
 
 
 def _sentence(measure, *cases):
