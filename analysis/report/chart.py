@@ -108,6 +108,12 @@ def result_scale(rows: pl.DataFrame) -> alt.Scale:
     return alt.Scale(type="log", base=2) if max(distinct(rows, "workers")) > 16 else alt.Scale(zero=True)
 
 
+def result_axis(rows: pl.DataFrame) -> alt.Axis:
+    """On a logarithmic scale the powers of two: Vega's own choice are odd multiples."""
+    largest = max(distinct(rows, "workers"))
+    return alt.Axis(values=[2**power for power in range(16)]) if largest > 16 else alt.Axis()
+
+
 def curves(
     rows: pl.DataFrame, cases: Cases, value: str, *, y: alt.Y, title: str, tooltip: Sequence[alt.Tooltip]
 ) -> list[alt.Chart]:

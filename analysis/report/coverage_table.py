@@ -16,7 +16,7 @@ def coverage(rows: list[Row]) -> str:
         return '<p class="empty">Nothing was planned.</p>'
     lost = [row for row in rows if any(row[kind] for kind in _KINDS)]
     if not lost:
-        return f"<p>All {ok} of {planned} planned runs are ok.</p>"
+        return f"<p>All {planned} planned runs are ok.</p>"
     return f"<p>{ok} of {planned} planned runs are ok. The others, with the reason:</p>" + table(
         "Coverage: placements with a run that is not ok", _COLUMNS, lost
     )

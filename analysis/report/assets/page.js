@@ -50,6 +50,7 @@
     if (width === 0 || figure.dataset.width === String(width)) return;
     figure.dataset.width = String(width);
     const settings = structuredClone(config);
+    settings.axis.labelLimit = Math.min(260, Math.max(110, 0.38 * width));
     settings.legend.columns = legendColumns(chart.spec, width);
     const view = await window.vegaEmbed(plot, fitted(chart, rows, width), {
       mode: "vega-lite",

@@ -13,6 +13,7 @@ from analysis.report.chart import (
     curves,
     layered,
     point_tooltip,
+    result_axis,
     result_scale,
     workers_axis,
 )
@@ -21,14 +22,17 @@ _TITLE = "speedup (×)"
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
-    y = alt.Y("speedup:Q", title=_TITLE, scale=result_scale(rows))
+    y = alt.Y("speedup:Q", title=_TITLE, scale=result_scale(rows), axis=result_axis(rows))
     tooltip = point_tooltip(
         alt.Tooltip("speedup:Q", title="speedup, ×", format=".3~f"),
         alt.Tooltip("speedup_lo:Q", title="from, ×", format=".3~f"),
         alt.Tooltip("speedup_hi:Q", title="to, ×", format=".3~f"),
     )
     ideal = base().mark_line(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.5)
-    ideal = ideal.encode(x=workers_axis(rows), y=alt.Y("workers:Q", title=_TITLE, scale=result_scale(rows)))
+    ideal = ideal.encode(
+        x=workers_axis(rows),
+        y=alt.Y("workers:Q", title=_TITLE, scale=result_scale(rows), axis=result_axis(rows)),
+    )
     return layered(ideal, *curves(rows, cases, "speedup", y=y, title=_TITLE, tooltip=tooltip)).properties(
         height=300
     )
