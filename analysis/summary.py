@@ -48,13 +48,6 @@ def show(
 
 
 def scaling_rows(results: Path, session_id: str) -> list[Row]:
-    """The session's rows of `scaling`, as its plan orders them."""
-    with database.reader(results) as connection:
-        rows = _rows(connection, "FROM scaling WHERE session_id = $1", session_id)
-        return _by_plan(connection, session_id, rows)
-
-
-def scaling_rows(results: Path, session_id: str) -> list[Row]:
     """A session's rows of the view `scaling` in the order of its plan; values that JSON knows only."""
     with database.reader(results) as connection:
         rows = _rows(connection, "FROM scaling WHERE session_id = $1", session_id)

@@ -6,7 +6,10 @@ WITH last_attempts AS (
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 best_evals AS (
-    SELECT session_id, run_id, attempt, min(val_loss) AS best_val_loss, max(val_accuracy) AS best_val_accuracy
+    SELECT
+        session_id, run_id, attempt,
+        min(val_loss) FILTER (isfinite(val_loss)) AS best_val_loss,
+        max(val_accuracy) FILTER (isfinite(val_accuracy)) AS best_val_accuracy
     FROM evals
     GROUP BY session_id, run_id, attempt
 ),

@@ -130,6 +130,14 @@ def test_tokens_and_evaluation_stand_beside_examples(measure):
     assert (row["best_val_loss"], row["best_val_accuracy"]) == (pytest.approx(0.55), 0.9)
 
 
+def test_a_validation_that_is_not_a_number_is_never_the_best(measure):
+    ask_ = measure(
+        Case(name="ddp", step_ms={2: 5.0}, repeats=1, accuracy=float("nan"), losses=(2.0, float("inf")))
+    )
+    (row,) = ask_("FROM run_summary")
+    assert (row["best_val_loss"], row["best_val_accuracy"]) == (pytest.approx(0.55), None)
+
+
 def test_memory_of_a_cpu_run_is_its_resident_set_where_it_was_read(measure):
     ask_ = measure(Case(name="ddp", step_ms={2: 5.0}, repeats=1, memory_bytes=3_000))
     (row,) = ask_("FROM run_summary")

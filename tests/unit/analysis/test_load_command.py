@@ -1,0 +1,27 @@
+"""bench load, through the command line."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from bench.cli.load import command
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask
+
+CASE = Case(name="ddp", step_ms={1: 4.0}, repeats=1)
+
+
+def test_a_load_prints_what_it_did_and_exits_with_0(results):
+    make_session(results, [CASE])
+    done = CliRunner().invoke(command, [str(results)], standalone_mode=False)
+    assert (done.exit_code, done.return_value) == (0, 0)
+    assert done.output == f"1 session, 1 run, 12 step rows loaded into {results}/results.duckdb\n"
+
+
+def test_a_bad_file_is_printed_and_the_exit_code_is_1(results):
+    folder = make_session(results, [CASE])
+    (folder / "ddp.1x1.r0" / "evals.parquet").write_bytes(b"PAR1")
+    done = CliRunner().invoke(command, ["--results", str(results)], standalone_mode=False)
+    assert done.return_value == 1
+    assert f"left out: {folder.name}/ddp.1x1.r0/evals.parquet: not a complete Parquet file" in done.output
+    assert ask(results, "SELECT count(*) AS n FROM steps") == [{"n": 12}]
