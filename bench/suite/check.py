@@ -25,15 +25,14 @@ def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
     try:
         return model.model_validate_json(json.dumps(node.plain()), strict=True), []
     except ValidationError as error:
-        problems = error.errors(include_url=False)
-        paths = [problem["loc"] for problem in problems]
-        # a list whose items are wrong is also said to be too short
-        first = [
-            p
-            for p in problems
-            if not any(len(x) > len(p["loc"]) and x[: len(p["loc"])] == p["loc"] for x in paths)
-        ]
-        return None, [_problem(model, node, problem) for problem in first]
+        return None, [_problem(model, node, problem) for problem in _causes(error)]
+
+
+def _causes(error: ValidationError) -> list[Any]:
+    """What is really wrong: a list whose items are wrong is also said to be too short."""
+    problems = error.errors(include_url=False)
+    below = {problem["loc"][:length] for problem in problems for length in range(len(problem["loc"]))}
+    return [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in below]
 
 
 def refuse(problems: list[str], name: str) -> None:
@@ -50,12 +49,21 @@ def refuse(problems: list[str], name: str) -> None:
 def place(node: Node, path: Path) -> Node:
     """The node at a path, or the last one on the way that was written."""
     for step in path:
-        inside = isinstance(node.value, dict | list)
-        known = inside and (step in node.value if isinstance(node.value, dict) else step < len(node.value))  # type: ignore[operator]
-        if not known:
+        inside = _inside(node, step)
+        if inside is None:
             return node
-        node = node.value[step]
+        node = inside
     return node
+
+
+def _inside(node: Node, step: str | int) -> Node | None:
+    value, found = node.value, None
+    if isinstance(value, dict):
+        found = value.get(step)
+    elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+        found = value[step]
+    assert found is None or isinstance(found, Node)
+    return found
 
 
 def _problem(model: type[BaseModel], node: Node, problem: Any) -> str:

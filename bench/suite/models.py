@@ -81,7 +81,7 @@ def options_model(options: type) -> type[BaseModel]:
 
 
 def _chosen(kind: Any, value: Any) -> Chosen:
-    name = str(value.get("name")) if isinstance(value, dict) else ""
+    name = str(value.get("name", "")) if isinstance(value, dict) else ""
     if ":" not in name and name not in kind.names():
         word = kind.__name__.removeprefix("bench.")
         near = did_you_mean(name, kind.names())

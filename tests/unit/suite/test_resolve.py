@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.errors import InputError
 from bench.suite.models import Case, ResolvedSuite
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import Selection, load_suite, resolve
+from bench.suite.source import parse
 
 SUITE = """\
 title: Two cases
@@ -256,3 +260,42 @@ def test_the_resolved_suite_survives_json(write: object) -> None:
     assert json.loads(json.dumps(resolved)) == resolved
     assert resolved["cases"][1]["world"] == [1, 2, "2x4", "auto"]
     assert resolved["cases"][1]["strategy"]["name"] == "ddp"
+
+
+VALUES = [
+    "",
+    "null",
+    "-1",
+    "1e5",
+    "x",
+    "[]",
+    "[1, x]",
+    "[[1]]",
+    "{}",
+    "{name: x}",
+    "{name: {a: 1}}",
+    "[null]",
+    "*a",
+    "&a 1",
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_whatever_is_written_is_refused_in_words_or_taken(data: st.DataObject) -> None:
+    text = MATRIX
+    for _ in range(data.draw(st.integers(1, 3))):
+        places = [match.span(1) for match in re.finditer(r": ([^,}\n]*)", text)]
+        begin, end = data.draw(st.sampled_from(places))
+        text = text[:begin] + data.draw(st.sampled_from(VALUES)) + text[end:]
+    root = data.draw(st.sampled_from(["train", "cases.single", "workload", "matrix", "title"]))
+    setting = f"{root}{data.draw(st.sampled_from(['', '.seed', '.name', '.a.b']))}={data.draw(st.sampled_from(VALUES))}"
+    assert _words(text, Selection(quick=data.draw(st.booleans()), settings=(setting,))) != ""
+
+
+def _words(text: str, selection: Selection) -> str:
+    """What is said of a suite; any other error than an InputError is a defect and fails the test."""
+    try:
+        return resolve(parse(text, "s.yaml"), Path("s.yaml"), selection).name
+    except InputError as error:
+        return str(error)
