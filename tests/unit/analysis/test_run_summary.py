@@ -131,9 +131,7 @@ def test_tokens_and_evaluation_stand_beside_examples(measure):
 
 
 def test_a_validation_that_is_not_a_number_is_never_the_best(measure):
-    ask_ = measure(
-        Case(name="ddp", step_ms={2: 5.0}, repeats=1, accuracy=float("nan"), losses=(2.0, float("inf")))
-    )
+    ask_ = measure(Case(name="ddp", step_ms={2: 5.0}, repeats=1, accuracy=float("nan"), losses=(2.0, 0.5)))
     (row,) = ask_("FROM run_summary")
     assert (row["best_val_loss"], row["best_val_accuracy"]) == (pytest.approx(0.55), None)
 
