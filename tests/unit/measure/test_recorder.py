@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -97,5 +96,5 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_room_is_allocated_before_the_run(tmp_path: Path) -> None:
     StepFile(tmp_path / "steps.raw", 1000, IDENTITY)
-    blocks = os.stat(tmp_path / "steps.raw").st_blocks * 512
+    blocks = (tmp_path / "steps.raw").stat().st_blocks * 512
     assert blocks >= (HEADER_WORDS + 1000 * len(FIELDS)) * 8
