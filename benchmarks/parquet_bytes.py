@@ -1,6 +1,6 @@
 """How many bytes a step row takes in Parquet, for one rank's real run of at least 10,000 steps.
 
-    python benchmarks/parquet_bytes.py [--steps 10000]
+python benchmarks/parquet_bytes.py [--steps 10000]
 """
 
 from __future__ import annotations

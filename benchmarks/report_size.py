@@ -1,0 +1,36 @@
+"""How large a session's report is, and how long `bench report` takes as a whole process.
+
+python benchmarks/report_size.py RESULTS
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter_ns
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", help="a results folder that was loaded")
+    results = parser.parse_args().results
+    with tempfile.TemporaryDirectory() as out:
+        begin = perf_counter_ns()
+        subprocess.run(
+            [sys.executable, "-m", "bench", "report", "--results", results, "--out", out],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        seconds = (perf_counter_ns() - begin) / 1e9
+        for page in sorted(Path(out).glob("*.html")):
+            print(
+                f"{page.name}: {page.stat().st_size / 2**20:.2f} MiB, {page.read_text().count('<figure')} figures"
+            )
+        print(f"bench report: {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
