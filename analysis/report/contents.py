@@ -34,6 +34,11 @@ class Contents:
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
     """The session must be in the database."""
+    with frames.kept(connection, session_id):
+        return _read(connection, session_id)
+
+
+def _read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
     cases = frames.frame(connection, "cases", session_id).get_column("case_name").to_list()
 
     def rows(name: str) -> pl.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -22,9 +23,24 @@ def pasteable(name: str, session_id: str) -> str:
     return query_text(name).replace("$session_id", literal)
 
 
+@contextmanager
+def kept(connection: duckdb.DuckDBPyConnection, session_id: str) -> Iterator[None]:
+    """Inside it the two views on which most queries stand are tables of this session, made once, not a dozen times."""
+    for view in _KEPT:
+        query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id = $session_id"
+        connection.execute(query, {"session_id": session_id})
+    yield
+    for view in _KEPT:
+        connection.execute(f"DROP TABLE temp.{view}")
+
+
+_KEPT = ("run_summary", "scaling")
+
+
 def frame(connection: duckdb.DuckDBPyConnection, name: str, session_id: str | None = None) -> pl.DataFrame:
     """The rows of queries/NAME.sql."""
     parameters = None if session_id is None else {"session_id": session_id}
+    # Not pl.DataFrame(relation): without pyarrow DuckDB 2.0 complains of leaks when the process ends.
     return _printable(connection.sql(query_text(name), params=parameters).pl())
 
 
