@@ -28,9 +28,16 @@ _STYLES = {
 
 
 def show(
-    results: Path, session: str | None = None, *, tag: str | None = None, out: Console | None = None
+    results: Path,
+    session: str | None = None,
+    *,
+    tag: str | None = None,
+    every_run: bool = True,
+    out: Console | None = None,
 ) -> None:
-    """Print a session, by default the newest. Raises AnalysisError where there is none of that name or tag."""
+    """Print a session, by default the newest; `every_run` adds a line per run to the scaling table.
+
+    Raises AnalysisError where there is none of that name or tag."""
     out = out or tables.console()
     with database.reader(results) as connection:
         session_id = sessions.choose(connection, session, tag)
@@ -42,7 +49,8 @@ def show(
             connection, session_id, _rows(connection, "FROM run_summary WHERE session_id = $1", session_id)
         )
     _show_points(out, session_id, points, coverage)
-    _show_runs(out, [run for run in runs if run["measured_steps"]])
+    if every_run:
+        _show_runs(out, [run for run in runs if run["measured_steps"]])
     _show_reasons(out, coverage)
     out.print(Text(closing_sentence(points), style="bold"))
 

@@ -28,7 +28,7 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     if load:
         from analysis import summary
 
-        summary.show(results, ended.session_id)
+        summary.show(results, ended.session_id, every_run=False)
     click.echo(f"results: {ended.folder}")
     return code
 

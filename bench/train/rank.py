@@ -82,7 +82,9 @@ def _become_a_rank(job: RankJob) -> None:
         os.setpgid(0, 0)  # so that loader workers end with it
     die_with_parent(job.server_pid)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # both reach every process of a terminal or step; the agent decides
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # both reach every process of a terminal or step; the agent decides
     log = os.open(job.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
