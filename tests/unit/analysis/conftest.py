@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from analysis import database
+from analysis import batch, database, ingest, schema
+from analysis.discover import discover
 from analysis.load import load
 from tests.factory import Case, make_session
 
 Rows = list[dict[str, Any]]
+Ask = Callable[[str], Rows]
+
+
+def fetch(connection: duckdb.DuckDBPyConnection, query: str) -> Rows:
+    """A query's rows, as dictionaries."""
+    result = connection.execute(query)
+    names = [column[0] for column in result.description or []]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def ask(results: Path, query: str) -> Rows:
-    """A query's rows, as dictionaries."""
+    """The same of a results folder's database."""
     with database.reader(results) as connection:
-        result = connection.execute(query)
-        names = [column[0] for column in result.description or []]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        return fetch(connection, query)
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +45,35 @@ def results(tmp_path: Path, empty: Path) -> Path:
     return Path(shutil.copytree(empty, tmp_path / "results"))
 
 
-@pytest.fixture
-def measure(results: Path) -> Callable[..., Callable[[str], Rows]]:
-    """`measure(cases...)` writes and loads a session and returns a function that queries it."""
+@pytest.fixture(scope="session")
+def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database without a file: for tests of what the views say, and not of the load."""
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        yield connection
 
-    def run(*cases: Case, **session: Any) -> Callable[[str], Rows]:
+
+@pytest.fixture
+def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[[], Ask]]:
+    """`read_back()` takes the results folder's files in and returns a function that queries them."""
+
+    def run() -> Ask:
+        found = batch.read(discover(results), {})
+        assert [row for row in found.ledger if row["problem"]] == []
+        ingest.insert(in_memory, found)
+        return lambda query: fetch(in_memory, query)
+
+    in_memory.begin()
+    yield run
+    in_memory.rollback()
+
+
+@pytest.fixture
+def measure(results: Path, read_back: Callable[[], Ask]) -> Callable[..., Ask]:
+    """`measure(cases...)` writes a session and returns a function that queries it."""
+
+    def run(*cases: Case, **session: Any) -> Ask:
         make_session(results, cases, **session)
-        assert load(results).problems == ()
-        return lambda query: ask(results, query)
+        return read_back()
 
     return run

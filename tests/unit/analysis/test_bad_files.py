@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analysis import batch, database, ingest
 from analysis.discover import discover
-from analysis.load import load
+from analysis.load import Problem, load
 from tests.factory import Case, make_session, write_json
 from tests.unit.analysis.conftest import ask
 
@@ -38,6 +38,13 @@ def good(results):
 def _only_problem(results):
     """The one that a load names."""
     (problem,) = load(results).problems
+    return problem
+
+
+def _named(results):
+    """The one that reading finds, without a database: enough where nothing is asked of it."""
+    ledger = batch.read(discover(results), {}).ledger
+    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in ledger if row["problem"]]
     return problem
 
 
@@ -99,23 +106,23 @@ def _rewrite(path, change):
 
 def test_a_parquet_of_a_newer_version_is_named_and_left_out(results, folder):
     _rewrite(folder / STEPS, lambda t: t.replace_schema_metadata({"schema_version": "2"}))
-    assert "newer scalebench (schema 2" in _only_problem(results).reason
+    assert "newer scalebench (schema 2" in _named(results).reason
 
 
 def test_a_parquet_without_a_column_is_named_and_left_out(results, folder):
     _rewrite(folder / STEPS, lambda t: t.drop_columns(["loss"]))
-    assert "has no column loss" in _only_problem(results).reason
+    assert "has no column loss" in _named(results).reason
 
 
 def test_a_parquet_with_a_column_of_another_type_is_named_and_left_out(results, folder):
     texts = pa.array(["x"] * 24)
     _rewrite(folder / STEPS, lambda t: t.set_column(t.schema.get_field_index("step_ns"), "step_ns", texts))
-    assert "column step_ns is string" in _only_problem(results).reason
+    assert "column step_ns is string" in _named(results).reason
 
 
 def test_a_parquet_that_was_moved_to_another_run_is_named_and_left_out(results, folder):
     shutil.copy(folder / "ddp.1x1.r0" / "steps.node0.parquet", folder / STEPS)
-    problem = _only_problem(results)
+    problem = _named(results)
     assert problem.path == f"bad/{STEPS}"
     assert "its run_id is 'ddp.1x1.r0' but it lies with 'ddp.1x2.r0'" in problem.reason
 
@@ -152,7 +159,7 @@ def test_a_run_of_a_newer_version_is_named_and_left_out(results, folder):
 
 def test_an_attempt_in_the_wrong_folder_is_named_and_left_out(results, folder):
     shutil.copytree(folder / "ddp.1x1.r0", folder / "ddp.1x1.r0" / "attempt3")
-    problem = _only_problem(results)
+    problem = _named(results)
     assert problem.path == "bad/ddp.1x1.r0/attempt3/run.json"
     assert "attempt is 0 but its folder is 'attempt3'" in problem.reason
 
@@ -225,14 +232,13 @@ RUBBISH = (
 def test_rubbish_json_is_one_problem_and_no_traceback(results, folder, name):
     for text in RUBBISH:
         (folder / name).write_text(text)
-        ledger = batch.read(discover(results), {}).ledger
-        assert [row["path"] for row in ledger if row["problem"]] == [f"bad/{name}"], text[:50]
-    assert _only_problem(results).path == f"bad/{name}"
+        assert _named(results).path == f"bad/{name}", text[:50]
+    assert [problem.path for problem in load(results).problems] == [f"bad/{name}"]
 
 
 def test_bytes_that_are_no_text_are_one_problem(results, folder):
     (folder / RUN).write_bytes(b"\xff\xfe\x00{")
-    assert "not valid JSON" in _only_problem(results).reason
+    assert "not valid JSON" in _named(results).reason
 
 
 JSON = st.recursive(

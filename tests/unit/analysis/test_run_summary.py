@@ -47,32 +47,31 @@ UNEVEN = np.array([[9, 9, 10, 12, 10, 10, 11], [9, 9, 11, 10, 13, 10, 10]]) * 1_
 
 
 @pytest.fixture
-def uneven(results):
+def uneven(results, read_back):
     folder = make_session(results, [CASE])
     _with_step_times(folder, UNEVEN)
-    load(results)
-    return results
+    return read_back()
 
 
 def test_step_time_is_the_difference_of_latest_ends_and_telescopes_to_the_span(uneven):
-    rows = ask(uneven, "FROM step_stats ORDER BY step")
+    rows = uneven("FROM step_stats ORDER BY step")
     # Ends of measured steps, rank 0: 28 40 50 60 71, rank 1: 29 39 52 62 72 ms; they begin at 18.
     assert [row["step_ns"] for row in rows if row["kind"] == "measured"] == [11e6, 11e6, 12e6, 10e6, 10e6]
     assert [row["slowest_rank"] for row in rows][3:5] == [0, 1]
-    (stats,) = ask(uneven, "FROM run_stats")
+    (stats,) = uneven("FROM run_stats")
     assert stats["span_ns"] == 54_000_000
     assert sum(row["step_ns"] for row in rows if row["kind"] == "measured") == stats["span_ns"]
 
 
 def test_throughput_of_a_run_is_examples_by_the_longest_ranks_own_span(uneven):
-    (row,) = ask(uneven, "FROM run_summary")
+    (row,) = uneven("FROM run_summary")
     assert row["throughput"] == pytest.approx(10 * 5 / 0.054)
     assert row["time_per_epoch_s"] == pytest.approx(10_000 * 0.054 / 50)
     assert row["tokens_per_s"] is None
 
 
 def test_step_quantiles_are_values_that_were_measured(uneven):
-    (row,) = ask(uneven, "FROM run_summary")
+    (row,) = uneven("FROM run_summary")
     times = np.array([11, 11, 12, 10, 10])
     assert (row["step_ms"], row["step_ms_min"], row["step_ms_max"]) == (11.0, 10.0, 12.0)
     assert (row["step_ms_p95"], row["step_ms_p99"]) == (12.0, 12.0)
@@ -82,42 +81,38 @@ def test_step_quantiles_are_values_that_were_measured(uneven):
     assert (row["measured_steps"], row["steps_completed"]) == (5, 7)
 
 
-def test_a_pause_before_the_measured_steps_belongs_to_no_step(results):
+def test_a_pause_before_the_measured_steps_belongs_to_no_step(results, read_back):
     folder = make_session(results, [CASE])
     starts = np.array([[0, 5, 1000, 1005, 1010, 1015, 1020]] * 2) * 1_000_000
     _rewrite_steps(folder, {"start_ns": starts})
-    load(results)
-    (row,) = ask(results, "FROM run_summary")
+    (row,) = read_back()("FROM run_summary")
     assert (row["step_ms_max"], row["span_s"]) == (5.0, 0.025)
 
 
-def test_profiled_steps_lie_outside_the_span(results):
+def test_profiled_steps_lie_outside_the_span(results, read_back):
     folder = make_session(results, [CASE])
     kinds = [["warmup"] * 2 + ["measured"] * 4 + ["profiled"]] * 2
     _rewrite_steps(folder, {"kind": kinds})
-    load(results)
-    (row,) = ask(results, "FROM run_summary")
+    (row,) = read_back()("FROM run_summary")
     assert (row["measured_steps"], row["span_s"]) == (4, 0.02)
 
 
-def test_loss_is_the_mean_over_ranks_of_their_own_means(results):
+def test_loss_is_the_mean_over_ranks_of_their_own_means(results, read_back):
     folder = make_session(results, [CASE])
     losses = [[4, 3, 2, 2, 2, 2, 1], [2, 3, 2, 4, 2, 2, 0]]
     _rewrite_steps(folder, {"loss": np.array(losses, dtype=float)})
-    load(results)
-    (row,) = ask(results, "FROM run_summary")
+    (row,) = read_back()("FROM run_summary")
     assert (row["first_loss"], row["final_loss"]) == (3.0, 0.5)
     assert row["mean_loss"] == pytest.approx((2 + 3 + 2 + 2 + 0.5) / 5)
 
 
-def test_a_loss_that_is_not_a_number_is_counted_and_leaves_means_unknown(results):
+def test_a_loss_that_is_not_a_number_is_counted_and_leaves_means_unknown(results, read_back):
     folder = make_session(results, [CASE])
     losses = np.ones((2, 7))
     losses[1, 4] = np.nan
     losses[0, 6] = np.inf
     _rewrite_steps(folder, {"loss": losses})
-    load(results)
-    (row,) = ask(results, "FROM run_summary")
+    (row,) = read_back()("FROM run_summary")
     assert (row["nonfinite_losses"], row["mean_loss"], row["final_loss"]) == (2, None, None)
     assert row["first_loss"] == 1.0
 
@@ -174,7 +169,7 @@ def test_memory_shows_how_far_a_run_came_that_ran_out_of_it(measure):
     assert (row["peak_device_memory_used_bytes"], row["peak_node_rss_bytes"]) == (8_000, 8_000)
 
 
-def test_coverage_counts_what_became_of_every_planned_run(results, measure):
+def test_coverage_counts_what_became_of_every_planned_run(results):
     statuses = {(1, 1): "oom", (2, 0): "failed", (2, 1): "timeout", (2, 2): "skipped", (4, 0): "interrupted"}
     folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0, 2: 2.0, 4: 1.0}, statuses=statuses)])
     (folder / "ddp.1x4.r2" / "run.json").unlink()
@@ -187,10 +182,9 @@ def test_coverage_counts_what_became_of_every_planned_run(results, measure):
     assert (four["ok"], four["interrupted"], four["missing"], four["attempts"]) == (1, 1, 1, 2)
 
 
-def test_a_run_that_this_machine_cannot_host_is_skipped_and_not_missing(results):
+def test_a_run_that_this_machine_cannot_host_is_skipped_and_not_missing(results, read_back):
     case = Case(name="ddp", step_ms={2: 5.0}, repeats=1, statuses={(2, 0): "skipped"})
     folder = make_session(results, [case])
     (folder / RUN / "run.json").unlink()
-    load(results)
-    (row,) = ask(results, "FROM coverage")
+    (row,) = read_back()("FROM coverage")
     assert (row["skipped"], row["missing"], row["reasons"]) == (1, 0, "2 ranks on 1 slot")

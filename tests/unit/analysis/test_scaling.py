@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.factory import Case
+from tests.factory import Case, make_session
 
 BY_SIZE = "FROM scaling ORDER BY case_name, workers, nodes"
 
@@ -159,7 +159,7 @@ def test_throughput_of_a_case_is_the_geometric_mean_over_ok_repeats(measure):
 
 
 def test_sessions_do_not_share_baselines(measure, results):
-    measure(Case(name="ddp", step_ms={1: 10.0, 2: 5.0}), session_id="a")
+    make_session(results, [Case(name="ddp", step_ms={1: 10.0, 2: 5.0})], session_id="a")
     ask = measure(Case(name="ddp", step_ms={2: 5.0, 4: 5.0}), session_id="b")
     rows = ask("FROM scaling ORDER BY session_id, workers")
     assert [(row["session_id"], row["speedup"]) for row in rows] == [
