@@ -126,17 +126,17 @@ def curves(
     points = start.mark_point(size=80, filled=True, opacity=1).encode(
         y=y, shape=case_shape(rows, cases), tooltip=list(tooltip)
     )
-    marked = [
-        _marked(rows, y, "datum.oversubscribed", size=24, filled=True, color=theme.PAPER),
-        _marked(rows, y, "datum.locality === 'across_nodes'", size=220, filled=False, color=theme.MUTED),
+    hollow = _marked(rows, y, "datum.oversubscribed", size=24, filled=True, color=theme.PAPER)
+    ring = _marked(rows, y, "datum.locality === 'across_nodes'", size=220, filled=False, color=theme.MUTED)
+    # A layer without rows of its own would give its scale no extent.
+    layers = [
+        (band, rows.get_column(f"{value}_lo").is_not_null().any()),
+        (start.mark_line().encode(y=y), True),
+        (points, True),
+        (hollow, rows.get_column("oversubscribed").any()),
+        (ring, "across_nodes" in distinct(rows, "locality")),
     ]
-    shown = [rows.get_column("oversubscribed").any(), "across_nodes" in distinct(rows, "locality")]
-    return [
-        band,
-        start.mark_line().encode(y=y),
-        points,
-        *(layer for layer, is_shown in zip(marked, shown, strict=True) if is_shown),
-    ]
+    return [layer for layer, is_shown in layers if is_shown]
 
 
 def _marked(rows: pl.DataFrame, y: alt.Y, which: str, **mark: Any) -> alt.Chart:

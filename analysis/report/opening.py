@@ -17,7 +17,7 @@ def opening(session: Row, points: list[Row]) -> str:
         '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
         f"<h1>{text(session['title'] or session['suite'])}</h1>"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
-        f'<p class="verdict">{text(closing_sentence(points))}</p>'
+        f'<p class="verdict">{text(_sentence(points))}</p>'
         f"{_others(points)}</header>"
     )
 
@@ -35,14 +35,19 @@ def _facts(session: Row) -> Iterator[str]:
     yield from (f"tag {text(tag)}" for tag in session["tags"] or [])
 
 
+def _sentence(points: list[Row]) -> str:
+    """No line ends between a number and its percent sign."""
+    return closing_sentence(points).replace(" %", "\u00a0%")
+
+
 def _others(points: list[Row]) -> str:
     """The largest size of every case but the one that the verdict names."""
-    lead = closing_sentence(points)
+    lead = _sentence(points)
     by_case: dict[str, list[Row]] = {}
     for point in points:
         if point["scaling"] != "none":
             by_case.setdefault(point["case_name"], []).append(point)
-    sentences = [closing_sentence(case) for case in by_case.values() if _compared(case)]
+    sentences = [_sentence(case) for case in by_case.values() if _compared(case)]
     return unordered(text(sentence) for sentence in sentences if sentence != lead)
 
 

@@ -21,7 +21,8 @@ BROKEN = "20261121T044925Z-broken-0001"
 HOSTILE = "we<i>rd\"&'[x] \u202ename"
 SCRIPT = "<script>window.hacked = 1<\u2215script><img src=x onerror=window.hacked=1>"
 SUITE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked=1'>" + "s" * 300
-ALL = [SCALING, GPUS, BROKEN, HOSTILE]
+ONCE = "20261121T054925Z-once-0002"
+ALL = [SCALING, GPUS, BROKEN, HOSTILE, ONCE]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(results, [gpus], session_id=GPUS)
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
     make_session(results, [Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed)], session_id=BROKEN)
+    make_session(results, [Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, repeats=1)], session_id=ONCE)
     hostile = [
         Case(name=f'">{SCRIPT}', step_ms={1: 50.0, 2: 30.0}),
         Case(name="{{x}}${y}\u2028'", step_ms={1: 9.0}),
@@ -95,7 +97,7 @@ def open_page(browser: Browser, report: Path, session: str) -> Path:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("session", ALL, ids=["scaling", "gpus", "broken", "hostile"])
+@pytest.mark.parametrize("session", ALL, ids=["scaling", "gpus", "broken", "hostile", "once"])
 def test_every_chart_draws_and_the_page_is_silent_offline_and_fits(browser, report, session, width, dark):
     browser.screen(width, dark=dark)
     page = open_page(browser, report, session)
