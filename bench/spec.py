@@ -81,6 +81,8 @@ class MeasureSpec:
     """Runs of the same case and world size, each in fresh processes."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
+    profiled: Annotated[int, Ge(0), Le(0)] = 0
+    """Profiled steps after the measured ones; this version has none, so only 0 is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -70,7 +71,14 @@ class Request:
 
     @cached_property
     def _slots(self) -> Slots:
-        return detect(self.ranks_per_node)
+        slots = detect(self.ranks_per_node)
+        tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "1")
+        if slots.nodes > 1 or tasks != "1":
+            raise InputError(
+                f"this Slurm step has {tasks} tasks on {slots.nodes} nodes: this version runs on one node, "
+                "so start it with `srun --nodes 1 --ntasks 1`"
+            )
+        return slots
 
     @cached_property
     def _suite(self) -> ResolvedSuite:

@@ -114,4 +114,16 @@ def _expanded(case: Node) -> Node:
     if strategy is not None and isinstance(strategy.value, str):
         named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
         case = Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
-    return case
+    return _own_workload(case)
+
+
+def _own_workload(case: Node) -> Node:
+    """`./my_model.py:MyWorkload` is looked for beside the file that says so."""
+    workload = get(case, "workload")
+    name = get(workload, "name") if workload is not None and isinstance(workload.value, dict) else None
+    if name is None or not isinstance(name.value, str) or not name.value.startswith("."):
+        return case
+    beside = Path(name.where.rsplit(":", 2)[0]).parent  # --set gives no file: then it is the current folder
+    path = str((beside / name.value).resolve())
+    named = {**workload.value, "name": Node(path, name.where, name.key_where)} if workload else {}
+    return Node({**case.value, "workload": Node(named, name.where, name.key_where)}, case.where)

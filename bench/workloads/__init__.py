@@ -68,6 +68,12 @@ class Workload(Protocol):
         """Per-example loss [B], and per-example correctness [B] (0 or 1) or None. Called without gradients."""
 
 
+_PARTS = (
+    "Options", "sources", "prepare", "dataset_size", "tokens_per_example", "model", "blocks", "batch", "loss",
+    "validation_size",
+)  # fmt: skip
+
+
 def names() -> list[str]:
     """Workloads that ship, in alphabetical order; imports none."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
@@ -94,8 +100,16 @@ def _load_file(name: str) -> type[Workload]:
         raise InputError(f"workload {name!r}: {path} is no Python file")
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look their module up there
-    specification.loader.exec_module(module)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file raises is the user's to mend
+        raise InputError(
+            f"workload {name!r}: {path} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     if not hasattr(module, class_name):
         raise InputError(f"workload {name!r}: {path} has no class {class_name}")
     workload: type[Workload] = getattr(module, class_name)
+    missing = [part for part in _PARTS if not hasattr(workload, part)]
+    if missing:
+        raise InputError(f"workload {name!r}: class {class_name} lacks {', '.join(missing)}")
     return workload

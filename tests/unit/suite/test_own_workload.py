@@ -1,0 +1,121 @@
+"""A suite may name a workload of the user's own, and use everything that a suite can say at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.errors import InputError
+from bench.plan import plan
+from bench.spec import Slots
+from bench.suite.resolve import Selection, load_suite
+
+MODEL = """
+from dataclasses import dataclass
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    width: int = 3
+class Mine:
+    Options = Options
+    sources = ("synthetic",)
+    dataset_size, tokens_per_example, validation_size = 10, None, 0
+    def prepare(self): ...
+    def model(self): ...
+    def blocks(self, model): ...
+    def batch(self, indices, keys): ...
+    def loss(self, model, batch): ...
+"""
+SUITE = """
+title: Mine
+workload: {name: ./my_model.py:Mine, width: 5}
+measure: {steps: 3}
+cases:
+  - {name: a, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1]}
+"""
+EVERYTHING = """
+title: DDPM U-Net on CIFAR-10 shapes
+why: >
+  Does it pay off?
+workload: {name: ddpm_unet, base_channels: 128}
+data: {source: synthetic, workers: 0, pin_memory: true, persistent_workers: true, prefetch: 2}
+train: {precision: bf16, optimizer: adamw, learning_rate: 2e-4, lr_schedule: linear_warmup, warmup_steps: 100,
+        total_steps: 1000, accumulate: 1, compile: false, checkpointing: false, seed: 0}
+measure: {warmup: 20, steps: 100, repeats: 5, timeout_s: 600, profiled: 0}
+device: auto
+cases:
+  - {name: single, strategy: single, scaling: none, batch_per_rank: 128, world: [1]}
+  - name: ddp_strong
+    strategy: {name: ddp, static_graph: true, bucket_cap_mb: 50}
+    scaling: strong
+    global_batch: 1024
+    world: [1, 2x4]
+    baseline: single
+  - name: fsdp_weak
+    strategy: {name: fsdp, reshard: full}
+    scaling: weak
+    batch_per_rank: 128
+    world: auto
+    train: {precision: fp32}
+    matrix: {train.compile: [false, true]}
+  - {name: threads, device: cpu, strategy: single, scaling: strong, global_batch: 256, world: [1], threads: [1, 2, 4]}
+quick:
+  workload: {base_channels: 32}
+  measure: {warmup: 2, steps: 8, repeats: 2}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "my_model.py").write_text(MODEL)
+    (tmp_path / "mine.yaml").write_text(SUITE)
+    return tmp_path / "mine.yaml"
+
+
+def test_a_workloads_file_is_looked_for_beside_the_suite_and_keeps_its_options(suite: Path) -> None:
+    (case,) = load_suite(str(suite)).cases
+    assert case.workload.name == f"{suite.parent}/my_model.py:Mine"
+    assert case.workload.options == {"width": 5}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("my_model.py:Mine", "other.py:Mine"), "there is no file"),
+        (("my_model.py:Mine", "my_model.py:Yours"), "has no class Yours"),
+        (("width: 5", "wdth: 5"), "wdth"),
+    ],
+)
+def test_a_wrong_workload_of_ones_own_is_refused_in_words(
+    suite: Path, change: tuple[str, str], message: str
+) -> None:
+    suite.write_text(SUITE.replace(*change))
+    with pytest.raises(InputError, match=message):
+        load_suite(str(suite))
+
+
+def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
+    (suite.parent / "my_model.py").write_text(MODEL.replace("    def loss(self, model, batch): ...\n", ""))
+    with pytest.raises(InputError, match="class Mine lacks loss"):
+        load_suite(str(suite))
+
+
+def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(suite: Path) -> None:
+    (suite.parent / "my_model.py").write_text("1 / 0")
+    with pytest.raises(InputError, match="cannot be imported: ZeroDivisionError: division by zero"):
+        load_suite(str(suite))
+
+
+def test_everything_that_a_suite_can_say_is_planned(tmp_path: Path) -> None:
+    path = tmp_path / "everything.yaml"
+    path.write_text(EVERYTHING)
+    two_nodes = Slots(nodes=2, slots_per_node=4, cpus_per_node=8, device_type="cuda", cuda_devices_per_node=4)
+    runs = plan(load_suite(str(path), Selection(quick=True)), two_nodes, "s")
+    assert [run.spec.run_id for run in runs[: len(runs) // 2]] == [
+        "single.1x1.r0", "ddp_strong.1x1.r0", "ddp_strong.2x4.r0",
+        "fsdp_weak~compile=false.1x1.r0", "fsdp_weak~compile=false.1x2.r0", "fsdp_weak~compile=false.1x4.r0",
+        "fsdp_weak~compile=false.2x4.r0", "fsdp_weak~compile=true.1x1.r0", "fsdp_weak~compile=true.1x2.r0",
+        "fsdp_weak~compile=true.1x4.r0", "fsdp_weak~compile=true.2x4.r0",
+        "threads.1x1.t1.r0", "threads.1x1.t2.r0", "threads.1x1.t4.r0",
+    ]  # fmt: skip
+    assert {run.skip_reason for run in runs} == {None}
