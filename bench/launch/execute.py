@@ -128,6 +128,7 @@ class Execution:
             "error": None if fault is None else fault.error,
             "failed_rank": None if fault is None else fault.rank,
             "failed_node": None if fault is None else fault.node,
+            "slurm_job_id": self._facts.get("SLURM_JOB_ID"),
             "device_name": device_name,
             "parameters": said.get("parameters"),
             "tokens_per_example": said.get("tokens_per_example"),
