@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import psutil
 
 from bench.measure.sensors import HOST
+
+_SHORTEST_S = 0.1
+"""The kernel counts CPU time in hundredths of a second: over less than ten of them a percentage means little."""
 
 
 class HostSensor:
@@ -15,6 +20,7 @@ class HostSensor:
     def __init__(self) -> None:
         self._ranks: list[psutil.Process] = []
         psutil.cpu_percent()  # the first call only sets the mark that later ones count from
+        self._marked_s = time.monotonic()
 
     def watch(self, pids: list[int]) -> None:
         """Processes whose resident memory is summed; ones that are gone already count nothing."""
@@ -27,10 +33,11 @@ class HostSensor:
 
     def read(self) -> dict[str, float]:
         """Percent of all CPUs since the last reading; bytes in use; bytes resident in the ranks, if any."""
-        values = {
-            "cpu_util_pct": psutil.cpu_percent(),
-            "memory_used_bytes": float(psutil.virtual_memory().used),
-        }
+        values = {"memory_used_bytes": float(psutil.virtual_memory().used)}
+        now_s = time.monotonic()
+        if now_s - self._marked_s >= _SHORTEST_S:
+            values["cpu_util_pct"] = psutil.cpu_percent()
+            self._marked_s = now_s
         resident = [size for rank in self._ranks if (size := _resident(rank)) is not None]
         if resident:
             values["rss_bytes"] = float(sum(resident))
