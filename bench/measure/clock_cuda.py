@@ -7,14 +7,14 @@ passed; a rank that is killed therefore loses at most the steps that were still 
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from time import perf_counter_ns
 from typing import Any
 
 import torch
 
-from bench.measure.recorder import HEADER_WORDS, ROW_WORDS, StepFile
+from bench.measure.recorder import StepFile
 
-_PHASE = {"data": 1, "forward": 2, "backward": 3, "optimizer": 4}
 _LOSSES = 4096
 """Pinned places for losses on their way to the host; more steps than the device's queue ever holds."""
 _RESOLVED_PER_STEP = 4
@@ -24,9 +24,11 @@ _RESOLVED_PER_STEP = 4
 class _Step:
     __slots__ = ("allocated", "kind", "loss_at", "marks", "reserved")
 
-    def __init__(self) -> None:
-        self.marks: list[tuple[int, torch.cuda.Event]] = []
-        self.kind = self.loss_at = self.allocated = self.reserved = 0
+    def __init__(self, marks: list[torch.cuda.Event], kind: int, loss_at: int) -> None:
+        self.marks = marks
+        self.kind = kind
+        self.loss_at = loss_at
+        self.allocated = self.reserved = 0
 
 
 class CudaClock:
@@ -38,36 +40,26 @@ class CudaClock:
         self._losses = torch.zeros(_LOSSES, dtype=torch.float32, pin_memory=True)
         self._free: list[torch.cuda.Event] = []
         self._queued: deque[_Step] = deque()
-        self._step = _Step()
-        self._started = self._row = 0
+        self._steps = 0
         self._origin: torch.cuda.Event | None = None
         self._origin_ns = 0
 
     def barrier(self) -> None:
         """The run's common zero: call right after the ranks' barrier, with the device idle."""
         self._file.barrier(perf_counter_ns())
-        self._origin = self._event()
+        self._origin = self.mark()
         torch.cuda.reset_peak_memory_stats(self._device)
 
-    def start(self) -> None:
-        self._step = _Step()
-        self._mark("start")
+    def mark(self) -> torch.cuda.Event:
+        """A phase border on the device."""
+        event = self._free.pop() if self._free else torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
 
-    def data_done(self) -> None:
-        self._mark("data")
-
-    def forward_done(self) -> None:
-        self._mark("forward")
-
-    def backward_done(self) -> None:
-        self._mark("backward")
-
-    def step_done(self, loss: torch.Tensor, kind: int) -> None:
-        self._mark("optimizer")
-        step = self._step
-        step.kind = kind
-        step.loss_at = self._started % _LOSSES
-        self._started += 1
+    def step_done(self, marks: list[torch.cuda.Event], loss: torch.Tensor, kind: int) -> None:
+        """Queue a step to be resolved once the device has passed it."""
+        step = _Step(marks, kind, self._steps % _LOSSES)
+        self._steps += 1
         # After the step's last event, so that it is not in the step; pinned, so that it does not wait.
         self._losses[step.loss_at].copy_(loss, non_blocking=True)
         stats: dict[str, Any] = torch.cuda.memory_stats_as_nested_dict(self._device)
@@ -83,42 +75,35 @@ class CudaClock:
         while self._queued:
             self._resolve(self._queued.popleft())
 
-    def _event(self) -> torch.cuda.Event:
-        event = self._free.pop() if self._free else torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def _mark(self, phase: str) -> None:
-        self._step.marks.append((_PHASE.get(phase, 0), self._event()))
-
     def _resolve_passed(self) -> None:
         for _ in range(_RESOLVED_PER_STEP):
             # The next step's first event comes after this step's loss: once it has passed, all of it is there.
-            if len(self._queued) < 2 or not self._queued[1].marks[0][1].query():
+            if len(self._queued) < 2 or not self._queued[1].marks[0].query():
                 return
             self._resolve(self._queued.popleft())
 
     def _resolve(self, step: _Step) -> None:
-        at = HEADER_WORDS + self._row * ROW_WORDS
-        first = step.marks[0][1]
+        marks = step.marks
         assert self._origin is not None, "barrier() comes before the first step"
-        self._origin_ns += _elapsed_ns(self._origin, first)
-        phases = [0] * len(_PHASE)
-        previous = first
-        for phase, event in step.marks[1:]:
-            phases[phase - 1] += _elapsed_ns(previous, event)
-            previous = event
-        self._file.ints[at] = self._origin_ns
-        for offset, phase_ns in enumerate(phases, start=1):
-            self._file.ints[at + offset] = phase_ns
-        self._file.floats[at + 5] = float(self._losses[step.loss_at])
-        self._file.ints[at + 6] = step.allocated
-        self._file.ints[at + 7] = step.reserved
-        self._file.complete(self._row, step.kind)
-        self._row += 1
+        self._origin_ns += _elapsed_ns(self._origin, marks[0])
+        spans = [_elapsed_ns(earlier, later) for earlier, later in pairwise(marks)]
+        # micro-batches give data, forward, backward in turn; what follows the last of them is the optimizer's
+        data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
+        loss = float(self._losses[step.loss_at])
+        self._file.store(
+            step.kind,
+            self._origin_ns,
+            data,
+            forward,
+            backward,
+            spans[-1],
+            loss,
+            step.allocated,
+            step.reserved,
+        )
         self._free.append(self._origin)
-        self._free.extend(event for _, event in step.marks[1:])
-        self._origin = first
+        self._free.extend(marks[1:])
+        self._origin = marks[0]
 
 
 def _elapsed_ns(start: torch.cuda.Event, end: torch.cuda.Event) -> int:

@@ -6,7 +6,7 @@ with the communication that overlaps it | the optimizer's work is done. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,11 +26,12 @@ class Clock(Protocol):
     """Stamps and stores; CpuClock and CudaClock are the two."""
 
     def barrier(self) -> None: ...
-    def start(self) -> None: ...
-    def data_done(self) -> None: ...
-    def forward_done(self) -> None: ...
-    def backward_done(self) -> None: ...
-    def step_done(self, loss: torch.Tensor, kind: int) -> None: ...
+    def mark(self) -> Any:
+        """A phase border: a time, or what will become one."""
+
+    def step_done(self, marks: list[Any], loss: torch.Tensor, kind: int) -> None:
+        """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
+
     def flush(self) -> None: ...
 
 
@@ -63,25 +64,26 @@ class Training:
 
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""
-        clock.start()
-        loss = self._accumulate(clock)
+        marks = [clock.mark()]
+        loss = self._accumulate(clock.mark, marks)
         self._update()
-        clock.step_done(loss, kind)
+        marks.append(clock.mark())
+        clock.step_done(marks, loss, kind)
 
-    def _accumulate(self, clock: Clock) -> torch.Tensor:
+    def _accumulate(self, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate
         total: Any = None
         for micro in range(micro_batches):
             batch = self._to_device(next(self.batches))
-            clock.data_done()
+            marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
                 with self.autocast:
                     loss = self.workload.loss(self.model, batch)
                     if micro_batches > 1:
                         loss = loss / micro_batches
-                clock.forward_done()
+                marks.append(mark())
                 (loss if self.scaler is None else self.scaler.scale(loss)).backward()
-                clock.backward_done()
+                marks.append(mark())
             total = loss.detach() if total is None else total + loss.detach()
         assert isinstance(total, torch.Tensor)
         return total

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from bench.files import write_json
 from bench.measure import finalise, recorder
-from bench.measure.recorder import HEADER_WORDS, MEASURED, ROW_WORDS, UNKNOWN, StepFile
+from bench.measure.recorder import MEASURED, UNKNOWN, StepFile
 
 
 def raw_file(path: Path, rank: int, rows: int) -> None:
@@ -19,14 +19,9 @@ def raw_file(path: Path, rank: int, rows: int) -> None:
     start = 0
     for row in range(rows):
         phases = (rng.normal([20e3, 300e3, 400e3, 150e3], [2e3, 9e3, 12e3, 5e3])).astype(int).tolist()
-        at = HEADER_WORDS + row * ROW_WORDS
-        file.ints[at] = start
-        for offset, value in enumerate(phases, start=1):
-            file.ints[at + offset] = value
-        file.floats[at + 5] = np.float32(2.3 * 0.9999**row + rng.normal(0, 0.05)).item()
-        file.ints[at + 6] = 400_000_000 + row // 200 * 4096 if row % 200 == 0 else UNKNOWN
-        file.ints[at + 7] = UNKNOWN
-        file.complete(row, MEASURED)
+        loss = np.float32(2.3 * 0.9999**row + rng.normal(0, 0.05)).item()
+        memory = 400_000_000 + row // 200 * 4096 if row % 200 == 0 else UNKNOWN
+        file.store(MEASURED, start, *phases, loss, memory, UNKNOWN)
         start += sum(phases) + 9000
 
 

@@ -17,13 +17,7 @@ IDENTITY = {"session_id": "s", "run_id": "ddp.1x2.r0", "attempt": 0, "rank": 1, 
 
 
 def store(file: StepFile, row: int, kind: int, loss: float = 0.5) -> None:
-    at = HEADER_WORDS + row * ROW_WORDS
-    for offset, value in enumerate([1000 * row, 1, 2, 3, 4]):
-        file.ints[at + offset] = value
-    file.floats[at + 5] = loss
-    file.ints[at + 6] = 4096
-    file.ints[at + 7] = UNKNOWN
-    file.complete(row, kind)
+    file.store(kind, 1000 * row, 1, 2, 3, 4, loss, 4096, UNKNOWN)
 
 
 def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
@@ -43,7 +37,9 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
 def test_a_row_that_was_not_completed_is_left_out(tmp_path: Path) -> None:
     file = StepFile(tmp_path / "steps.raw", 4, IDENTITY)
     store(file, 0, MEASURED)
-    file.ints[HEADER_WORDS + ROW_WORDS] = 123  # the second row's first word, and no more
+    with (tmp_path / "steps.raw").open("r+b") as raw:  # the second row's first word, and no more
+        raw.seek((HEADER_WORDS + ROW_WORDS) * 8)
+        raw.write(b"\x7b")
     assert len(recorder.read(tmp_path / "steps.raw").words) == 1
 
 
@@ -82,10 +78,7 @@ from bench.measure.recorder import *
 from pathlib import Path
 file = StepFile(Path(sys.argv[1]), 100, {"rank": 0})
 for row in range(41):
-    at = HEADER_WORDS + row * ROW_WORDS
-    file.ints[at] = row
-    file.complete(row, MEASURED)
-file.ints[HEADER_WORDS + 41 * ROW_WORDS] = 41
+    file.store(MEASURED, row, 0, 0, 0, 0, 0.0, 0, 0)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     path = tmp_path / "steps.raw"
