@@ -69,7 +69,7 @@ class StepFile:
         """The run's common zero on this rank's own monotonic clock."""
         self._ints[_H_BARRIER_NS] = now_ns
 
-    def store(
+    def store(  # noqa: PLR0917 - the row, in its order
         self,
         kind: int,
         start_ns: int,
