@@ -18,6 +18,10 @@ import bench
 _ORDER = ["suite", "list", "show", "doctor", "load", "sql", "summary", "report", "schema"]
 
 
+_ANALYSIS = ("altair", "duckdb", "polars", "scipy", "vl_convert")
+"""What only loading, querying and reporting need: a compute node may do without."""
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         found = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
@@ -60,6 +64,11 @@ def main() -> None:
         # The reader (`| head`) has enough; Python's own flush at exit would complain once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except ModuleNotFoundError as error:
+        if error.name not in _ANALYSIS:
+            raise
+        click.echo(f"bench: this command needs {error.name}: install scalebench[analysis]", err=True)
+        code = 2
     except (ValueError, OSError) as error:
         # Ours say what to do (InputError and analysis's own carry exit_code); anything else is a defect: show it whole.
         exit_code = getattr(error, "exit_code", 2 if _by_environment(error) else None)

@@ -169,6 +169,24 @@ def test_results_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     assert "results cannot be written" in done.stderr
 
 
+def test_a_compute_node_needs_nothing_of_the_analysis(tmp_path: Path) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE)
+    absent = "import sys\nfor name in ('altair', 'duckdb', 'polars', 'scipy', 'vl_convert'): sys.modules[name] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(absent)
+    marked = Marked(tmp_path)
+    marked.environment["PYTHONPATH"] = str(tmp_path)
+    done = marked.run(*command(tmp_path), "--repeats", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("results: ")
+    refused = marked.run("load", str(tmp_path / "r"))
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "bench: this command needs duckdb: install scalebench[analysis]\n",
+    )
+    del marked.environment["PYTHONPATH"]
+    assert "1 session, 4 runs, 48 step rows" in marked.run("load", str(tmp_path / "r")).stdout
+
+
 def test_no_load_leaves_the_database_alone(tmp_path: Path) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
     done = Marked(tmp_path).run(*command(tmp_path), "--no-load", "--case", "single", "--repeats", "1")
