@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any, TextIO
 
@@ -36,6 +37,8 @@ class PlainLines:
         self._number, self._last = number, None
 
     def step(self, last: LastStep) -> None:
+        if last.memory_bytes is None and self._last is not None:
+            last = dataclasses.replace(last, memory_bytes=self._last.memory_bytes)  # not read in every step
         self._last = last
 
     def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None:
@@ -56,7 +59,7 @@ class PlainLines:
     def _eta_text(self) -> str:
         done = self._number - 1
         if done < 1:
-            return "ETA after the first run"
+            return "ETA -:--"
         left_s = (time.monotonic() - self._begun_s) / done * (self._runs - done)
         return f"ETA {int(left_s) // 60}:{int(left_s) % 60:02d}"
 
@@ -84,7 +87,8 @@ class LiveLine(PlainLines):
 
     def step(self, last: LastStep) -> None:
         super().step(last)
-        line = f"{self._number}/{self._runs}  {self._run}  {_step_text(last)}  {self._eta_text()}"
+        assert self._last is not None
+        line = f"{self._number}/{self._runs}  {self._run}  {_step_text(self._last)}  {self._eta_text()}"
         self._live.update(Text(line, style="dim", no_wrap=True, overflow="ellipsis"))
 
     def session_ends(self) -> None:

@@ -77,6 +77,7 @@ def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
     if all(run.skip_reason is not None for run in plan):
         reasons = sorted({f"{run.spec.case_name}: {run.skip_reason}" for run in plan})
         raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
+    sys.stderr.write("loading torch once for all runs ...\n")
     server = WarmServer()
     server.start()
     preflight.check(server, plan)
