@@ -66,6 +66,11 @@ def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             with transaction(connection):
                 schema.create(connection)
         yield connection
+    except duckdb.Error as error:
+        raise AnalysisError(
+            f"{path}: cannot be written: {str(error).splitlines()[0]}. The result files are safe: repeat `bench load` "
+            "once that is mended"
+        ) from error
     finally:
         connection.close()
 

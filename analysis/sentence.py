@@ -11,6 +11,10 @@ Point = dict[str, Any]
 """A row of the view `scaling`."""
 
 
+_BANDS = ((1.05, "superlinear"), (0.90, "excellent"), (0.75, "good"), (0.50, "acceptable"))
+"""The thresholds of the view `scaling`."""
+
+
 def closing_sentence(points: Sequence[Point]) -> str:
     """Speedup and efficiency of the most telling row of `scaling`: the largest size, strong scaling first."""
     measured = [point for point in points if point["throughput"] is not None]
@@ -47,7 +51,15 @@ def _judgement(point: Point) -> str:
     if point["oversubscribed"]:
         return "; no verdict, because there were more ranks than slots"
     verdict = f": {point['verdict']}" if point["verdict"] else ""
-    return verdict if point["speedup_lo"] is not None else f"{verdict} (fewer than two repeats: no interval)"
+    if point["speedup_lo"] is None:
+        return f"{verdict} (fewer than two repeats: no interval)"
+    low, high = _band(point["efficiency_lo"]), _band(point["efficiency_hi"])
+    return verdict if low == high else f"{verdict}, though the interval reaches from {low} to {high}"
+
+
+def _band(efficiency: float) -> str:
+    """What the verdict would be at that efficiency."""
+    return next((name for limit, name in _BANDS if efficiency >= limit), "poor")
 
 
 def _interval(low: float | None, high: float | None, factor: float, decimals: int) -> str:

@@ -12,11 +12,19 @@ from typing import Any
 def write_json(path: Path, value: Any) -> None:
     """Write atomically: a reader sees the old file or the new one."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", encoding="utf-8") as out:
-        json.dump(finite(value), out, indent=1, ensure_ascii=False, allow_nan=False)
-        out.write("\n")
-        out.flush()
-        os.fsync(out.fileno())
+    text = json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        temporary.write_text(text + "\n", encoding="utf-8")
+        commit(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk does not say where
+
+
+def commit(temporary: Path, path: Path) -> None:
+    """Give a whole file its name, so that after a power loss there is the old file or the new one."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
     temporary.rename(path)
 
 

@@ -53,9 +53,11 @@ def group() -> None:
 
 def main() -> None:
     """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 130/143 interrupted."""
+    _open_closed_streams()
     try:
         code = group.main(standalone_mode=False)
     except click.exceptions.Abort:
+        click.echo("bench: stopped", err=True)
         code = 130
     except click.ClickException as error:
         error.show()
@@ -77,6 +79,12 @@ def main() -> None:
         click.echo(f"bench: {error}", err=True)
         code = exit_code
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Where a shell closed them (`>&-`), Python has None: what would be printed goes nowhere instead."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - for the life of the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
 
 
 def _by_environment(error: Exception) -> bool:

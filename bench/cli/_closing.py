@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +19,12 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     results = ended.folder.parent
     if ended.stopped_by is not None:
         # The image that holds the rest of the program may be going away: nothing more is imported.
-        click.echo(f"stopped; what was measured is kept. Go on with: {ended.resume_command}", err=True)
+        if ended.stopped_by != 128 + signal.SIGHUP:
+            click.echo(
+                f"stopped; what was measured is kept. `{ended.command('load', str(results))}` shows it, "
+                f"`{ended.resume_command}` finishes the session.",
+                err=True,
+            )
         return ended.stopped_by
     load = load and importlib.util.find_spec("duckdb") is not None
     problems = _load(ended, quiet=as_json) if load else 0
@@ -41,7 +48,9 @@ def _load(ended: Ended, *, quiet: bool) -> int:
     report = load(ended.folder.parent)
     if not quiet:
         click.echo("\n".join([str(report), *problems]))
-    return len(report.problems) + len(problems)
+    # what is wrong with other sessions is said, but this one did not fail
+    ours = [problem for problem in report.problems if Path(problem.path).parts[:1] == (ended.session_id,)]
+    return len(ours) + len(problems)
 
 
 def _as_json(ended: Ended, code: int, loaded: bool) -> dict[str, Any]:

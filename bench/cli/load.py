@@ -14,11 +14,12 @@ def command(results: str | None, option: str | None) -> int:
     RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
     code is 1."""
     from analysis.load import load
+    from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
     from bench.paths import results_folder
 
     folder = results_folder(results or option)
-    problems = finalise(folder)
+    problems = [*finalise(folder), *begun_and_never_ended(folder)]
     report = load(folder)
     click.echo("\n".join([str(report), *problems]))
     return 1 if problems or report.problems else 0

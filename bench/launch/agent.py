@@ -46,7 +46,6 @@ class NodeOutcome:
     fault: Fault | None
     outcomes: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By rank, what each rank said itself."""
-    pids: list[int] = field(default_factory=list)
 
 
 class Agent:
@@ -69,20 +68,28 @@ class Agent:
     ) -> NodeOutcome:
         """Run this node's ranks to their end, good or bad; afterwards no process of them is left."""
         kernel_kills = postmortem.kernel_oom_kills()
-        ranks = self._fork(run, places, scratch, logs)
+        ranks: dict[int, ForkServerProcess] = {}
         try:
+            self._fork(ranks, run, places, scratch, logs)
             self._watch_pids([process.pid for process in ranks.values() if process.pid])
             fault = self._watch(run, ranks, scratch, show, kernel_kills)
+        except (EOFError, ConnectionError) as error:
+            text = f"the process that ranks are forked from is gone ({type(error).__name__})"
+            fault = Fault(status="failed", error=text, rank=None, node=self._coordinator.index)
         finally:
             _end(ranks)
             self._watch_pids([])
         return NodeOutcome(fault=fault, outcomes={rank: _outcome(scratch, rank) for rank in ranks})
 
     def _fork(
-        self, run: RunSpec, places: list[Place], scratch: Path, logs: Path
-    ) -> dict[int, ForkServerProcess]:
+        self,
+        ranks: dict[int, ForkServerProcess],
+        run: RunSpec,
+        places: list[Place],
+        scratch: Path,
+        logs: Path,
+    ) -> None:
         rendezvous = self._coordinator.rendezvous(f"{run.run_id}.{run.attempt}")
-        ranks = {}
         for place in places:
             job = RankJob(
                 spec=run.to_json(),
@@ -98,7 +105,6 @@ class Agent:
                 server_pid=self._server.pid,
             )
             ranks[place.rank] = self._server.fork(json.dumps(job.__dict__))
-        return ranks
 
     def _watch(
         self,
@@ -117,7 +123,7 @@ class Agent:
             dead = {
                 rank: process.exitcode for rank, process in living.items() if process.exitcode is not None
             }
-            fault = self._fault(dead, scratch, kernel_kills)
+            fault = self._fault(dead, len(living), scratch, kernel_kills)
             if fault is None and time.monotonic() > deadline:
                 fault = self._timed_out(run, living, scratch)
             if fault is not None:
@@ -130,14 +136,16 @@ class Agent:
                 show(last)
         return None
 
-    def _fault(self, dead: dict[int, int], scratch: Path, kernel_kills: int | None) -> Fault | None:
-        if self._stop.requested:
-            return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
+    def _fault(
+        self, dead: dict[int, int], living: int, scratch: Path, kernel_kills: int | None
+    ) -> Fault | None:
         failed = {
             rank: postmortem.Death(exit_code=code, outcome=_outcome(scratch, rank))
             for rank, code in dead.items()
             if code != 0 or "parameters" not in _outcome(scratch, rank)
         }
+        if self._stop.requested and (failed or len(dead) < living):
+            return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
         if failed:
             return postmortem.first_to_die(failed, self._coordinator.index, kernel_kills)
         return self._coordinator.announced()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +23,9 @@ class Coordinator(Protocol):
 
     index: int
     """This agent's number, which is its node's number in the session."""
-    agents: int
 
     def agree(self, word: str | None) -> str:
         """The leader's word on what comes next, the same for every agent; followers pass None."""
-
-    def gather(self, value: dict[str, Any]) -> list[dict[str, Any]]:
-        """Every agent's value, in order, at the leader; an empty list elsewhere."""
 
     def announce(self, fault: Fault) -> None:
         """Tell every agent to end its ranks of the current run at once."""
@@ -45,7 +41,6 @@ class Alone:
     """One node."""
 
     index = 0
-    agents = 1
 
     def __init__(self, scratch: str) -> None:
         """`scratch`: a folder on this node for the ranks' rendezvous files."""
@@ -54,9 +49,6 @@ class Alone:
     def agree(self, word: str | None) -> str:
         assert word is not None, "the only agent leads"
         return word
-
-    def gather(self, value: dict[str, Any]) -> list[dict[str, Any]]:
-        return [value]
 
     def announce(self, fault: Fault) -> None:
         """Nobody to tell."""

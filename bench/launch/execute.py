@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from bench.launch import environment
 from bench.launch.agent import Agent, NodeOutcome, Place
 from bench.launch.coordinate import Alone, Coordinator
-from bench.launch.salvage import SCRATCH_PREFIX
+from bench.launch.salvage import SCRATCH_PREFIX, mark
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
@@ -44,15 +44,15 @@ class Execution:
         self._server = server
         self._display = display
         self._stop = stop
-        head = session.head()
-        self._suite: dict[str, Any] = head["resolved"]
-        self._facts: dict[str, str] = head["environment"]["0"]
+        self._suite: dict[str, Any] = session.head()["resolved"]
+        self._facts = environment.gather()
 
     def run(self, plan: tuple[PlannedRun, ...]) -> None:
         """Every run that is not done yet, until the last or until told to stop."""
         self._display.session_begins(self._session.session_id, len(plan))
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             self._scratch = Path(scratch)
+            mark(self._scratch, self._session.path)
             self._coordinator: Coordinator = Alone(scratch)
             self._sensors = Sensors.start(self._scratch / "samples.raw")
             self._agent = Agent(self._server, self._coordinator, self._stop, self._sensors.watch)
@@ -63,7 +63,8 @@ class Execution:
                     self._one(planned, number)
             finally:
                 self._sensors.stop()
-                self._display.session_ends()
+                if not self._stop.terminal_gone:
+                    self._display.session_ends()
 
     def _one(self, planned: PlannedRun, number: int) -> None:
         begun = self._session.begin(planned.spec)
@@ -84,7 +85,8 @@ class Execution:
         self._session.write_run(
             spec, outcome, environment.fingerprint(self._facts, self._suite, spec.device_type)
         )
-        self._display.run_ends(spec, outcome)
+        if not self._stop.terminal_gone:
+            self._display.run_ends(spec, outcome)
 
     def _host(self, spec: RunSpec, folder: Path) -> dict[str, Any]:
         scratch = self._scratch / f"{spec.run_id}.{spec.attempt}"
@@ -92,13 +94,15 @@ class Execution:
         self._session.note_begun(spec, scratch)
         started_at, began_ns = utc_now(), time.perf_counter_ns()
         node = self._agent.host(spec, self._places(spec), scratch, folder, self._display.step)
+        if node.fault is not None and not self._stop.requested:
+            self._server.start()  # what ended the run may have ended the server too; alive, it answers at once
         ended_ns = time.perf_counter_ns()
         rows = _read_rows(scratch)
         outcome = self._outcome(spec, node, rows)
         outcome |= {"started_at": started_at, "elapsed_s": (ended_ns - began_ns) / 1e9}
         barriers = [rank.barrier_ns for rank in rows if rank.barrier_ns]
         outcome["setup_s"] = (min(barriers) - began_ns) / 1e9 if barriers else None
-        if self._stop.requested:
+        if outcome["status"] == "interrupted":
             outcome["finalised"] = _keep_raw(scratch, folder)
         else:
             self._store(spec, folder, rows, node, (began_ns, ended_ns))
@@ -164,7 +168,7 @@ def _evals(spec: RunSpec, node: NodeOutcome, rows: list[StepRows]) -> list[dict[
     elapsed_s = float(last[0] + last[1:5].sum()) / 1e9
     return [
         {
-            "step": said["steps"] - 1,
+            "step": said["steps"],
             "epoch": said["steps"] * spec.global_batch / said["dataset_size"],
             "val_loss": said["validation"]["loss"],
             "val_accuracy": said["validation"]["accuracy"],

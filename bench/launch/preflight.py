@@ -31,5 +31,6 @@ def _job(spec: RunSpec) -> dict[str, Any]:
         "data_root": spec.data_root,
         "device_type": spec.device_type,
         "precision": spec.train.precision,
+        "checkpointing": spec.train.checkpointing,
         "seed": spec.seed,
     }

@@ -4,8 +4,6 @@ DistributedDataParallel's constructor alone imports torch._dynamo and 800 more m
 CUDA or start threads: forked children could use neither.
 """
 
-import signal
-
 import torch
 import torch._dynamo
 import torch.distributed
@@ -15,7 +13,3 @@ import torch.utils.data  # noqa: F401
 import torchvision.datasets  # noqa: F401
 
 import bench.train.rank  # noqa: F401
-from bench.process import die_with_parent
-
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to every process of a step; the agent decides
-die_with_parent()  # the server dies with its agent, and the ranks with the server

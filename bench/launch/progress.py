@@ -25,7 +25,7 @@ class PlainLines:
 
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, highlight=False, soft_wrap=True, markup=False)
-        self._runs = self._number = 0
+        self._runs = self._number = self._hosted = 0
         self._begun_s = time.monotonic()
         self._last: LastStep | None = None
 
@@ -42,6 +42,7 @@ class PlainLines:
         self._last = last
 
     def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None:
+        self._hosted += outcome["status"] != "skipped"
         self._console.print(Text(self._ended(spec, outcome), style=_STYLES.get(outcome["status"], "red")))
 
     def session_ends(self) -> None:
@@ -57,10 +58,9 @@ class PlainLines:
         return f"{head} {tail}" + (f"  {outcome['error']}" if outcome["error"] else "")
 
     def _eta_text(self) -> str:
-        done = self._number - 1
-        if done < 1:
+        if not self._hosted:
             return "ETA -:--"
-        left_s = (time.monotonic() - self._begun_s) / done * (self._runs - done)
+        left_s = (time.monotonic() - self._begun_s) / self._hosted * (self._runs - self._number + 1)
         return f"ETA {int(left_s) // 60}:{int(left_s) % 60:02d}"
 
 
@@ -77,7 +77,7 @@ class LiveLine(PlainLines):
         self._live.start()
 
     def run_begins(self, spec: RunSpec, number: int) -> None:
-        if number == 1 or not self._number:
+        if not self._hosted:
             self._begun_s = time.monotonic()
         super().run_begins(spec, number)
         self._run = spec.run_id

@@ -113,10 +113,13 @@ class Request:
         given = {
             "--quick": self.quick, "--case": self.cases, "--set": self.settings, "--world": self.world,
             "--repeats": self.repeats, "--device": self.device, "--tag": self.tags, "--data": self.data_root,
+            "--oversubscribe": self.oversubscribe,
         }  # fmt: skip
         changed = [name for name, value in given.items() if value]
-        if self.resume is not None and self.suite is not None:
-            changed = ["NAME|FILE", *changed]
+        if self.resume is not None:
+            changed += [
+                name for name, value in (("NAME|FILE", self.suite), ("--session", self.session)) if value
+            ]
         if self.resume is not None and changed:
             raise InputError(
                 f"session {self.resume} is resumed with the plan it began with: leave out {', '.join(changed)}, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -33,9 +34,12 @@ class Ended:
 
     @property
     def resume_command(self) -> str:
-        return shlex.join(
-            ["bench", "suite", "--resume", self.session_id, "--results", str(self.folder.parent)]
-        )
+        return self.command("suite", "--resume", self.session_id, "--results", str(self.folder.parent))
+
+    @staticmethod
+    def command(*arguments: str) -> str:
+        """A command line that can be copied: `bench` where a shell finds it, else as this one was called."""
+        return shlex.join(["bench" if shutil.which("bench") else sys.argv[0], *arguments])
 
     @property
     def exit_code(self) -> int:
@@ -65,12 +69,25 @@ def resume(session: SessionFolder, slots: Slots) -> Ended:
     if not session.exists:
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
     plan = session.plan()
+    _refuse_a_smaller_machine(session, slots)
     server = _warm(plan)
     session.lock()
-    resumed = [*session.head().get("resumed", []), {"at": utc_now(), "command": sys.argv}]
-    session.update(finished_at=None, resumed=resumed)
+    before = session.head()
+    was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
+    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(slots))
 
     return _execute(session, plan, slots, server)
+
+
+def _refuse_a_smaller_machine(session: SessionFolder, slots: Slots) -> None:
+    """The plan was made for the slots of then: with fewer, ranks would share cores and nobody would say so."""
+    then = session.head()["slots"]
+    for key in ("slots_per_node", "cpus_per_node", "cuda_devices_per_node"):
+        if getattr(slots, key) < then[key]:
+            raise InputError(
+                f"session {session.session_id} was planned for {key} = {then[key]}, here it is {getattr(slots, key)}: "
+                "resume it where it was begun, or begin a new session"
+            )
 
 
 def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,12 @@ from bench.spec import SCHEMA_VERSION, RunSpec
 
 BEGUN = "begun.json"
 """Lies in a run's folder from its begin until its run.json is there."""
+LOCK = ".lock"
+"""Held by the `bench suite` that writes a session."""
 SCRATCH_PREFIX = "bench-"
 """Of an agent's folder in the node's temporary folder."""
+_OWNER = "session"
+"""In that folder: the session that it belongs to."""
 
 
 def run_record(spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> dict[str, Any]:
@@ -52,7 +56,7 @@ def salvage(folder: Path) -> bool:
     outcome = {
         "status": "interrupted",
         "error": "the agent ended before the run did"
-        + ("" if here else f"; its rows may still lie in {scratch} on {begun['hostname']}"),
+        + ("" if copied else f"; rows that it left may lie in {scratch} on {begun['hostname']}"),
         "started_at": started_at,
         "elapsed_s": None,
         "finalised": copied == 0,
@@ -62,15 +66,44 @@ def salvage(folder: Path) -> bool:
     return True
 
 
+def begun_and_never_ended(results: Path) -> list[str]:
+    """Runs that lack their run.json although nobody is writing their session, with the remedy."""
+    return [
+        f"{path.parent}: begun and never ended: `bench suite --resume {path.parent.parent.name}` keeps its rows"
+        for path in sorted(results.glob(f"*/*/{BEGUN}"))
+        if not (path.parent / "run.json").exists() and not _is_written(path.parent.parent)
+    ]
+
+
+def _is_written(session: Path) -> bool:
+    """Whether a `bench suite` holds the session's lock."""
+    if not (session / LOCK).exists():
+        return False
+    with (session / LOCK).open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def mark(scratch: Path, session: Path) -> None:
+    """Write into an agent's scratch folder whose it is."""
+    (scratch / _OWNER).write_text(str(session.resolve()))
+
+
 def _copy_raw(scratch: Path, folder: Path) -> int:
-    """Move this user's recorder files here. Returns how many there were."""
-    # begun.json may come from anywhere: only a folder that an agent of this user made in the temporary folder counts
-    ours = scratch.parent.parent == Path(tempfile.gettempdir()) and scratch.parent.name.startswith(
-        SCRATCH_PREFIX
-    )
-    if not ours or scratch.is_symlink() or not scratch.is_dir() or scratch.stat().st_uid != os.getuid():
+    """Move this session's recorder files here, then remove the dead agent's folder. Returns how many there were."""
+    # begun.json may come from anywhere: only a folder that an agent of this user marked as this session's counts
+    owner = scratch.parent / _OWNER
+    if not owner.is_file() or owner.is_symlink() or owner.stat().st_uid != os.getuid():
+        return 0
+    if not scratch.parent.name.startswith(SCRATCH_PREFIX) or owner.read_text() != str(
+        folder.parent.resolve()
+    ):
         return 0
     raws = [path for path in scratch.glob("steps.rank*.raw") if path.is_file() and not path.is_symlink()]
     for path in raws:
         shutil.move(path, folder / path.name)
+    shutil.rmtree(scratch.parent)
     return len(raws)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.files import read_json, write_json
-from bench.launch.salvage import BEGUN, run_record, salvage
+from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}")
@@ -54,7 +54,7 @@ class SessionFolder:
         """Hold the folder for this process's life. Raises InputError where another process has it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise InputError(f"results cannot be written: {error}; --results names another folder") from error
         try:
@@ -104,7 +104,7 @@ class SessionFolder:
         before = folder / "run.json"
         if not before.exists() and not salvage(folder):
             folder.mkdir(exist_ok=True)
-            return folder, 0
+            return folder, _next_attempt(folder)
         attempt, done = _state(before)
         if done:
             return None
@@ -126,6 +126,13 @@ class SessionFolder:
         folder = self.path / spec.run_id
         write_json(folder / "run.json", run_record(spec, outcome, fingerprint))
         (folder / BEGUN).unlink(missing_ok=True)
+
+
+def _next_attempt(folder: Path) -> int:
+    """Of a run without run.json: after those that were set aside."""
+    return 1 + max(
+        (int(name) for path in folder.glob("attempt*") if (name := path.name[7:]).isdecimal()), default=-1
+    )
 
 
 def _state(run_json: Path) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""Asking a session to stop: Ctrl-C, SIGTERM. A flag that is looked at, and a descriptor that wakes a wait."""
+"""Asking a session to stop: Ctrl-C, SIGTERM, a closed terminal. A flag, and a descriptor that wakes a wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class StopRequest:
-    """Within `with`, SIGINT and SIGTERM are noted instead of raising wherever the program happens to be."""
+    """Within `with`, SIGINT, SIGTERM and SIGHUP are noted instead of raising wherever the program happens to be."""
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
@@ -20,6 +20,11 @@ class StopRequest:
     @property
     def requested(self) -> bool:
         return self.signal is not None
+
+    @property
+    def terminal_gone(self) -> bool:
+        """Nobody is left to print to, and printing would raise."""
+        return self.signal is signal.SIGHUP
 
     @property
     def reason(self) -> str:
@@ -34,7 +39,9 @@ class StopRequest:
 
     def __enter__(self) -> Self:
         self._before = {
-            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, self._note)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) is not signal.SIG_IGN  # nohup stays nohup
         }
         return self
 

@@ -38,7 +38,7 @@ class WarmServer:
         """Import torch in the server and learn its process id. Raises InputError where torch cannot be imported."""
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        self._context.set_forkserver_preload(["bench.launch.preload"])
+        self._context.set_forkserver_preload(["bench.launch.shield", "bench.launch.preload"])
         self.pid, failure = json.loads(self._answer(_say_parent))
         if failure is not None:
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")

@@ -1,14 +1,14 @@
 """The device's clock: a chain of CUDA events at phase borders, read only once they have passed.
 
-Nothing here waits for the device inside measured steps. A step is resolved when the first event after it has
-passed; a rank that is killed therefore loses at most the steps that were still queued on the device.
+Nothing here waits for the device inside measured steps. A step is resolved when the event after it has passed; a
+rank that is killed therefore loses at most the steps that were still queued on the device.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from itertools import pairwise
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 import torch
@@ -21,11 +21,18 @@ _RESOLVED_PER_STEP = 4
 """Steps resolved at the end of one step: enough to catch up, few enough to keep the host's time flat."""
 
 
-class _Step:
-    __slots__ = ("allocated", "kind", "loss_at", "marks", "reserved")
+_ABANDON_S = 1.0
+"""How long a step that raised waits for the steps before it."""
 
-    def __init__(self, marks: list[torch.cuda.Event], kind: int, loss_at: int) -> None:
+
+class _Step:
+    __slots__ = ("allocated", "kind", "loss_at", "marks", "passed", "reserved")
+
+    def __init__(
+        self, marks: list[torch.cuda.Event], passed: torch.cuda.Event, kind: int, loss_at: int
+    ) -> None:
         self.marks = marks
+        self.passed = passed
         self.kind = kind
         self.loss_at = loss_at
         self.allocated = self.reserved = 0
@@ -58,16 +65,25 @@ class CudaClock:
 
     def step_done(self, marks: list[torch.cuda.Event], loss: torch.Tensor, kind: int) -> None:
         """Queue a step to be resolved once the device has passed it."""
-        step = _Step(marks, kind, self._steps % _LOSSES)
+        loss_at = self._steps % _LOSSES
         self._steps += 1
         # After the step's last event, so that it is not in the step; pinned, so that it does not wait.
-        self._losses[step.loss_at].copy_(loss, non_blocking=True)
+        self._losses[loss_at].copy_(loss, non_blocking=True)
+        step = _Step(marks, self.mark(), kind, loss_at)
         stats: dict[str, Any] = torch.cuda.memory_stats_as_nested_dict(self._device)
         step.allocated = stats["allocated_bytes"]["all"]["peak"]
         step.reserved = stats["reserved_bytes"]["all"]["peak"]
         torch.cuda.reset_peak_memory_stats(self._device)
         self._queued.append(step)
         self._resolve_passed()
+
+    def abandon(self) -> None:
+        """Complete the steps that the device passes within a second.
+
+        It is not waited for without end: a collective whose peer is gone may never return."""
+        deadline = monotonic() + _ABANDON_S
+        while self._queued and monotonic() < deadline:
+            self._resolve_passed()
 
     def flush(self) -> None:
         """Wait for the device and complete every row; after the measured steps."""
@@ -77,8 +93,7 @@ class CudaClock:
 
     def _resolve_passed(self) -> None:
         for _ in range(_RESOLVED_PER_STEP):
-            # The next step's first event comes after this step's loss: once it has passed, all of it is there.
-            if len(self._queued) < 2 or not self._queued[1].marks[0].query():
+            if not self._queued or not self._queued[0].passed.query():
                 return
             self._resolve(self._queued.popleft())
 
@@ -101,8 +116,7 @@ class CudaClock:
             step.allocated,
             step.reserved,
         )
-        self._free.append(self._origin)
-        self._free.extend(marks[1:])
+        self._free += [self._origin, *marks[1:], step.passed]
         self._origin = marks[0]
 
 

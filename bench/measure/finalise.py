@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.files import read_json, write_json
+from bench.files import commit, read_json, write_json
 from bench.measure import recorder, sensors
 from bench.measure.recorder import KINDS, UNKNOWN, StepRows
 from bench.spec import SCHEMA_VERSION
@@ -106,7 +106,7 @@ def _finalise_run(run_json: Path) -> None:
     folder = run_json.parent
     run = read_json(run_json)
     raws = sorted(folder.glob("steps.rank*.raw"))
-    ranks = [recorder.read(path) for path in raws]
+    ranks = [rows for path in raws if len((rows := recorder.read(path)).words)]
     for node in sorted({rows.identity["node"] for rows in ranks}):
         write_steps(folder, node, [rows for rows in ranks if rows.identity["node"] == node])
     run["outcome"]["finalised"] = True
@@ -150,7 +150,7 @@ def _write(
     ) as writer:
         writer.add_key_value_metadata(named)
         writer.write_table(table)
-    temporary.rename(path)
+    commit(temporary, path)
 
 
 def identity_of(session_id: str, run_id: str, attempt: int, node: int | None) -> dict[str, Any]:

@@ -54,6 +54,9 @@ class StepFile:
         try:
             os.posix_fallocate(fd, 0, size)  # a full disk under a memory map is a SIGBUS
             self._map = mmap.mmap(fd, size)
+        except OSError:
+            path.unlink()
+            raise
         finally:
             os.close(fd)
         self._map[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + len(text)] = text
@@ -122,6 +125,8 @@ def parse(raw: bytes, name: str) -> StepRows:
     if len(raw) < HEADER_WORDS * 8:
         raise ValueError(f"{name}: {len(raw)} bytes are too few for a recorder file")
     words = np.frombuffer(raw[: len(raw) // 8 * 8], dtype=np.int64)
+    if words[_H_MAGIC] == 0:  # allocated, and its rank was killed before it wrote the header
+        return StepRows(identity={}, barrier_ns=0, words=np.empty((0, ROW_WORDS), np.int64))
     if words[_H_MAGIC] != _MAGIC:
         raise ValueError(f"{name}: not a recorder file")
     text_bytes = int(words[_H_TEXT_BYTES])

@@ -81,7 +81,7 @@ class Sensors:
 def main(path: str) -> None:
     """The sensor process."""
     die_with_parent()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent's to handle
     from bench.measure.sensors_host import HostSensor
     from bench.measure.sensors_nvml import gpu_sensors

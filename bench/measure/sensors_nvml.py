@@ -48,12 +48,15 @@ def gpu_sensors() -> list[GpuSensor]:
 
 def _visible_handles() -> list[Any]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
-    return [_handle(name.strip()) for name in visible.split(",") if name.strip()]
+    names = map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible.split(",")
+    return [handle for name in names if (handle := _handle(name.strip())) is not None]
 
 
 def _handle(name: str) -> Any:
-    if name.isdigit():
-        return pynvml.nvmlDeviceGetHandleByIndex(int(name))
-    return pynvml.nvmlDeviceGetHandleByUUID(name)
+    """Null for what names no device, as -1 and Slurm's NoDevFiles: `bench doctor` says so, sensors go on."""
+    try:
+        if name.isdecimal():
+            return pynvml.nvmlDeviceGetHandleByIndex(int(name))
+        return pynvml.nvmlDeviceGetHandleByUUID(name)
+    except pynvml.NVMLError:
+        return None

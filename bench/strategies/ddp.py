@@ -38,6 +38,8 @@ class Strategy:
         self.options = options
         # made once: a context manager per micro-batch would be garbage on the measured path
         self._synchronising = nullcontext()
+        # a static graph is learnt in the first step, which no_sync would hide: its micro-batches all synchronise
+        self._learning = options.static_graph
 
     def wrap(
         self,
@@ -59,7 +61,11 @@ class Strategy:
         )
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
-        return self._synchronising if last else model.no_sync()  # type: ignore[operator]
+        if last or self._learning:
+            self._learning = self._learning and not last
+            return self._synchronising
+        synchronising_later: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
+        return synchronising_later
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_

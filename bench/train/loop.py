@@ -32,7 +32,11 @@ class Clock(Protocol):
     def step_done(self, marks: list[Any], loss: torch.Tensor, kind: int) -> None:
         """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Complete every row, whatever it takes."""
+
+    def abandon(self) -> None:
+        """Complete what rows can be completed soon, after a step that raised."""
 
 
 @dataclass(kw_only=True)
@@ -58,8 +62,12 @@ class Training:
     def run(self, clock: Clock) -> None:
         """All warm-up and measured steps."""
         warmup = self.spec.measure.warmup
-        for step in range(self.steps):
-            self.step(clock, WARMUP if step < warmup else MEASURED)
+        try:
+            for step in range(self.steps):
+                self.step(clock, WARMUP if step < warmup else MEASURED)
+        except Exception:
+            clock.abandon()
+            raise
         clock.flush()
 
     def step(self, clock: Clock, kind: int) -> None:

@@ -11,9 +11,9 @@ _AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 def configure(precision: str) -> None:
     """Set what fp32 means in this process: tf32 products are a choice, never a default."""
-    allow = "tf32" if precision == "tf32" else "ieee"
-    torch.backends.cuda.matmul.fp32_precision = allow
-    torch.backends.cudnn.conv.fp32_precision = allow  # type: ignore[attr-defined]
+    # These setters keep every getter of torch's consistent; the newer fp32_precision makes the older ones raise.
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:

@@ -33,7 +33,10 @@ def _problem(job: dict[str, Any]) -> str | None:
         return f"case {job['case_name']}: precision tf32 is arithmetic of NVIDIA GPUs; on the CPU choose fp32 or bf16"
     kind = workloads.load(job["workload"])
     try:
-        kind(kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"]).prepare()
+        workload = kind(kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
+        workload.prepare()
     except InputError as error:
         return f"case {job['case_name']}: {error}"
+    if job["checkpointing"] and not workload.blocks(workload.model()):
+        return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
     return None

@@ -81,7 +81,7 @@ def _become_a_rank(job: RankJob) -> None:
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)  # so that loader workers end with it
     die_with_parent(job.server_pid)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(
             number, signal.SIG_IGN
         )  # both reach every process of a terminal or step; the agent decides
@@ -248,8 +248,16 @@ def _device_name(device: torch.device) -> str | None:
 def _is_oom(error: BaseException) -> bool:
     import torch
 
-    # the CPU allocator has no exception of its own
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    # neither the CPU's allocator nor cuBLAS, NCCL and the driver have an exception of their own
+    words = (
+        "DefaultCPUAllocator",
+        "CUDA error: out of memory",
+        "CUBLAS_STATUS_ALLOC_FAILED",
+        "cuda out of memory",
+    )
+    return isinstance(error, RuntimeError) and any(word.lower() in str(error).lower() for word in words)
 
 
 def _describe(error: BaseException) -> str:

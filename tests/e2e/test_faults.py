@@ -153,14 +153,16 @@ def _rows(raw: Path) -> int:
     return 0 if last is None else last.rows
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_session_told_to_stop_keeps_what_was_measured(tmp_path: Path, number: int, code: int) -> None:
     marked = Marked(tmp_path)
     process = start_slow(tmp_path, marked)
     os.killpg(process.pid, number)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == code
-    assert "bench suite --resume s" in stderr
+    assert ("suite --resume s" in stderr) == (number is not signal.SIGHUP)
     assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "interrupted"
     assert not (tmp_path / "r/s/later.1x2.r0").exists()
     assert marked.left() == []
@@ -174,8 +176,15 @@ def test_a_session_whose_agent_was_killed_is_resumed_and_loses_no_completed_step
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=20)
     assert marked.left() == []
+    told = marked.run("load", str(tmp_path / "r"))
+    assert told.returncode == 1
+    assert "slow.1x2.r0: begun and never ended: `bench suite --resume s` keeps its rows" in told.stdout
+    other = tmp_path / "another"
+    other.mkdir()
+    marked.environment["TMPDIR"] = str(other)
     done = marked.run("suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
     assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("bench-*")) == []
     assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "ok"
     assert outcome(tmp_path / "r", "s", "slow.1x2.r0/attempt0")["status"] == "interrupted"
     with duckdb.connect(str(tmp_path / "r/results.duckdb"), read_only=True) as connection:
@@ -197,3 +206,36 @@ def test_a_session_that_was_told_to_stop_and_resumed_is_complete(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     statuses = [outcome(tmp_path / "r", "s", run)["status"] for run in ("slow.1x2.r0", "later.1x2.r0")]
     assert statuses == ["ok", "ok"]
+
+
+def test_a_dead_server_fails_its_run_and_the_next_run_gets_a_new_one(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    process = start_slow(tmp_path, marked)
+    server = next(
+        int(line.partition(":")[0])
+        for line in marked.left(0)
+        if "forkserver" in line and _parent(line) == process.pid
+    )
+    os.kill(server, signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "failed"
+    assert outcome(tmp_path / "r", "s", "later.1x2.r0")["status"] == "ok"
+    assert marked.left() == []
+
+
+def _parent(line: str) -> int:
+    status = Path(f"/proc/{line.partition(':')[0]}/status").read_text()
+    return int(next(row.split()[1] for row in status.splitlines() if row.startswith("PPid:")))
+
+
+def test_what_is_wrong_with_another_session_does_not_fail_this_one(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    process = start_slow(tmp_path, marked)
+    os.killpg(process.pid, signal.SIGTERM)
+    process.communicate(timeout=20)
+    suite = suite_file(tmp_path, [ddp("healthy")])
+    done = marked.run(
+        "suite", str(suite), "--results", str(tmp_path / "r"), "--session", "t", "--ranks-per-node", "2"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "left out: s/slow.1x2.r0" in done.stdout

@@ -81,7 +81,7 @@ def test_validation_and_sensors_have_rows(session: tuple[Path, Marked, str]) -> 
             connection.sql("FROM environment SELECT key, value WHERE session_id = 'first'").fetchall()
         )
         tags = connection.sql("SELECT tags FROM sessions WHERE session_id = 'first'").fetchall()
-    assert evals == [(6, True, 11)]
+    assert evals == [(6, True, 12)]
     assert facts["torch"].startswith("2.")
     assert tags == [(["mine"],)]
 

@@ -1,0 +1,11 @@
+"""Imported first by the server that ranks are forked from: what may end it, and what may not."""
+
+import signal
+
+from bench.process import die_with_parent
+
+# Each may reach every process of a terminal or a Slurm step; the agent decides. Ranks inherit it.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+
+die_with_parent()  # the server dies with its agent, and the ranks with the server

@@ -1,0 +1,91 @@
+"""Every option of training that a suite may choose really runs, and changes no mathematics that it should not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from processes import Marked
+
+STEPS = 6
+UNET = {
+    "name": "ddpm_unet",
+    "base_channels": 32,
+    "channel_multipliers": [1],
+    "num_res_blocks": 1,
+    "image_size": 8,
+}
+UNET |= {"validation_examples": 8}
+SAME = {
+    "static-graph": {"strategy": {"name": "ddp", "static_graph": True}},
+    "static-graph-accumulate": {
+        "strategy": {"name": "ddp", "static_graph": True},
+        "train": {"accumulate": 2},
+    },
+    "find-unused": {"strategy": {"name": "ddp", "find_unused_parameters": True}},
+    "small-buckets": {"strategy": {"name": "ddp", "bucket_cap_mb": 1, "gradient_as_bucket_view": False}},
+    "ddp-accumulate": {"train": {"accumulate": 2}},
+    "ddp-checkpointing": {"train": {"checkpointing": True}},
+    "fsdp": {"strategy": "fsdp"},
+    "fsdp-grad-op": {"strategy": {"name": "fsdp", "reshard": "grad_op"}},
+    "fsdp-checkpointing": {"strategy": "fsdp", "train": {"checkpointing": True}},
+    "fsdp-accumulate": {"strategy": "fsdp", "train": {"accumulate": 2}},
+    "loader-processes": {"data": {"workers": 1}},
+    "fresh-loader-processes": {"data": {"workers": 1, "persistent_workers": False, "prefetch": 1}},
+}
+"""Must train to the losses of plain DDP."""
+OTHER = {
+    "bf16": {"train": {"precision": "bf16"}},
+    "fsdp-bf16": {"strategy": "fsdp", "train": {"precision": "bf16"}},
+    "fp16-clip": {"train": {"precision": "fp16", "clip_norm": 0.5}},
+    "fsdp-fp16-clip": {"strategy": "fsdp", "train": {"precision": "fp16", "clip_norm": 0.5}},
+    "sgd-cosine": {
+        "train": {"optimizer": "sgd", "lr_schedule": "cosine", "warmup_steps": 2, "total_steps": 6}
+    },
+    "adam-warmup": {"train": {"optimizer": "adam", "lr_schedule": "linear_warmup", "warmup_steps": 3}},
+}
+"""Must run and give finite losses near plain DDP's first."""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("options")
+    base: dict[str, Any] = {"strategy": "ddp", "scaling": "strong", "global_batch": 8, "world": [2]}
+    cases = [{"name": name} | base | changes for name, changes in ({"plain": {}} | SAME | OTHER).items()]
+    suite = {
+        "title": "Options",
+        "workload": UNET,
+        "device": "cpu",
+        "measure": {"warmup": 2, "steps": STEPS - 2, "repeats": 1, "timeout_s": 120},
+        "cases": cases,
+    }
+    (folder / "options.yaml").write_text(json.dumps(suite))
+    options = ["--results", str(folder), "--session", "s", "--ranks-per-node", "2", "--no-load"]
+    done = Marked(folder).run("suite", str(folder / "options.yaml"), *options)
+    assert done.returncode == 0, done.stderr
+    return folder / "s"
+
+
+def losses(session: Path, case: str) -> np.ndarray:
+    """[steps] float64: mean over the two ranks."""
+    table = pq.read_table(session / f"{case}.1x2.r0/steps.node0.parquet").to_pydict()
+    by_step = np.zeros(STEPS)
+    np.add.at(by_step, table["step"], np.array(table["loss"]) / 2)
+    return by_step
+
+
+@pytest.mark.parametrize("case", sorted(SAME))
+def test_an_option_of_layout_or_loading_changes_no_loss(session: Path, case: str) -> None:
+    np.testing.assert_allclose(losses(session, case), losses(session, "plain"), rtol=2e-4)
+
+
+@pytest.mark.parametrize("case", sorted(OTHER))
+def test_an_option_of_arithmetic_or_optimizer_trains(session: Path, case: str) -> None:
+    measured = losses(session, case)
+    assert np.isfinite(measured).all()
+    np.testing.assert_allclose(measured[0], losses(session, "plain")[0], rtol=0.02)
+    assert not np.array_equal(measured, losses(session, "plain"))
