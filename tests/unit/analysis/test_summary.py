@@ -106,7 +106,8 @@ def test_the_sentence_closes_the_summary(sessions):
     assert last.endswith("]: good.")
 
 
-def test_the_command_prints_plain_lines_into_a_pipe(sessions):
+def test_the_command_prints_plain_lines_into_a_pipe(sessions, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it
     done = CliRunner().invoke(command, ["older", "--results", str(sessions)])
     assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
     assert max(map(len, done.stdout.splitlines())) > 120
