@@ -36,7 +36,7 @@ def plan(
     """
     planners = [
         _CasePlan(
-            suite_name=suite.name,
+            suite=suite,
             case=case,
             slots=slots,
             session_id=session_id,
@@ -62,7 +62,7 @@ def plan(
 class _CasePlan:
     """One case on these slots."""
 
-    suite_name: str
+    suite: ResolvedSuite
     case: Case
     slots: Slots
     session_id: str
@@ -94,9 +94,16 @@ class _CasePlan:
             world = nodes * ranks
             if self.limit is not None and world > self.limit:
                 name = self.case.strategy.name
-                yield f"case {self.case.name}: {name} has {self.limit} rank at most, its world says {world}"
+                text = f"{name} has {self.limit} rank at most, its world says {world}"
+                yield f"{self._place('world')}case {self.case.name}: {text}"
             elif written and (uneven := self._uneven(world)):
-                yield f"case {self.case.name}: {uneven}"
+                key = "batch_per_rank" if self.case.global_batch is None else "global_batch"
+                yield f"{self._place(key)}case {self.case.name}: {uneven}"
+
+    def _place(self, key: str) -> str:
+        """`FILE:LINE:COLUMN: `; empty where the suite was not read from a file."""
+        where = self.suite.places.get((self.case.name, key))
+        return f"{where}: " if where else ""
 
     def _points(self) -> Iterator[tuple[Placement, int, bool]]:
         """Placement, threads per rank, and whether the world size was written out."""
@@ -115,7 +122,7 @@ class _CasePlan:
         spec = RunSpec(
             session_id=self.session_id,
             run_id=f"{case.name}.{nodes}x{ranks}{suffix}.r{repeat}",
-            suite=self.suite_name,
+            suite=self.suite.name,
             case_name=case.name,
             workload=case.workload.name,
             workload_options=case.workload.options,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -191,6 +191,8 @@ class ResolvedSuite:
     why: str
     quick: bool
     cases: tuple[Case, ...]
+    places: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
+    """Where a case's `world`, `global_batch` or `batch_per_rank` is written, by (case, key): for planning's errors."""
 
     def to_json(self) -> dict[str, Any]:
         """For session.json: everything that decides what is run."""

@@ -54,8 +54,8 @@ def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> Resol
     assert shape is not None
     written = as_written(root, selection.quick)
     refuse(setting.unknown_keys(chosen, written), str(path))
-    cases, problems = _cases(written, chosen)
-    _, others = _cases(as_written(root, not selection.quick), [])
+    cases, problems, places = _cases(written, chosen)
+    _, others, _ = _cases(as_written(root, not selection.quick), [])
     refuse([*problems, *others], str(path))
     title = setting.for_suite(chosen, "title", get(written, "title"))
     why = setting.for_suite(chosen, "why", get(written, "why"))
@@ -65,11 +65,16 @@ def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> Resol
         why=str(why.value).strip() if why else "",
         quick=selection.quick,
         cases=tuple(cases),
+        places={
+            (case.name, key): place(places[case.name], (key,)).where
+            for case in cases
+            for key in ("world", "global_batch", "batch_per_rank")
+        },
     )
 
 
-def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], list[str]]:
-    """Every case with its sections, settings and combinations, checked; and what is wrong."""
+def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], list[str], dict[str, Node]]:
+    """Every case with its sections, settings and combinations, checked; what is wrong; and where each is written."""
     written = suite.value["cases"].value
     problems: list[str] = []
     cases: list[Case] = []
@@ -85,7 +90,7 @@ def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], li
                 problems += [
                     f"{place(node, at).where}: case {case.name}: {text}" for at, text in broken_rules(case)
                 ]
-    return cases, problems or _baselines(cases, places)
+    return cases, problems or _baselines(cases, places), places
 
 
 def _with_sections(suite: Node, case: Node) -> Node:

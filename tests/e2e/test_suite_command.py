@@ -144,7 +144,10 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path) -> None:
             ("steps: 10", "stepz: 10"),
             "spirals.yaml:6:22: unknown key 'stepz' in measure; did you mean steps?",
         ),
-        (("global_batch: 32", "global_batch: 33"), "33"),
+        (
+            ("global_batch: 32", "global_batch: 33"),
+            "spirals.yaml:9:63: case ddp: global_batch 33 does not divide among 2",
+        ),
         (("spiral_mlp", "spiral_mpl"), "spiral_mlp"),
         (("{name: spiral_mlp}", "{name: mnist_cnn}\ndata: {source: mnist}"), "MNIST"),
         (("device: cpu", "device: cuda"), "needs a GPU, this machine has none: --device cpu runs it without"),
