@@ -270,7 +270,7 @@ any_suite = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(any_suite, any_slots, st.booleans())
 def test_every_plan_keeps_its_promises(resolved: ResolvedSuite, slots: Slots, oversubscribe: bool) -> None:
     runs, refusal = _planned(resolved, slots, oversubscribe)

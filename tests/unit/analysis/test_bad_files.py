@@ -264,7 +264,7 @@ def _paths(value, path=()):
             yield from _paths(value[key], (*path, key))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data(), name=st.sampled_from(["session.json", "ddp.1x1.r0/run.json"]))
 def test_any_value_anywhere_in_our_json_loads_or_is_named(fuzzed, data, name):
     folder, connection = fuzzed

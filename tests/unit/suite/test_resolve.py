@@ -280,7 +280,7 @@ VALUES = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_is_written_is_refused_in_words_or_taken(data: st.DataObject) -> None:
     text = MATRIX
