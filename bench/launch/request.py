@@ -58,6 +58,7 @@ class Request:
 
     def plan_lines(self) -> list[str]:
         """The plan with its estimate, for --dry-run."""
+        run_suite.refuse_a_plan_of_skips(self._plan)
         return plan_lines(self._plan, self._results)
 
     @cached_property
@@ -67,7 +68,12 @@ class Request:
 
     @cached_property
     def _results(self) -> Path:
-        return results_folder(self.results)
+        folder = results_folder(self.results)
+        if "?" in str(folder.resolve()):
+            raise InputError(
+                f"results folder {folder}: DuckDB cannot write below a name with a question mark: rename it"
+            )
+        return folder
 
     @cached_property
     def _slots(self) -> Slots:

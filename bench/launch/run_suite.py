@@ -90,10 +90,15 @@ def _refuse_a_smaller_machine(session: SessionFolder, slots: Slots) -> None:
             )
 
 
-def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
+def refuse_a_plan_of_skips(plan: tuple[PlannedRun, ...]) -> None:
+    """Raises InputError with every reason where nothing of a plan can run here."""
     if all(run.skip_reason is not None for run in plan):
         reasons = sorted({f"{run.spec.case_name}: {run.skip_reason}" for run in plan})
         raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
+
+
+def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
+    refuse_a_plan_of_skips(plan)
     sys.stderr.write("loading torch once for all runs ...\n")
     server = WarmServer()
     server.start()

@@ -164,6 +164,12 @@ def test_bad_input_gets_one_message_and_nothing_is_written(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("more", [["--world", "4", "--dry-run"], ["--results", "what?", "--dry-run"]])
+def test_a_dry_run_refuses_what_a_run_would_refuse(tmp_path: Path, more: list[str]) -> None:
+    (tmp_path / "spirals.yaml").write_text(SUITE)
+    assert Marked(tmp_path).run(*command(tmp_path), "--case", "ddp", *more).returncode == 2
+
+
 def test_results_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
     (tmp_path / "r").write_text("a file, not a folder")
