@@ -71,7 +71,7 @@ class Request:
         folder = results_folder(self.results)
         if "?" in str(folder.resolve()):
             raise InputError(
-                f"results folder {folder}: DuckDB cannot write below a name with a question mark: rename it"
+                f"results folder {folder}: DuckDB cannot write where a name has a question mark"
             )
         return folder
 
