@@ -70,9 +70,7 @@ class Request:
     def _results(self) -> Path:
         folder = results_folder(self.results)
         if "?" in str(folder.resolve()):
-            raise InputError(
-                f"results folder {folder}: DuckDB cannot write where a name has a question mark"
-            )
+            raise InputError(f"results folder {folder}: DuckDB cannot write where a name has a question mark")
         return folder
 
     @cached_property
