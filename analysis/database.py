@@ -34,7 +34,8 @@ def database_path(results: Path) -> Path:
 
 @contextmanager
 def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that only reads. Raises AnalysisError where there is no database or it is in use."""
+    """A connection that only reads. Raises AnalysisError where there is no database, it is in use, or its views are
+    not today's: their answers would not be what the docs say."""
     path = database_path(results)
     if not path.is_file():
         raise AnalysisError(
@@ -42,6 +43,11 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         )
     connection = _connect(path, read_only=True, config=_READ_ONLY)
     try:
+        if _definitions(connection, path) != schema.digest():
+            raise AnalysisError(
+                f"{path}: its tables and views are those of another version of scalebench: `bench load {results}` "
+                "makes them anew from the result files"
+            )
         yield connection
     finally:
         connection.close()
@@ -120,8 +126,8 @@ def _definitions(connection: duckdb.DuckDBPyConnection, path: Path) -> str | Non
             f"{path}: holds other tables than scalebench's ({', '.join(sorted(tables)[:3])}): move it away, or give "
             "another results folder"
         )
-    found = connection.execute("SELECT definitions FROM database_info").fetchone()
-    return str(found[0]) if found else ""
+    found = connection.execute("SELECT definitions FROM database_info").fetchall()
+    return str(found[0][0]) if found else ""
 
 
 def _remove(path: Path) -> None:

@@ -114,7 +114,7 @@ def _from_spec(spec: Fields) -> Row:
     return {
         "suite": spec.text("suite"),
         "case_name": spec.text("case_name"),
-        "workload": spec.text("workload"),
+        "workload": _workload(spec.text("workload")),
         "strategy": spec.text("strategy"),
         "scaling": spec.one_of("scaling", *SCALINGS),
         "axis": spec.one_of("axis", *AXES),
@@ -130,6 +130,11 @@ def _from_spec(spec: Fields) -> Row:
         "baseline": spec.optional(spec.text, "baseline"),
         "tags": spec.texts("tags"),
     }
+
+
+def _workload(name: str) -> str:
+    """Of a user's own file its name and the class: the folder is no part of what is trained, and nobody's business."""
+    return name.rpartition("/")[2] if ":" in name else name
 
 
 def _from_outcome(outcome: Fields) -> Row:

@@ -1,4 +1,4 @@
-"""The SQL definitions in results.duckdb-schema/: numbered tables, what load derives, and one file per view."""
+"""The SQL definitions in results.duckdb-schema/: numbered tables, what load derives, one file per view and macro."""
 
 from __future__ import annotations
 
@@ -40,16 +40,26 @@ def table_files() -> list[str]:
 
 
 def view_files() -> list[str]:
-    """Names of the views, each after those that it reads."""
-    views = {path.stem: _words(path) for path in folder().glob("[a-z]*.sql")}
-    readers = {name: {other for other in views if other in words} - {name} for name, words in views.items()}
+    """Names of the views, each after the views and macros that it reads."""
+    return [name for name in _definition_files() if "CREATE OR REPLACE VIEW" in text(name)]
+
+
+def macro_files() -> list[str]:
+    """Names of the macros: a table macro is read like a view, `FROM compare('a', 'b', 0.02)`."""
+    return [name for name in _definition_files() if "CREATE OR REPLACE MACRO" in text(name)]
+
+
+def _definition_files() -> list[str]:
+    """Names of views and macros, each after those that it reads."""
+    known = {path.stem: _words(path) for path in folder().glob("[a-z]*.sql")}
+    readers = {name: {other for other in known if other in words} - {name} for name, words in known.items()}
     return list(graphlib.TopologicalSorter(dict(sorted(readers.items()))).static_order())
 
 
 def _words(path: Path) -> set[str]:
-    """Names that a view reads from."""
+    """Names that a definition reads from or calls."""
     code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
-    return set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", code))
+    return set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", code)) | set(re.findall(r"\b(\w+)\(", code))
 
 
 @cache
@@ -61,8 +71,8 @@ def digest() -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make every table and view in an empty database."""
-    for name in [*table_files(), *view_files()]:
+    """Make every table, view and macro in an empty database."""
+    for name in [*table_files(), *_definition_files()]:
         connection.execute(text(name))
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

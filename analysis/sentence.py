@@ -2,49 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from analysis.plain import number
+from analysis.rounding import estimate
 
 Point = dict[str, Any]
 """A row of the view `scaling`."""
+_VERDICTS = ("poor", "acceptable", "good", "excellent", "superlinear")
 
 
-_BANDS = ((1.05, "superlinear"), (0.90, "excellent"), (0.75, "good"), (0.50, "acceptable"))
-"""The thresholds of the view `scaling`."""
-
-
-def closing_sentence(points: Sequence[Point]) -> str:
-    """Speedup and efficiency of the most telling row of `scaling`: the largest size, strong scaling first."""
+def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str) -> str:
+    """Speedup and efficiency of the most telling row of `scaling`: the largest size, strong scaling first; of equals
+    the first, so that the suite's order of cases decides. `name` makes of a case's name, the only text in it that is
+    not ours, what is shown."""
     measured = [point for point in points if point["throughput"] is not None]
     if not measured:
         return "No run of this session is ok, so there is no speedup to tell."
     compared = [point for point in measured if point["speedup"] is not None and not point["is_baseline"]]
     if not compared:
         best = max(measured, key=lambda point: point["throughput"])
+        throughput = _estimate(best, "throughput")[0]
         return (
-            f"{best['case_name']} on {_size(best)} trains {number(best['throughput'], 4)} examples/s; nothing ran at a "
-            "second size, so there is no speedup to tell."
+            f"{name(best['case_name'])} on {_size(best)} trains {throughput} examples/s; nothing ran at a second size, "
+            "so there is no speedup to tell."
         )
-    return _sentence(max(compared, key=_telling))
+    return _sentence(max(compared, key=_telling), name)
 
 
 def _telling(point: Point) -> tuple[Any, ...]:
-    return (not point["oversubscribed"], point["scaling"] == "strong", point["workers"], point["throughput"])
+    return (not point["oversubscribed"], point["scaling"] == "strong", point["workers"])
 
 
-def _sentence(point: Point) -> str:
+def _sentence(point: Point, name: Callable[[str], str]) -> str:
     kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
     over = f"{point['baseline_workers']:,} {_axis(point['axis'], point['baseline_workers'])}"
     if point["baseline_case"] != point["case_name"]:
-        over = f"{point['baseline_case']} on {over}"
+        over = f"{name(point['baseline_case'])} on {over}"
+    speedup = " ".join(filter(None, _estimate(point, "speedup")))
+    efficiency, interval = _estimate(point, "efficiency", 100)
     return (
-        f"{point['case_name']} on {_size(point)}: {kind} {point['speedup']:.2f}"
-        f"{_interval(point['speedup_lo'], point['speedup_hi'], 1, 2)} over {over}, efficiency "
-        f"{100 * point['efficiency']:.1f} %{_interval(point['efficiency_lo'], point['efficiency_hi'], 100, 1)}"
-        f"{_judgement(point)}."
+        f"{name(point['case_name'])} on {_size(point)}: {kind} {speedup} over {over}, "
+        f"efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
     )
+
+
+def _estimate(point: Point, name: str, factor: float = 1) -> tuple[str, str]:
+    ends = (point[f"{name}_{end}"] for end in ("lo", "hi"))
+    low, high = (None if end is None else factor * end for end in ends)
+    return estimate(factor * point[name], low, high)
 
 
 def _judgement(point: Point) -> str:
@@ -53,19 +59,18 @@ def _judgement(point: Point) -> str:
     verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"
-    low, high = _band(point["efficiency_lo"]), _band(point["efficiency_hi"])
-    return verdict if low == high else f"{verdict}, though the interval reaches from {low} to {high}"
+    return verdict + _certainty(point)
 
 
-def _band(efficiency: float) -> str:
-    """What the verdict would be at that efficiency."""
-    return next((name for limit, name in _BANDS if efficiency >= limit), "poor")
-
-
-def _interval(low: float | None, high: float | None, factor: float, decimals: int) -> str:
-    if low is None or high is None:
-        return ""
-    return f" [{factor * low:.{decimals}f}, {factor * high:.{decimals}f}]"
+def _certainty(point: Point) -> str:
+    """What else the interval allows."""
+    slower = f", slower than on fewer {point['axis']}" if point["verdict"] == "retrograde" else ""
+    low, high = point["verdict_lo"], point["verdict_hi"]
+    if low == high:
+        return slower
+    if _VERDICTS.index(high) - _VERDICTS.index(low) == 1:
+        return f"{slower}, though the interval reaches from {low} to {high}"
+    return f"{slower}; but {point['repeats']} repeats do not decide it: anything from {low} to {high}"
 
 
 def _size(point: Point) -> str:

@@ -8,6 +8,9 @@ import duckdb
 
 from analysis.errors import AnalysisError
 
+_LIKE = 0.5
+"""Below it two names have nothing to do with each other."""
+
 
 def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, tag: str | None = None) -> str:
     """The session of that name, or the newest; with a tag the newest that carries it. Raises AnalysisError."""
@@ -29,5 +32,13 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
 
 
 def _nearest(session: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(session, known, n=1, cutoff=0.3) or known[:1]
-    return f': did you mean {near[0]}? (`bench sql "FROM sessions"` lists all {len(known):,})'
+    near = max(known, key=lambda name: _likeness(session, name))
+    if _likeness(session, near) < _LIKE:
+        return f'; `bench sql "FROM sessions"` lists all {len(known):,}'
+    return f': did you mean {near}? (`bench sql "FROM sessions"` lists all {len(known):,})'
+
+
+def _likeness(said: str, name: str) -> float:
+    """Of what was said to a name, or to the part of it that is most like it: the date, the suite, the last digits. Of
+    equally likely names the first is taken, the newest."""
+    return max(difflib.SequenceMatcher(None, said, part).ratio() for part in (name, *name.split("-")))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from analysis import database, sessions, tables
 from analysis.plain import cell, number
+from analysis.rounding import estimate, spread
 from analysis.sentence import closing_sentence
 from analysis.tables import Column
 
@@ -106,8 +107,8 @@ def _show_points(out: Console, session_id: str, points: list[Row], coverage: lis
     ]
     columns = [
         _column(points, "nodes", _text("nodes")),
-        _column(points, "examples/s", _number("throughput")),
-        _column(points, "speedup", _number("speedup", 3)),
+        _column(points, "examples/s", _value("throughput")),
+        _column(points, "speedup", _value("speedup")),
         _column(points, "efficiency [95 %]", _efficiency, number=False),
         _column(
             points,
@@ -117,10 +118,10 @@ def _show_points(out: Console, session_id: str, points: list[Row], coverage: lis
             styles=[_STYLES.get(row["verdict"], "") for row in points],
         ),
         _column(points, "step ms ± std", _step),
-        _column(points, "time s", _number("elapsed_s")),
+        _column(points, "run s", _number("elapsed_s")),
         _column(points, "s/epoch", _number("time_per_epoch_s")),
-        _column(points, "val loss", _number("best_val_loss")),
-        _column(points, "val acc", _number("best_val_accuracy", 3)),
+        _column(points, "best val loss", _number("best_val_loss")),
+        _column(points, "best val acc", _number("best_val_accuracy", 3)),
         _column(points, "job", _text("slurm_job_id"), number=False),
     ]
     tables.show(out, session_id, keys, columns)
@@ -134,13 +135,20 @@ def _configuration(row: Row) -> str:
     return cell(f"{row['case_name']} t{row['threads']}" if row["axis"] == "threads" else row["case_name"])
 
 
+def _value(name: str) -> Callable[[Row], str]:
+    """Without its interval."""
+    return lambda row: (
+        "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
+    )
+
+
 def _efficiency(row: Row) -> str:
     if row["efficiency"] is None:
         return ""
-    text = f"{100 * row['efficiency']:5.1f} %"
-    if row["efficiency_lo"] is None or row["is_baseline"]:
-        return text
-    return f"{text} [{100 * row['efficiency_lo']:.1f}, {100 * row['efficiency_hi']:.1f}]"
+    has_interval = row["efficiency_lo"] is not None and not row["is_baseline"]
+    ends = (100 * row[name] if has_interval else None for name in ("efficiency_lo", "efficiency_hi"))
+    value, interval = estimate(100 * row["efficiency"], *ends)
+    return f"{value:>4} % {interval}".rstrip()
 
 
 def _verdict(row: Row) -> str:
@@ -158,8 +166,7 @@ def _trouble(row: Row) -> str:
 def _step(row: Row) -> str:
     if row["step_ms_mean"] is None:
         return ""
-    spread = "" if row["step_ms_std"] is None else f" ± {number(row['step_ms_std'], 2, strip=False)}"
-    return f"{number(row['step_ms_mean'], 4, strip=False)}{spread}"
+    return " ± ".join(filter(None, spread(row["step_ms_mean"], row["step_ms_std"])))
 
 
 def _show_runs(out: Console, runs: list[Row]) -> None:

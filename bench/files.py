@@ -41,3 +41,8 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return value
+
+
+def raw_files(folder: Path) -> list[Path]:
+    """What ranks left there, not yet made into Parquet: step rows, and the validations of rank 0."""
+    return sorted([*folder.glob("steps.rank*.raw"), *folder.glob("evals.raw")])

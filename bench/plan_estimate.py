@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import read_json
-from bench.spec import PlannedRun
+from bench.spec import PlannedRun, RunSpec
 
 _VOLATILE = ("session_id", "run_id", "attempt", "repeat", "tags", "baseline", "oversubscribed", "data_root")
 """What differs between runs that take equally long."""
@@ -66,7 +66,8 @@ def _finished(results: Path, suite: str) -> Iterator[tuple[str, float]]:
         try:
             run = read_json(path)
             if run["spec"]["suite"] == suite and run["outcome"]["status"] == "ok":
-                yield _key(run["spec"]), float(run["outcome"]["elapsed_s"])
+                spec = RunSpec.from_json(run["spec"])  # fills in what is newer than the file
+                yield _key(spec.to_json()), float(run["outcome"]["elapsed_s"])
         except (OSError, ValueError, KeyError, TypeError):
             continue  # `bench load` is who complains about damaged files; here they only are no evidence
 

@@ -43,6 +43,7 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
         protocol = (
             f"{case.workload.name} on {case.data.source} data, {train.precision}, {train.optimizer}: "
             f"{span} after {measure.warmup} of warm-up, {measure.repeats} repeats"
+            + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
         )
         protocols.setdefault(protocol, []).append(case.name)
     for protocol, names in protocols.items():

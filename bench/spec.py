@@ -79,6 +79,8 @@ class MeasureSpec:
     """Measured passes over the data instead of steps."""
     repeats: Annotated[int, Ge(1), Le(1000)] = 3
     """Runs of the same case and world size, each in fresh processes."""
+    validate_every: Annotated[int, Ge(0), Le(10_000_000)] = 0
+    """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
     profiled: Annotated[int, Ge(0), Le(0)] = 0

@@ -25,7 +25,7 @@ def main() -> None:
         identity = {"session_id": "benchmark", "run_id": "bytes", "attempt": 0, "rank": 0, "node": 0}
         clock = CpuClock(StepFile(raw, steps, identity))
         clock.barrier()
-        training(steps).run(clock)
+        training(steps).run(clock, lambda _steps: None)
         rows = finalise.write_steps(Path(folder), 0, [recorder.read(raw)])
         size = (Path(folder) / "steps.node0.parquet").stat().st_size
         print(f"{rows} rows, {size} bytes of Parquet: {size / rows:.1f} bytes per row")

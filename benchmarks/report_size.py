@@ -1,11 +1,12 @@
 """How large a session's report is, and how long `bench report` takes as a whole process.
 
-python benchmarks/report_size.py RESULTS
+python benchmarks/report_size.py RESULTS        (benchmarks/synthetic_session.py makes large ones)
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,8 @@ def main() -> None:
             print(
                 f"{page.name}: {page.stat().st_size / 2**20:.2f} MiB, {page.read_text().count('<figure')} figures"
             )
-        print(f"bench report: {seconds:.1f} s")
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"bench report: {seconds:.1f} s, {spent.ru_utime + spent.ru_stime:.1f} s of processor time")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 -- One row per session folder, from its session.json.
 CREATE TABLE sessions (
-    session_id VARCHAR,
-    suite VARCHAR,
-    title VARCHAR,
-    why VARCHAR,
+    session_id VARCHAR,            -- UTC start, suite and four hex digits, or the name given by --session
+    suite VARCHAR,                 -- the suite file's name without its ending
+    title VARCHAR,                 -- of the suite
+    why VARCHAR,                   -- the question that the suite answers
     created_at TIMESTAMP,          -- UTC
     finished_at TIMESTAMP,         -- UTC; null while the session runs
-    command VARCHAR[],
-    quick BOOLEAN,
-    tags VARCHAR[],
+    command VARCHAR[],             -- the command line, word by word
+    quick BOOLEAN,                 -- whether the suite's quick section was merged in
+    tags VARCHAR[],                -- given by --tag
     resolved JSON,                 -- the suite after quick, --set and matrix
     slots JSON                     -- what the machine could host
 );

@@ -4,40 +4,40 @@ CREATE TABLE runs (
     run_id VARCHAR,                -- unique within its session
     attempt INTEGER,               -- 0-based
     suite VARCHAR,
-    case_name VARCHAR,
-    workload VARCHAR,
-    strategy VARCHAR,
+    case_name VARCHAR,             -- as in the suite, with the choice of its matrix
+    workload VARCHAR,              -- what is trained; of an own file its name and class, without its folder
+    strategy VARCHAR,              -- how the model is laid over the ranks
     scaling VARCHAR,               -- none, strong, weak
     axis VARCHAR,                  -- ranks, threads
     workers INTEGER,               -- the n of the axis
     world_size INTEGER,            -- ranks
-    nodes INTEGER,
-    ranks_per_node INTEGER,
+    nodes INTEGER,                 -- that the ranks lie on
+    ranks_per_node INTEGER,        -- the same on every node
     threads INTEGER,               -- per rank
     oversubscribed BOOLEAN,        -- more ranks than slots: measured, never judged
-    repeat INTEGER,
+    repeat INTEGER,                -- 0-based; it sets the seed
     device_type VARCHAR,           -- cpu, cuda
-    device_name VARCHAR,
-    precision VARCHAR,
+    device_name VARCHAR,           -- as CUDA or the kernel names it
+    precision VARCHAR,             -- fp32, tf32, bf16, fp16
     batch_per_rank BIGINT,         -- examples per rank and optimizer step
-    global_batch BIGINT,
-    examples_per_step BIGINT,
+    global_batch BIGINT,           -- examples per optimizer step, over all ranks
+    examples_per_step BIGINT,      -- what throughput counts: the global batch
     accumulate INTEGER,            -- micro-batches per optimizer step
     tokens_per_example BIGINT,     -- null where the workload has no tokens
-    parameters BIGINT,
-    flops_per_step DOUBLE,
+    parameters BIGINT,             -- of the whole model
+    flops_per_step DOUBLE,         -- null: not counted yet
     dataset_size BIGINT,           -- examples in an epoch
     data_source VARCHAR,           -- what was really read
     baseline VARCHAR,              -- case to compare with, where it is not this one
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
-    error VARCHAR,
-    failed_rank INTEGER,
-    failed_node INTEGER,
+    error VARCHAR,                 -- the first line of what went wrong; null for ok
+    failed_rank INTEGER,           -- the rank that it began on; null where none can be blamed
+    failed_node INTEGER,           -- the node that it began on
     started_at TIMESTAMP,          -- UTC
     elapsed_s DOUBLE,              -- begin of the run to its end, start-up included
     setup_s DOUBLE,                -- begin of the run to the ranks' common barrier
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
-    slurm_job_id VARCHAR,
+    slurm_job_id VARCHAR,          -- null outside Slurm
     tags VARCHAR[],
     fingerprint JSON,              -- what must be equal for two runs to be compared
     config JSON                    -- the whole specification of the run

@@ -3,9 +3,9 @@ CREATE TABLE collectives (
     session_id VARCHAR,
     run_id VARCHAR,
     attempt INTEGER,
-    op VARCHAR,
-    message_bytes BIGINT,
+    op VARCHAR,                    -- such as all_reduce
+    message_bytes BIGINT,          -- per rank
     time_ns BIGINT,
-    algorithm_gbps DOUBLE,
-    bus_gbps DOUBLE
+    algorithm_gbps DOUBLE,         -- message size ÷ time
+    bus_gbps DOUBLE                -- what the slowest link carried, as nccl-tests defines it
 );

@@ -7,5 +7,5 @@ CREATE TABLE profile (
     step INTEGER,
     communication_ns BIGINT,         -- union of collective intervals
     exposed_communication_ns BIGINT, -- that minus the union of compute
-    compute_ns BIGINT
+    compute_ns BIGINT                -- union of the intervals with a compute kernel
 );

@@ -2,6 +2,6 @@
 CREATE TABLE environment (
     session_id VARCHAR,
     node INTEGER,
-    key VARCHAR,
-    value VARCHAR
+    key VARCHAR,                   -- such as torch, cpu_model, cuda
+    value VARCHAR                  -- as text
 );

@@ -5,7 +5,7 @@ CREATE TABLE student_t (
     df DOUBLE,                     -- left end, included
     t DOUBLE,                      -- at df
     next_df DOUBLE,                -- right end, excluded
-    next_t DOUBLE
+    next_t DOUBLE                  -- at next_df
 );
 INSERT INTO student_t VALUES
     (1, 12.7062047362, 1.05, 11.3619076687),

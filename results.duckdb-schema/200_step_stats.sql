@@ -9,12 +9,12 @@ CREATE TABLE step_stats (
     start_ns BIGINT,               -- earliest begin over ranks
     end_ns BIGINT,                 -- E(s), the latest end over ranks
     step_ns BIGINT,                -- E(s) - E(s-1)
-    rank_step_ns_min BIGINT,
-    rank_step_ns_mean DOUBLE,
-    rank_step_ns_max BIGINT,
-    slowest_rank INTEGER,
+    rank_step_ns_min BIGINT,       -- the fastest rank's own step
+    rank_step_ns_mean DOUBLE,      -- mean over ranks of their own steps
+    rank_step_ns_max BIGINT,       -- the slowest rank's own step
+    slowest_rank INTEGER,          -- the rank of rank_step_ns_max
     loss DOUBLE,                   -- mean over ranks; null where it is not finite on any rank
     nonfinite_losses INTEGER,      -- ranks whose loss was NaN or infinite
     memory_allocated_bytes BIGINT, -- largest over ranks
-    memory_reserved_bytes BIGINT
+    memory_reserved_bytes BIGINT   -- largest over ranks
 );

@@ -5,15 +5,15 @@ CREATE TABLE run_rank_stats (
     attempt INTEGER,
     rank INTEGER,
     node INTEGER,
-    measured_steps INTEGER,
-    span_ns BIGINT,                -- last end - first begin, on the rank's own clock
-    step_ns_mean DOUBLE,
-    data_ns_mean DOUBLE,
-    forward_ns_mean DOUBLE,
-    backward_ns_mean DOUBLE,
-    optimizer_ns_mean DOUBLE,
+    measured_steps INTEGER,        -- that the rank completed
+    span_ns BIGINT,                -- last end - first begin - validations in between, on the rank's own clock
+    step_ns_mean DOUBLE,           -- mean of the rank's own steps
+    data_ns_mean DOUBLE,           -- of the phase data, over measured steps
+    forward_ns_mean DOUBLE,        -- of the phase forward, over measured steps
+    backward_ns_mean DOUBLE,       -- of the phase backward, over measured steps
+    optimizer_ns_mean DOUBLE,      -- of the phase optimizer, over measured steps
     memory_allocated_bytes_peak BIGINT, -- warm-up included: it must fit too
-    memory_reserved_bytes_peak BIGINT,
-    memory_allocated_bytes_mean DOUBLE,
-    memory_reserved_bytes_mean DOUBLE
+    memory_reserved_bytes_peak BIGINT, -- of what the allocator held, warm-up included
+    memory_allocated_bytes_mean DOUBLE, -- over measured steps
+    memory_reserved_bytes_mean DOUBLE -- over measured steps
 );

@@ -5,24 +5,24 @@ CREATE TABLE run_stats (
     attempt INTEGER,
     ranks INTEGER,                 -- that completed a step
     measured_steps INTEGER,        -- smallest count over ranks
-    span_ns BIGINT,                -- the longest rank's own span over measured steps
+    span_ns BIGINT,                -- the longest rank's own span over measured steps, validations left out
     step_ns_median BIGINT,         -- quantiles are values that were measured
-    step_ns_p95 BIGINT,
-    step_ns_p99 BIGINT,
-    step_ns_mean DOUBLE,
+    step_ns_p95 BIGINT,            -- 95th percentile, nearest value
+    step_ns_p99 BIGINT,            -- 99th percentile, nearest value
+    step_ns_mean DOUBLE,           -- of the step time over all ranks
     step_ns_std DOUBLE,            -- sample standard deviation; null below two steps
-    step_ns_min BIGINT,
-    step_ns_max BIGINT,
+    step_ns_min BIGINT,            -- shortest measured step
+    step_ns_max BIGINT,            -- longest measured step
     data_ns_mean DOUBLE,           -- mean over steps and ranks
-    forward_ns_mean DOUBLE,
-    backward_ns_mean DOUBLE,
-    optimizer_ns_mean DOUBLE,
+    forward_ns_mean DOUBLE,        -- mean over steps and ranks
+    backward_ns_mean DOUBLE,       -- mean over steps and ranks
+    optimizer_ns_mean DOUBLE,      -- mean over steps and ranks
     first_loss DOUBLE,             -- of step 0, warm-up included
     mean_loss DOUBLE,              -- over measured steps; null where one was not finite
     final_loss DOUBLE,             -- of the last measured step
-    nonfinite_losses BIGINT,
+    nonfinite_losses BIGINT,       -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
     memory_allocated_bytes_peak BIGINT, -- largest over ranks
-    memory_reserved_bytes_peak BIGINT,
-    memory_allocated_bytes_mean DOUBLE,
-    memory_reserved_bytes_mean DOUBLE
+    memory_reserved_bytes_peak BIGINT, -- largest over ranks
+    memory_allocated_bytes_mean DOUBLE, -- over ranks and measured steps
+    memory_reserved_bytes_mean DOUBLE -- over ranks and measured steps
 );

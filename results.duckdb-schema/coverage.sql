@@ -37,15 +37,17 @@ final AS (
         any_value(axis) AS axis,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
-        count(*) FILTER (was_planned) AS planned,
-        count(*) FILTER (status = 'ok') AS ok,
-        count(*) FILTER (status = 'oom') AS oom,
-        count(*) FILTER (status = 'failed') AS failed,
-        count(*) FILTER (status = 'timeout') AS timeout,
-        count(*) FILTER (status = 'interrupted') AS interrupted,
-        count(*) FILTER (status = 'skipped') AS skipped,
-        count(*) FILTER (status IS NULL) AS missing,
-        sum(attempts)::BIGINT AS attempts,
+        placement_of(nodes, ranks_per_node, any_value(axis), threads) AS placement,  -- as in run_summary
+        count(*) FILTER (was_planned) AS planned,  -- runs of the plan
+        count(*) FILTER (status = 'ok') AS ok,  -- of the last attempts
+        count(*) FILTER (status = 'oom') AS oom,  -- out of memory, on the device or the host
+        count(*) FILTER (status = 'failed') AS failed,  -- ended by an error or a signal
+        count(*) FILTER (status = 'timeout') AS timeout,  -- longer than timeout_s
+        count(*) FILTER (status = 'interrupted') AS interrupted,  -- the session was stopped
+        count(*) FILTER (status = 'skipped') AS skipped,  -- this machine cannot host them
+        count(*) FILTER (status IS NULL) AS missing,  -- planned, and no result yet
+        sum(attempts)::BIGINT AS attempts,  -- over all runs, earlier ones included
+        -- reasons: why runs are not ok, each once; null where all are
         string_agg(DISTINCT reason, '; ' ORDER BY reason) FILTER (status IS DISTINCT FROM 'ok') AS reasons
     FROM every_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads

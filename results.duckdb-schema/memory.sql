@@ -18,14 +18,15 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         any_value(device_type) AS device_type,
         any_value(batch_per_rank) AS batch_per_rank,
-        count(*) AS runs,
-        count(*) FILTER (status = 'oom') AS oom_runs,
-        max(peak_memory_allocated_bytes) AS peak_memory_allocated_bytes,
-        max(peak_memory_reserved_bytes) AS peak_memory_reserved_bytes,
+        count(*) AS runs,  -- last attempts, whatever their status
+        count(*) FILTER (status = 'oom') AS oom_runs,  -- of these, out of memory
+        max(peak_memory_allocated_bytes) AS peak_memory_allocated_bytes,  -- largest over ranks and repeats
+        max(peak_memory_reserved_bytes) AS peak_memory_reserved_bytes,  -- null on a CPU
+        -- mean_memory_allocated_bytes: mean over ranks, measured steps and repeats
         avg(mean_memory_allocated_bytes) AS mean_memory_allocated_bytes,
-        avg(mean_memory_reserved_bytes) AS mean_memory_reserved_bytes,
-        max(device_memory_used_bytes) AS peak_device_memory_used_bytes,
-        max(node_rss_bytes) AS peak_node_rss_bytes
+        avg(mean_memory_reserved_bytes) AS mean_memory_reserved_bytes,  -- null on a CPU
+        max(device_memory_used_bytes) AS peak_device_memory_used_bytes,  -- by the sensors; null on a CPU
+        max(node_rss_bytes) AS peak_node_rss_bytes  -- all ranks of a node together
     FROM summaries
     LEFT JOIN sampled USING (session_id, run_id, attempt)
     GROUP BY session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads

@@ -7,7 +7,8 @@ WITH summaries AS (
 points AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
-        count(*) AS repeats,
+        placement,
+        count(*) AS repeats,  -- ok runs
         avg(data_ms) AS data,
         avg(forward_ms) AS forward,
         avg(backward_ms) AS backward,
@@ -16,12 +17,15 @@ points AS (
     GROUP BY ALL
 ),
 long AS (
-    UNPIVOT points ON data, forward, backward, optimizer INTO NAME phase VALUE phase_ms
+    UNPIVOT points ON data, forward, backward, optimizer INTO NAME phase VALUE phase_ms  -- mean time per step
 ),
 final AS (
     SELECT
         *,
+        -- phase_order: 1 to 4, as they follow in a step
+        -- phase: data, forward, backward, optimizer
         list_position(['data', 'forward', 'backward', 'optimizer'], phase) AS phase_order,
+        -- share: of the four together
         phase_ms / sum(phase_ms) OVER (
             PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
         ) AS share

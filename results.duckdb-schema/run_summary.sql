@@ -8,7 +8,7 @@ WITH last_attempts AS (
 best_evals AS (
     SELECT
         session_id, run_id, attempt,
-        min(val_loss) FILTER (isfinite(val_loss)) AS best_val_loss,
+        min(val_loss) FILTER (isfinite(val_loss)) AS best_val_loss,  -- smallest over the run's validations
         max(val_accuracy) FILTER (isfinite(val_accuracy)) AS best_val_accuracy
     FROM evals
     GROUP BY session_id, run_id, attempt
@@ -24,33 +24,40 @@ throughputs AS (
 final AS (
     SELECT
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
-        world_size, nodes, ranks_per_node, threads, oversubscribed, repeat,
+        world_size, nodes, ranks_per_node, threads,
+        placement_of(nodes, ranks_per_node, axis, threads) AS placement,  -- nodes x ranks per node: `2x4`
+        oversubscribed, repeat,
+        -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
         data_source, baseline, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,
-        step_ns_median / 1e6 AS step_ms,
-        step_ns_mean / 1e6 AS step_ms_mean,
-        step_ns_std / 1e6 AS step_ms_std,
-        step_ns_min / 1e6 AS step_ms_min,
-        step_ns_max / 1e6 AS step_ms_max,
-        step_ns_p95 / 1e6 AS step_ms_p95,
-        step_ns_p99 / 1e6 AS step_ms_p99,
-        step_ns_std / step_ns_mean AS cv,
+        step_ns_median / 1e6 AS step_ms,  -- median of the measured steps over all ranks
+        step_ns_mean / 1e6 AS step_ms_mean,  -- of the measured steps over all ranks
+        step_ns_std / 1e6 AS step_ms_std,  -- sample standard deviation over steps
+        step_ns_min / 1e6 AS step_ms_min,  -- shortest measured step
+        step_ns_max / 1e6 AS step_ms_max,  -- longest measured step
+        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a value that was measured
+        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a value that was measured
+        step_ns_std / step_ns_mean AS cv,  -- standard deviation ÷ mean of the step time
         throughput,                                            -- examples/s
-        throughput * tokens_per_example AS tokens_per_s,
-        first_loss, mean_loss, final_loss, nonfinite_losses,
-        best_val_loss, best_val_accuracy,
-        dataset_size / throughput AS time_per_epoch_s,
+        throughput * tokens_per_example AS tokens_per_s,  -- null where the workload has no tokens
+        first_loss, mean_loss, final_loss,
+        nonfinite_losses,  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
+        best_val_loss, best_val_accuracy,  -- fraction; largest over the run's validations
+        -- throughput: examples per second over the measured steps; null unless ok
+        dataset_size / throughput AS time_per_epoch_s,  -- examples in an epoch ÷ throughput
         memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks
-        memory_reserved_bytes_peak AS peak_memory_reserved_bytes,
+        memory_reserved_bytes_peak AS peak_memory_reserved_bytes,  -- null on a CPU
         memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- over ranks and measured steps
-        memory_reserved_bytes_mean AS mean_memory_reserved_bytes,
+        memory_reserved_bytes_mean AS mean_memory_reserved_bytes,  -- null on a CPU
+        -- data_ms: waiting for the batch and its copy; phases: mean over ranks and measured steps
         data_ns_mean / 1e6 AS data_ms,                         -- phases: mean over ranks and measured steps
-        forward_ns_mean / 1e6 AS forward_ms,
-        backward_ns_mean / 1e6 AS backward_ms,
-        optimizer_ns_mean / 1e6 AS optimizer_ms,
+        forward_ns_mean / 1e6 AS forward_ms,  -- model and loss
+        backward_ns_mean / 1e6 AS backward_ms,  -- gradients, with the communication that overlaps them
+        optimizer_ns_mean / 1e6 AS optimizer_ms,  -- clipping, optimizer, schedule, scaler, zero_grad
+        -- data_pct: share of data in the four phases
         100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
         span_ns / 1e9 AS span_s,                               -- measured steps only
         setup_s,                                               -- begin of the run to the common barrier

@@ -3,50 +3,8 @@
 -- that of the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log
 -- throughput, Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact.
 CREATE OR REPLACE VIEW scaling AS
-WITH summaries AS (
-    SELECT * FROM run_summary
-),
-points AS MATERIALIZED (
-    SELECT
-        session_id, suite, case_name, nodes, ranks_per_node, threads,
-        any_value(scaling) AS scaling,
-        any_value(strategy) AS strategy,
-        any_value(workload) AS workload,
-        any_value(axis) AS axis,
-        any_value(workers) AS workers,
-        any_value(world_size) AS world_size,
-        any_value(locality) AS locality,
-        any_value(device_type) AS device_type,
-        any_value(device_name) AS device_name,
-        any_value(precision) AS precision,
-        any_value(batch_per_rank) AS batch_per_rank,
-        any_value(global_batch) AS global_batch,
-        any_value(baseline) AS baseline,
-        bool_or(oversubscribed) AS oversubscribed,
-        string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
-        count(*) AS runs,
-        count(throughput) AS repeats,
-        avg(ln(throughput)) AS log_mean,
-        -- Equal repeats have no variance; rounding must not invent one.
-        CASE
-            WHEN count(throughput) < 2 THEN NULL
-            WHEN min(throughput) = max(throughput) THEN 0
-            ELSE var_samp(ln(throughput))
-        END AS log_variance,
-        CASE
-            WHEN min(throughput) = max(throughput) THEN min(throughput)
-            ELSE exp(avg(ln(throughput)))
-        END AS throughput,
-        avg(step_ms) FILTER (status = 'ok') AS step_ms,
-        avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,
-        sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,
-        avg(elapsed_s) FILTER (status = 'ok') AS elapsed_s,
-        any_value(tokens_per_s / throughput) AS tokens_per_example,
-        any_value(time_per_epoch_s * throughput) AS dataset_size,
-        min(best_val_loss) AS best_val_loss,
-        max(best_val_accuracy) AS best_val_accuracy
-    FROM summaries
-    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
+WITH points AS MATERIALIZED (
+    SELECT * FROM placements
 ),
 baselines AS (
     SELECT
@@ -115,64 +73,64 @@ ratios AS MATERIALIZED (
         END AS ratio_df
     FROM paired
 ),
--- ln t is close to linear in 1/df between the rows of student_t.
 with_t AS (
     SELECT
-        ratios.*,
-        exp(ln(own.t) + (1 / repeat_df - 1 / own.df) / (1 / own.next_df - 1 / own.df) * ln(own.next_t / own.t))
-            * sqrt(variance_of_mean) AS half_width,
-        exp(ln(welch.t) + (1 / ratio_df - 1 / welch.df) / (1 / welch.next_df - 1 / welch.df)
-            * ln(welch.next_t / welch.t)) * ratio_se AS ratio_half_width
+        *,
+        t_quantile(repeat_df) * sqrt(variance_of_mean) AS half_width,
+        t_quantile(ratio_df) * ratio_se AS ratio_half_width
     FROM ratios
-    LEFT JOIN student_t AS own ON repeat_df >= own.df AND repeat_df < own.next_df
-    LEFT JOIN student_t AS welch ON ratio_df >= welch.df AND ratio_df < welch.next_df
 ),
-judged AS (
+with_intervals AS (
     SELECT
         *,
         ratio * exp(-CASE WHEN is_baseline THEN 0 ELSE ratio_half_width END) AS ratio_lo,
         ratio * exp(CASE WHEN is_baseline THEN 0 ELSE ratio_half_width END) AS ratio_hi,
-        ratio * baseline_workers / workers AS efficiency,
-        -- 0.7499999999999999 is 0.75: thresholds are not left to rounding.
-        round(ratio * baseline_workers / workers, 9) AS rounded_efficiency,
-        workers / baseline_workers AS relative_workers,
-        coalesce(throughput < next_smaller_throughput, false) AS retrograde
+        workers / baseline_workers AS relative_workers
     FROM with_t
+),
+judged AS (
+    SELECT
+        *,
+        ratio * baseline_workers / workers AS efficiency,
+        ratio_lo * baseline_workers / workers AS efficiency_lo,
+        ratio_hi * baseline_workers / workers AS efficiency_hi,
+        NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
+        coalesce(throughput < next_smaller_throughput, false) AS retrograde
+    FROM with_intervals
 ),
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
-        threads, locality, device_type, device_name, precision, batch_per_rank, global_batch, oversubscribed,
+        threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch, oversubscribed,
         slurm_job_id, runs, repeats, throughput,
         throughput * exp(-half_width) AS throughput_lo,
         throughput * exp(half_width) AS throughput_hi,
         throughput * tokens_per_example AS tokens_per_s,
-        baseline_case, baseline_workers, baseline_nodes, is_baseline,
+        baseline_case,                 -- the case that is compared with
+        baseline_workers,              -- its n
+        baseline_nodes,                -- its nodes
+        is_baseline,                   -- whether that is this row
+        -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        efficiency,
-        ratio_lo * baseline_workers / workers AS efficiency_lo,
-        ratio_hi * baseline_workers / workers AS efficiency_hi,
+        efficiency,                    -- speedup ÷ workers
+        efficiency_lo,
+        efficiency_hi,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1.
         CASE
             WHEN scaling = 'strong' AND relative_workers > 1
             THEN (1 / ratio - 1 / relative_workers) / (1 - 1 / relative_workers)
-        END AS karp_flatt,
+        END AS karp_flatt,  -- serial fraction, strong scaling only; null at the baseline
         -- Serial fraction after Gustafson, of scaled speedup.
         CASE
             WHEN scaling = 'weak' AND relative_workers > 1
             THEN (workers - ratio * baseline_workers) / (workers - 1)
-        END AS gustafson,
-        CASE
-            WHEN oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none' THEN NULL
-            WHEN retrograde THEN 'retrograde'
-            WHEN rounded_efficiency > 1.05 THEN 'superlinear'
-            WHEN rounded_efficiency >= 0.90 THEN 'excellent'
-            WHEN rounded_efficiency >= 0.75 THEN 'good'
-            WHEN rounded_efficiency >= 0.50 THEN 'acceptable'
-            WHEN rounded_efficiency < 0.50 THEN 'poor'
-        END AS verdict,
+        END AS gustafson,  -- serial fraction, weak scaling only; null at the baseline
+        -- verdict: on efficiency; null for baselines, scaling none and oversubscribed rows
+        CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
+        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
+        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
         step_ms, step_ms_mean, step_ms_std, elapsed_s,
         dataset_size / throughput AS time_per_epoch_s,
         best_val_loss, best_val_accuracy

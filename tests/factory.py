@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bench.launch.environment import fingerprint
 from bench.spec import (
     SCHEMA_VERSION,
     Axis,
@@ -27,6 +28,18 @@ from bench.spec import (
 from tests.factory_tables import eval_table, sample_table, step_table, write_parquet
 
 BEGAN = datetime(2026, 11, 21, 1, 49, 25, tzinfo=UTC)
+OPTIONS = {"hidden": [64, 32, 16]}
+FACTS = {
+    "python": "3.11.7",
+    "container": "none",
+    "torch": "2.15.0",
+    "cpu_model": "Some CPU @ 2.50GHz",
+    "cpus_given": "8",
+    "driver": "575.57.08",
+    "gpu0_name": "NVIDIA H200",
+    "gpu0_power_limit_w": "700",
+}
+"""Of the machine, from which the fingerprints are made; what a device has not takes no part in its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +66,11 @@ class Case:
     losses: tuple[float, float] = (2.3, 0.3)
     """Loss of the first and the last step; a straight line between them, the same at every n."""
     accuracy: float | None = 0.9
-    """Best validation accuracy; null writes no evals.parquet."""
+    """Validation accuracy at the end, to which it rises from a tenth of it; null writes no evals.parquet."""
+    validate_every: int = 0
+    """Steps between validations; 0 validates at the end only."""
+    validation_ms: float = 0.0
+    """Pause between two steps in which ranks validate."""
     memory_bytes: int = 1_000_000_000
     device_type: DeviceType = "cpu"
     precision: Precision = "fp32"
@@ -87,7 +104,8 @@ def make_session(
     folder.mkdir(parents=True)
     runs = [(case, spec) for case in cases for spec in _specs(case, session_id, suite, tags)]
     for number, (case, spec) in enumerate(runs):
-        _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number))
+        made_by = fingerprint(FACTS, resolved(suite, cases), case.device_type)
+        _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number), made_by)
     write_json(
         folder / "session.json",
         {
@@ -101,13 +119,41 @@ def make_session(
             "command": ["bench", "suite", suite],
             "quick": False,
             "tags": list(tags),
-            "resolved": {"title": f"The suite {suite}", "cases": [case.name for case in cases]},
+            "resolved": resolved(suite, cases),
             "plan": [_planned(case, spec) for case, spec in runs],
             "slots": {"nodes": 1, "slots_per_node": 8, "cpus_per_node": 8, "device_type": "cpu"},
-            "environment": environment or {"0": {"hostname": "node-a", "torch": "2.15.0"}},
+            "environment": environment or {"0": {"hostname": "node-a", "torch": FACTS["torch"]}},
         },
     )
     return folder
+
+
+def resolved(suite: str, cases: Sequence[Case]) -> dict[str, Any]:
+    """The suite as session.json has it: what the cases set, nothing of what they measured."""
+    return {"name": suite, "title": f"The suite {suite}", "cases": [_settings(case) for case in cases]}
+
+
+def _settings(case: Case) -> dict[str, Any]:
+    strong = case.scaling == "strong"
+    return {
+        "name": case.name,
+        "strategy": {"name": case.strategy},
+        "scaling": case.scaling,
+        "batch_per_rank": None if strong else case.batch,
+        "global_batch": case.batch if strong else None,
+        "world": list(case.step_ms) if case.axis == "ranks" else [1],
+        "threads": list(case.step_ms) if case.axis == "threads" else None,
+        "baseline": case.baseline,
+        "device": case.device_type,
+        "workload": {"name": case.workload, **OPTIONS},
+        "train": {"precision": case.precision},
+        "measure": {
+            "warmup": case.warmup,
+            "steps": case.steps,
+            "repeats": case.repeats,
+            "validate_every": case.validate_every,
+        },
+    }
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -138,10 +184,12 @@ def _spec(
         suite=suite,
         case_name=case.name,
         workload=case.workload,
-        workload_options={"hidden": [64, 32, 16]},
+        workload_options=dict(OPTIONS),
         data=DataSpec(),
         train=TrainSpec(precision=case.precision),
-        measure=MeasureSpec(warmup=case.warmup, steps=case.steps, repeats=case.repeats),
+        measure=MeasureSpec(
+            warmup=case.warmup, steps=case.steps, repeats=case.repeats, validate_every=case.validate_every
+        ),
         strategy=case.strategy,
         strategy_options={},
         scaling=case.scaling,
@@ -169,17 +217,29 @@ def _planned(case: Case, spec: RunSpec) -> dict[str, Any]:
     return {**{name: getattr(spec, name) for name in names}, "skip_reason": reason}
 
 
-def _write_run(folder: Path, case: Case, spec: RunSpec, started_at: datetime) -> None:
+def _write_run(
+    folder: Path, case: Case, spec: RunSpec, started_at: datetime, made_by: Mapping[str, str]
+) -> None:
     run = folder / spec.run_id
     run.mkdir()
     for attempt in range(spec.attempt):
         aside = run / f"attempt{attempt}"
         aside.mkdir()
-        write_attempt(aside, case, RunSpec(**{**vars(spec), "attempt": attempt}), "failed", started_at)
-    write_attempt(run, case, spec, case.statuses.get((spec.workers, spec.repeat), "ok"), started_at)
+        earlier = RunSpec(**{**vars(spec), "attempt": attempt})
+        write_attempt(aside, case, earlier, "failed", started_at, made_by=made_by)
+    status = case.statuses.get((spec.workers, spec.repeat), "ok")
+    write_attempt(run, case, spec, status, started_at, made_by=made_by)
 
 
-def write_attempt(run: Path, case: Case, spec: RunSpec, status: str, started_at: datetime) -> None:
+def write_attempt(
+    run: Path,
+    case: Case,
+    spec: RunSpec,
+    status: str,
+    started_at: datetime,
+    *,
+    made_by: Mapping[str, str],
+) -> None:
     """One attempt's files; a run that ended early keeps its warm-up and half of its measured steps."""
     steps = spec.measure.steps or 0
     completed = 0 if status == "skipped" else case.warmup + (steps if status == "ok" else steps // 2)
@@ -188,8 +248,9 @@ def write_attempt(run: Path, case: Case, spec: RunSpec, status: str, started_at:
         write_parquet(
             run / f"samples.node{node}.parquet", sample_table(case, spec, node, completed), spec, node
         )
-    if status == "ok" and case.accuracy is not None:
-        write_parquet(run / "evals.parquet", eval_table(case, completed), spec)
+    evals = eval_table(case, spec, completed, whole=status == "ok")
+    if evals.num_rows:
+        write_parquet(run / "evals.parquet", evals, spec)
     write_json(
         run / "run.json",
         {
@@ -199,7 +260,7 @@ def write_attempt(run: Path, case: Case, spec: RunSpec, status: str, started_at:
             "attempt": spec.attempt,
             "spec": spec.to_json(),
             "outcome": _outcome(case, spec, status, started_at, completed),
-            "fingerprint": {"torch": "2.15.0", "device": case.device_type},
+            "fingerprint": dict(made_by),
         },
     )
 

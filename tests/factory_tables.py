@@ -83,6 +83,9 @@ def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int)
     steps = np.arange(completed, dtype=np.int32)
     last = case.warmup + (spec.measure.steps or 1) - 1
     loss = case.losses[0] + (case.losses[1] - case.losses[0]) * steps / max(last, 1)
+    pauses = np.zeros(completed, dtype=np.int64)
+    for step in _validated_steps(case, completed):
+        pauses[step:] += round(case.validation_ms * 1e6)
     cuda = case.device_type == "cuda"
     memory = np.full(completed, case.memory_bytes, dtype=np.int64)
     columns = [
@@ -90,7 +93,7 @@ def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int)
         np.full(completed, node, dtype=np.int32),
         steps,
         np.where(steps < case.warmup, "warmup", "measured"),
-        np.cumsum(wanted) - wanted,
+        np.cumsum(wanted) - wanted + pauses,
         wanted,
         *phases,
         loss,
@@ -126,8 +129,25 @@ def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str,
     }
 
 
-def eval_table(case: Case, completed: int) -> pa.Table:
-    row = {"step": completed, "epoch": 1.0, "val_loss": case.losses[1] + 0.05}
-    return pa.Table.from_pylist(
-        [{**row, "val_accuracy": case.accuracy, "elapsed_s": 0.4}], schema=EVAL_SCHEMA
-    )
+def eval_table(case: Case, spec: RunSpec, completed: int, *, whole: bool) -> pa.Table:
+    """A row per validation; the last one only where the run came to its end."""
+    steps = [*_validated_steps(case, completed), *([completed] if whole else [])]
+    rows = [_eval(case, spec, step, number) for number, step in enumerate(steps) if case.accuracy is not None]
+    return pa.Table.from_pylist(rows, schema=EVAL_SCHEMA)
+
+
+def _validated_steps(case: Case, completed: int) -> range:
+    """Steps before which ranks validate; not the end."""
+    return range(case.validate_every, completed, case.validate_every) if case.validate_every else range(0)
+
+
+def _eval(case: Case, spec: RunSpec, step: int, number: int) -> dict[str, Any]:
+    done = step / (case.warmup + case.steps)
+    assert case.accuracy is not None
+    return {
+        "step": step,
+        "epoch": step * spec.global_batch / 10_000,
+        "val_loss": case.losses[0] + (case.losses[1] - case.losses[0]) * done + 0.05,
+        "val_accuracy": case.accuracy * (0.1 + 0.9 * done),
+        "elapsed_s": (step * case.step_ms_of(spec) + number * case.validation_ms) / 1e3,
+    }

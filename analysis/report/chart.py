@@ -1,22 +1,37 @@
-"""What a chart is, and what several charts share: a series per case, points with intervals, panels."""
+"""What a chart is, and what several charts share: a colour per case, panels, limits where there is too much to show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 from analysis.report import theme
 
 ROWS = "rows"
 """Name under which a specification finds its data; the page puts them there once."""
-
+BARS = 40
+"""Labels that a chart of bars shows at most."""
 
 Cases = Sequence[str]
 """All cases of the session in the order of the suite: their colours and shapes are the same in every chart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What a chart draws where that is more than one picture."""
+
+    views: Mapping[str, alt.TopLevelMixin]
+    """One picture, or several by the label under which the reader finds each; the first is shown first. All are of
+    the same height, so that the page does not move."""
+    choice: str = ""
+    """What the labels are: `x axis`."""
+    note: str = ""
+    """What these rows leave out of the picture; plain text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,17 +44,28 @@ class Chart:
     """The title."""
     reading: str
     """How to read it, what was binned or left out; plain text."""
-    draw: Callable[[pl.DataFrame, Cases], alt.TopLevelMixin]
+    draw: Callable[[pl.DataFrame, Cases], alt.TopLevelMixin | Drawing]
     """From the query's rows, which are not empty, and all cases of the session; data are named, not embedded."""
     wide: bool = False
     """Takes the page's whole width."""
 
 
+def sentences(*notes: str) -> str:
+    """Those that say something, after each other."""
+    return " ".join(note for note in notes if note)
+
+
 _SIZE = "placement"
+MOST_SIZES = 6
+"""Placements of which lines can still be told apart."""
+
+
+_DATA = alt.NamedData(ROWS)
 
 
 def base() -> alt.Chart:
-    return alt.Chart(alt.NamedData(ROWS))
+    """One object holds the data: layers that share it can be drawn in panels."""
+    return alt.Chart(_DATA)
 
 
 def once() -> alt.Chart:
@@ -47,13 +73,23 @@ def once() -> alt.Chart:
     return alt.Chart(alt.InlineData(values=[{}]))
 
 
-def layered(*layers: alt.Chart) -> alt.LayerChart:
-    return alt.LayerChart(layer=list(layers))
+def layered(*layers: alt.Chart | alt.LayerChart, height: int | None = None) -> alt.LayerChart:
+    """Not by `properties`, which would copy all layers."""
+    drawn = alt.LayerChart(layer=list(layers))
+    if height is not None:
+        drawn["height"] = height
+    return drawn
 
 
-def specification(chart: Chart, rows: pl.DataFrame, cases: Cases) -> dict[str, Any]:
+def drawing(chart: Chart, rows: pl.DataFrame, cases: Cases) -> Drawing:
+    with debug_mode(False):  # Altair would check every part against its schema while the chart grows
+        drawn = chart.draw(rows, cases)
+    return drawn if isinstance(drawn, Drawing) else Drawing(views={"": drawn})
+
+
+def specification(view: alt.TopLevelMixin) -> dict[str, Any]:
     """Vega-Lite, without data and without settings: those stand once per page."""
-    spec: dict[str, Any] = chart.draw(rows, cases).to_dict(validate=False)
+    spec: dict[str, Any] = view.to_dict(validate=False)
     return {key: value for key, value in spec.items() if key not in ("$schema", "config", "usermeta")}
 
 
@@ -62,25 +98,65 @@ def distinct(rows: pl.DataFrame, column: str) -> list[Any]:
     return rows.get_column(column).unique(maintain_order=True).to_list()
 
 
-def case_colour(rows: pl.DataFrame, cases: Cases) -> alt.Color:
-    """The same colour in every chart of a page, whichever cases a chart has."""
-    scale = alt.Scale(domain=list(cases), range=theme.categories(len(cases)))
-    return alt.Color("case_name:N", scale=scale, title=None, legend=_present(rows))
+def coloured(rows: pl.DataFrame, cases: Cases, field: str = "case_name") -> list[str]:
+    """Cases that have a colour of their own: all of the session while there are colours, else those of the chart."""
+    return list(cases) if len(cases) <= theme.CATEGORIES else distinct(rows, field)
 
 
-def case_shape(rows: pl.DataFrame, cases: Cases) -> alt.Shape:
-    scale = alt.Scale(domain=list(cases), range=theme.shapes(len(cases)))
-    return alt.Shape("case_name:N", scale=scale, title=None, legend=_present(rows))
+def case_colour(rows: pl.DataFrame, cases: Cases, field: str = "case_name") -> alt.Color:
+    """The same colour in every chart of a page, whichever cases a chart has. Of a comparison the field is `session`,
+    and `cases` are the sessions' names."""
+    named = coloured(rows, cases, field)
+    scale = alt.Scale(domain=named, range=theme.categories(len(named)))
+    return alt.Color(f"{field}:N", scale=scale, title=None, legend=_present(rows, field))
 
 
-def _present(rows: pl.DataFrame) -> alt.Legend:
-    return alt.Legend(values=distinct(rows, "case_name"))
+def case_shape(rows: pl.DataFrame, cases: Cases, field: str = "case_name") -> alt.Shape:
+    named = coloured(rows, cases, field)
+    scale = alt.Scale(domain=named, range=theme.shapes(len(named)))
+    return alt.Shape(f"{field}:N", scale=scale, title=None, legend=_present(rows, field))
+
+
+def _present(rows: pl.DataFrame, field: str) -> alt.Legend:
+    return alt.Legend(values=distinct(rows, field))
+
+
+def placements(rows: pl.DataFrame) -> list[str]:
+    """From the smallest to the largest."""
+    return distinct(rows.sort("workers", "placement"), "placement")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewSizes:
+    """Of many placements those that lines and legends can still tell apart."""
+
+    rows: pl.DataFrame
+    """That are drawn."""
+    start: alt.Chart
+    """What to draw them with: the page holds all rows."""
+    note: str
+
+
+def few_sizes(rows: pl.DataFrame) -> FewSizes:
+    """The smallest, the largest, and some between; of a case that has none of them its largest."""
+    every = placements(rows)
+    if len(every) <= MOST_SIZES:
+        return FewSizes(rows=rows, start=base(), note="")
+    spread = (len(every) - 1) / (MOST_SIZES - 1)
+    kept = [every[round(place * spread)] for place in range(MOST_SIZES)]
+    largest = rows.sort("workers", maintain_order=True).group_by("case_name", maintain_order=True)
+    cases = largest.agg(pl.col("placement").is_in(kept).any().alias("has"), pl.col("placement").last())
+    kept += cases.filter(~pl.col("has")).get_column("placement").unique(maintain_order=True).to_list()
+    return FewSizes(
+        rows=rows.filter(pl.col("placement").is_in(kept)),
+        start=base().transform_filter(alt.FieldOneOfPredicate(field="placement", oneOf=kept)),
+        note=f"Drawn: {len(kept)} of {len(every):,} placements; the data have all.",
+    )
 
 
 def size_colour(rows: pl.DataFrame) -> alt.Color:
-    """Placements from the smallest to the largest."""
-    placements = distinct(rows.sort("workers", "placement"), "placement")
-    scale = alt.Scale(domain=placements, range=theme.ramp(len(placements)))
+    named = placements(rows)
+    scale = alt.Scale(domain=named, range=theme.ramp(len(named)))
     return alt.Color("placement:O", scale=scale, title=_SIZE)
 
 
@@ -92,58 +168,17 @@ def size_width(rows: pl.DataFrame) -> alt.Size:
     return alt.Size("workers:O", scale=scale, legend=None)  # Vega-Lite takes a line's width from its size
 
 
-def workers_axis(rows: pl.DataFrame) -> alt.X:
-    """Linear up to 16 workers; beyond, where small sizes would crowd together, logarithmic to base 2."""
-    sizes = sorted(distinct(rows, "workers"))
-    title = {"ranks": "ranks", "threads": "threads per rank"}
-    axes = distinct(rows, "axis")
-    kind: dict[str, Any] = {"type": "log", "base": 2} if sizes[-1] > 16 else {"zero": False}
-    scale = alt.Scale(nice=False, padding=14, **kind)
-    axis = alt.Axis(values=sizes, format="d", grid=True)
-    return alt.X("workers:Q", scale=scale, axis=axis, title=" or ".join(title[axis] for axis in axes))
+def size_dash(rows: pl.DataFrame) -> alt.StrokeDash:
+    """Of lines whose colour is taken: the larger the size, the fuller the line."""
+    named = placements(rows)
+    scale = alt.Scale(domain=named, range=theme.dashes(len(named)))
+    return alt.StrokeDash("placement:O", scale=scale, title=_SIZE)
 
 
-def result_scale(rows: pl.DataFrame) -> alt.Scale:
-    """Of what should grow with the workers: follows workers_axis, so that ideal scaling stays a straight line."""
-    return alt.Scale(type="log", base=2) if max(distinct(rows, "workers")) > 16 else alt.Scale(zero=True)
-
-
-def result_axis(rows: pl.DataFrame) -> alt.Axis:
-    """On a logarithmic scale the powers of two: Vega's own choice are odd multiples."""
-    largest = max(distinct(rows, "workers"))
-    return alt.Axis(values=[2**power for power in range(16)]) if largest > 16 else alt.Axis()
-
-
-def curves(
-    rows: pl.DataFrame, cases: Cases, value: str, *, y: alt.Y, title: str, tooltip: Sequence[alt.Tooltip]
-) -> list[alt.Chart]:
-    """Band of the 95 % interval, line and points of each case. Oversubscribed points are hollow; those on several
-    nodes have a ring."""
-    start = base().encode(x=workers_axis(rows), color=case_colour(rows, cases))
-    band = start.mark_area(opacity=0.18).encode(
-        y=alt.Y(f"{value}_lo:Q", title=title), y2=alt.Y2(f"{value}_hi:Q")
-    )
-    points = start.mark_point(size=80, filled=True, opacity=1).encode(
-        y=y, shape=case_shape(rows, cases), tooltip=list(tooltip)
-    )
-    hollow = _marked(rows, y, "datum.oversubscribed", size=24, filled=True, color=theme.PAPER)
-    ring = _marked(rows, y, "datum.locality === 'across_nodes'", size=220, filled=False, color=theme.MUTED)
-    # A layer without rows of its own would give its scale no extent.
-    layers = [
-        (band, rows.get_column(f"{value}_lo").is_not_null().any()),
-        (start.mark_line().encode(y=y), True),
-        (points, True),
-        (hollow, rows.get_column("oversubscribed").any()),
-        (ring, "across_nodes" in distinct(rows, "locality")),
-    ]
-    return [layer for layer, is_shown in layers if is_shown]
-
-
-def _marked(rows: pl.DataFrame, y: alt.Y, which: str, **mark: Any) -> alt.Chart:
-    layer: alt.Chart = (
-        base().transform_filter(which).mark_point(opacity=1, **mark).encode(x=workers_axis(rows), y=y)
-    )
-    return layer
+def kind_dash(kinds: Sequence[str]) -> alt.StrokeDash:
+    """The first kind solid, the second dashed, a third dotted: memory of GPUs and CPUs in one session."""
+    scale = alt.Scale(domain=list(kinds), range=[[1, 0], [4, 3], [1, 2]][: len(kinds)])
+    return alt.StrokeDash("kind:N", scale=scale, title=None)
 
 
 def point_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
@@ -157,18 +192,69 @@ def point_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
     ]
 
 
-def bar_height(rows: pl.DataFrame) -> int:
-    """Of a chart with one horizontal bar per label, in CSS pixels."""
-    bars = len(distinct(rows, "label"))
-    return bars * max(22, min(40, 300 // bars))
+def line_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
+    """What every line over time or steps says first."""
+    return [alt.Tooltip("case_name:N", title="case"), alt.Tooltip("placement:N", title=_SIZE), *values]
+
+
+def bars(rows: pl.DataFrame, value: str) -> list[str]:
+    """Labels that a chart of bars shows: all in their order, or where that is too many those of the largest sums."""
+    labels = distinct(rows, "label")
+    if len(labels) <= BARS:
+        return labels
+    sums = rows.group_by("label", maintain_order=True).agg(pl.col(value).sum())
+    return sums.top_k(BARS, by=value).sort(value, descending=True).get_column("label").to_list()
+
+
+def bar_axis(labels: Sequence[str]) -> alt.Y:
+    return alt.Y("label:N", sort=list(labels), title=None, axis=alt.Axis(domain=False, ticks=False))
+
+
+def shown(start: alt.Chart, rows: pl.DataFrame, labels: Sequence[str]) -> alt.Chart:
+    """Only the bars of these labels."""
+    if len(labels) == len(distinct(rows, "label")):
+        return start
+    only: alt.Chart = start.transform_filter(alt.FieldOneOfPredicate(field="label", oneOf=list(labels)))
+    return only
+
+
+def bars_note(rows: pl.DataFrame, labels: Sequence[str], which: str) -> str:
+    count = len(distinct(rows, "label"))
+    return (
+        "" if count == len(labels) else f"Drawn: the {len(labels)} of {count:,} {which}; the data have all."
+    )
+
+
+def bar_height(labels: Sequence[str]) -> int:
+    """Of a chart with one horizontal bar per label, in CSS pixels, its axis included."""
+    return 52 + len(labels) * max(22, min(40, 300 // max(len(labels), 1)))
+
+
+def limit_note(rows: pl.DataFrame, column: str, which: str, of_all: str = "of_all") -> str:
+    """Of a query that keeps some panels; its column `of_all` counts those that there are."""
+    kept, count = len(distinct(rows, column)), rows.get_column(of_all)[0]
+    return "" if kept == count else f"Shown: {kept} of {count:,}, {which}; the SQL says how they were chosen."
 
 
 def panels(
     drawing: alt.Chart | alt.LayerChart, column: str, rows: pl.DataFrame, height: int
 ) -> alt.FacetChart:
     """One small chart per value of a column; the page sets how many stand beside each other and how wide."""
-    header = alt.Header(title=None, labelAnchor="start", labelPadding=8)
-    facet = alt.Facet(f"{column}:N", header=header, sort=distinct(rows, column))
-    faceted = drawing.properties(height=height).facet(facet, columns=1)
+    # Vega would place a header of its own by what its panel's labels measure: each at another height.
+    heading = base().transform_aggregate(groupby=[column])
+    heading = heading.mark_text(
+        x=0,
+        y=-12,
+        align="left",
+        baseline="bottom",
+        fontSize=12,
+        fontWeight=600,
+        color=theme.INK,
+        limit=260,
+    ).encode(text=alt.Text(f"{column}:N"))
+    facet = alt.Facet(
+        f"{column}:N", header=alt.Header(title=None, labelExpr="''"), sort=distinct(rows, column)
+    )
+    faceted = layered(drawing, heading, height=height).facet(facet, columns=1)
     own_axes: alt.FacetChart = faceted.resolve_axis(x="independent", y="independent")
     return own_axes

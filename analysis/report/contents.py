@@ -12,7 +12,7 @@ from analysis.report import frames
 from analysis.report.charts import all_charts
 from analysis.report.markup import Row
 
-_TABLES = ("summary", "coverage", "runs", "environment", "configuration")
+_TABLES = ("summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +33,7 @@ class Contents:
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
-    """The session must be in the database."""
-    with frames.kept(connection, session_id):
-        return _read(connection, session_id)
-
-
-def _read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
+    """The session must be in the database; fastest inside frames.kept."""
     cases = frames.frame(connection, "cases", session_id).get_column("case_name").to_list()
 
     def rows(name: str) -> pl.DataFrame:

@@ -5,23 +5,37 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 _ASSETS = Path(__file__).parent / "assets"
+BASE_STYLES = ("base", "tables", "charts")
+"""Style sheets of every page."""
 
 
 def asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def document(*, title: str, body: str, scripts: Sequence[str] = ()) -> str:
-    """`body` is HTML; `scripts` run in this order after it. Charts are drawn by Vega's interpreter, so that the
-    policy needs neither unsafe-eval nor unsafe-inline."""
-    style = asset("page.css")
+def document(
+    *,
+    title: str,
+    body: str,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = BASE_STYLES,
+    meta: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """`body` is HTML; `scripts` run in this order after it; `meta` is text for programs by its name. Charts are drawn
+    by Vega's interpreter, so that the policy needs neither unsafe-eval nor unsafe-inline."""
+    style = "".join(asset(f"{name}.css") for name in styles)
+    facts = "".join(
+        f'<meta name="{html.escape(name)}" content="{html.escape(value)}">\n' for name, value in meta.items()
+    )
     elements = "".join(f"<script>{script}</script>\n" for script in scripts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{facts}"
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, scripts)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'

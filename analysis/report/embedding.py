@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import groupby
 from typing import Any
 
 import polars as pl
@@ -17,9 +18,15 @@ _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 def script_json(value: Any) -> str:
     """JSON for the inside of a <script>; NaN and infinities become null."""
-    return json.dumps(_finite(value), allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(
-        _ESCAPES
-    )
+    try:
+        written = _dumps(value)
+    except ValueError:
+        written = _dumps(_finite(value))
+    return written.translate(_ESCAPES)
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
 def _finite(value: Any) -> Any:
@@ -33,22 +40,38 @@ def _finite(value: Any) -> Any:
 
 
 def columns(rows: pl.DataFrame) -> dict[str, Any]:
-    """{column: values}; text that repeats as {"values": [distinct], "codes": [index of each row, null where null]}."""
+    """{column: values}, each a list, or where values follow each other unchanged {"items": [...], "lengths": [...]};
+    of text that repeats {"values": [distinct], "codes": such a list of indices, null where null}."""
     return {name: _column(rows.get_column(name)) for name in rows.columns}
 
 
 def _column(values: pl.Series) -> Any:
     if values.dtype.is_float():
-        return [_rounded(value) for value in values.to_list()]
+        return _runs(_rounded(values))
     if values.dtype == pl.String:
         distinct = values.drop_nulls().unique(maintain_order=True)
         places = {value: code for code, value in enumerate(distinct)}
-        return {"values": distinct.to_list(), "codes": [places.get(value) for value in values]}
-    return values.to_list()
+        return {
+            "values": distinct.to_list(),
+            "codes": _runs([places.get(value) for value in values.to_list()]),
+        }
+    return _runs(values.to_list())
 
 
-def _rounded(value: float | None) -> float | int | None:
-    if value is None or not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
+def _runs(values: list[Any]) -> Any:
+    """As runs where that halves the list."""
+    runs = [(value, sum(1 for _ in group)) for value, group in groupby(values)]
+    if 4 * len(runs) > len(values):
+        return values
+    return {"items": [value for value, _ in runs], "lengths": [length for _, length in runs]}
+
+
+def _rounded(values: pl.Series) -> list[float | int | None]:
+    finite = pl.DataFrame({"x": values}).select(
+        pl.when(pl.col("x").is_finite()).then(pl.col("x").round_sig_figs(SIGNIFICANT_DIGITS))
+    )
+    return [_short(value) for value in finite.to_series().to_list()]
+
+
+def _short(value: float | None) -> float | int | None:
+    return int(value) if value is not None and value.is_integer() else value

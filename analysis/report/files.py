@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 _LONGEST = 120
 """Characters of a file name before its hash and ending."""
+_COMPARISON = "compare-"
+"""How names of compare pages begin."""
 
 
 def page_name(session_id: str) -> str:
     """`<session_id>.html`; where the name is unsafe, too long or taken, a safe form of it with a hash of the whole."""
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", session_id).lstrip(".")[:_LONGEST]
-    if safe != session_id or safe.lower() == "index" or not safe:
+    is_taken = safe.lower() == "index" or safe.lower().startswith(_COMPARISON)
+    if safe != session_id or is_taken or not safe:
         digest = hashlib.sha256(session_id.encode()).hexdigest()[:12]
         safe = f"{safe}-{digest}"
     return f"{safe}.html"
+
+
+def compare_name(session_ids: Sequence[str]) -> str:
+    """`compare-<hash>.html`: the same sessions in the same order have the same page."""
+    digest = hashlib.sha256(json.dumps(list(session_ids)).encode()).hexdigest()[:12]
+    return f"{_COMPARISON}{digest}.html"
+
+
+def compare_files(folder: Path) -> list[Path]:
+    """Files that are named like compare pages; what only has such a name, a pipe, would hold up who reads it."""
+    return sorted(path for path in folder.glob(f"{_COMPARISON}*.html") if path.is_file())
 
 
 def write_whole(path: Path, content: str) -> None:

@@ -1,7 +1,8 @@
-"""The named queries of analysis/report/queries, run against a session, as polars frames."""
+"""The named queries of analysis/report/queries, run against one session or several, as polars frames."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,24 +12,38 @@ import polars as pl
 
 _QUERIES = Path(__file__).parent / "queries"
 
+Parameter = str | float | Sequence[str]
+"""Of a query."""
+
 
 def query_text(name: str) -> str:
-    """The SQL of queries/NAME.sql, with its parameter `$session_id` where it has one."""
+    """The SQL of queries/NAME.sql, with its parameters `$session_id`, `$session_ids` ... where it has them."""
     return (_QUERIES / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def pasteable(name: str, session_id: str) -> str:
-    """The same with the session's own name in it, ready for `bench sql`."""
-    literal = "'" + session_id.replace("'", "''") + "'"
-    return query_text(name).replace("$session_id", literal)
+def pasteable(name: str, session_id: str | None = None, **parameters: Parameter) -> str:
+    """The same with the values in it, ready for `bench sql`."""
+    values = {**parameters, **_session(session_id)}
+    return re.sub(r"\$(\w+)", lambda found: _literal(values[found[1]]), query_text(name))
+
+
+def _literal(value: Parameter) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value) if isinstance(value, float) else "[" + ", ".join(map(_literal, value)) + "]"
+
+
+def _session(session_id: str | None) -> dict[str, Parameter]:
+    return {} if session_id is None else {"session_id": session_id}
 
 
 @contextmanager
-def kept(connection: duckdb.DuckDBPyConnection, session_id: str) -> Iterator[None]:
-    """Inside it the two views on which most queries stand are tables of this session, made once, not a dozen times."""
+def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Iterator[None]:
+    """Inside it the two views on which most queries stand are tables of these sessions, made once, not a dozen times
+    for each."""
     for view in _KEPT:
-        query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id = $session_id"
-        connection.execute(query, {"session_id": session_id})
+        query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id IN (SELECT unnest($session_ids))"
+        connection.execute(query, {"session_ids": list(session_ids)})
     yield
     for view in _KEPT:
         connection.execute(f"DROP TABLE temp.{view}")
@@ -37,11 +52,13 @@ def kept(connection: duckdb.DuckDBPyConnection, session_id: str) -> Iterator[Non
 _KEPT = ("run_summary", "scaling")
 
 
-def frame(connection: duckdb.DuckDBPyConnection, name: str, session_id: str | None = None) -> pl.DataFrame:
+def frame(
+    connection: duckdb.DuckDBPyConnection, name: str, session_id: str | None = None, **parameters: Parameter
+) -> pl.DataFrame:
     """The rows of queries/NAME.sql."""
-    parameters = None if session_id is None else {"session_id": session_id}
+    values = {**parameters, **_session(session_id)}
     # Not pl.DataFrame(relation): without pyarrow DuckDB 2.0 complains of leaks when the process ends.
-    return _printable(connection.sql(query_text(name), params=parameters).pl())
+    return _printable(connection.sql(query_text(name), params=values or None).pl())
 
 
 _EXACT = ("session_id", "config")
@@ -54,10 +71,11 @@ def _printable(rows: pl.DataFrame) -> pl.DataFrame:
     suspect = [
         name for name in columns if rows.get_column(name).str.contains(r"[^\P{C}\n]|[\u2028\u2029]").any()
     ]
-    return rows.with_columns(pl.col(name).map_elements(_escape, return_dtype=pl.String) for name in suspect)
+    return rows.with_columns(pl.col(name).map_elements(printable, return_dtype=pl.String) for name in suspect)
 
 
-def _escape(value: str) -> str:
+def printable(value: str) -> str:
+    """With what draws nothing written out: `\\u202e`."""
     shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value)
     return "".join(shown)
 

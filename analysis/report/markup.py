@@ -15,6 +15,29 @@ def text(value: object) -> str:
     return f"<bdi>{html.escape(str(value))}</bdi>"
 
 
+LONGEST = 80
+"""Characters of a name that stand in a line."""
+_LONGEST_VALUE = 300
+"""Characters of a value that stand in a cell."""
+
+
+def short(value: object) -> str:
+    """A name in a line or a card: of a very long one the beginning, so that it cannot push the rest away."""
+    return text(cut(str(value), LONGEST))
+
+
+def cut(value: str, longest: int) -> str:
+    return value if len(value) <= longest else f"{value[: longest - 1]}…"
+
+
+def folded(value: object) -> str:
+    """A value in a cell: of a very long one the beginning, above the whole of it folded."""
+    whole = str(value)
+    if len(whole) <= _LONGEST_VALUE:
+        return text(whole)
+    return text(cut(whole, _LONGEST_VALUE)) + details(f"All {len(whole):,} characters", text(whole))
+
+
 def attribute(value: object) -> str:
     """Escaped, for the inside of a quoted attribute."""
     return html.escape(str(value))
@@ -34,13 +57,35 @@ class Column:
 
 def table(caption: str, columns: Sequence[Column], rows: Iterable[Row]) -> str:
     """A table that scrolls by itself where it is wider than the page. The caption is for screen readers."""
+    return _table(caption, columns, f"<tbody>{_lines(columns, rows)}</tbody>")
+
+
+def grouped_table(
+    caption: str, columns: Sequence[Column], groups: Iterable[tuple[str, Sequence[Row]]]
+) -> str:
+    """The same with a heading, which is HTML, above each group of rows."""
+    return _table(
+        caption,
+        columns,
+        "".join(
+            f'<tbody><tr class="group"><th scope="rowgroup" colspan="{len(columns)}"><div>{heading}</div></th></tr>'
+            f"{_lines(columns, rows)}</tbody>"
+            for heading, rows in groups
+        ),
+    )
+
+
+def _table(caption: str, columns: Sequence[Column], bodies: str) -> str:
     heads = "".join(f'<th scope="col"{_kind(column)}>{html.escape(column.label)}</th>' for column in columns)
-    body = "".join(f"<tr>{_cells(columns, row)}</tr>" for row in rows)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{attribute(caption)}">'
         f'<table><caption class="unseen">{html.escape(caption)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{heads}</tr></thead>{bodies}</table></div>"
     )
+
+
+def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> str:
+    return "".join(f"<tr>{_cells(columns, row)}</tr>" for row in rows)
 
 
 def _cells(columns: Sequence[Column], row: Row) -> str:
@@ -53,9 +98,40 @@ def _kind(column: Column) -> str:
     return ' class="number"' if column.numeric else ""
 
 
+def differing(content: str) -> str:
+    """HTML marked as differing from the others, by a sign beside the colour."""
+    sign = '<span class="unseen">differs: </span><span aria-hidden="true">◆</span>'
+    return f'<span class="differs">{sign} {content}</span>'
+
+
 def details(summary: str, content: str, kind: str = "") -> str:
-    """Closed until it is asked for. `content` is HTML."""
-    return f'<details class="{attribute(kind)}"><summary>{html.escape(summary)}</summary>{content}</details>'
+    """Closed until it is asked for; of the kind `printed` it is open on paper. `content` is HTML."""
+    attributes = f' class="{attribute(kind)}"' if kind else ""
+    return f"<details{attributes}><summary>{html.escape(summary)}</summary>{content}</details>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a page that its contents lead to."""
+
+    identifier: str
+    title: str
+    content: str
+    """HTML; where it is empty, the section is left out."""
+
+
+def sections(parts: Iterable[Section]) -> str:
+    return "".join(section(part.identifier, part.title, part.content) for part in parts)
+
+
+def navigation(parts: Iterable[Section]) -> str:
+    """Links to the sections that there are."""
+    links = "".join(
+        f'<li><a href="#{part.identifier}">{html.escape(part.title)}</a></li>'
+        for part in parts
+        if part.content
+    )
+    return f'<nav class="contents screen-only" aria-label="On this page"><ul>{links}</ul></nav>'
 
 
 def section(identifier: str, title: str, content: str) -> str:

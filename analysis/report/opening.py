@@ -3,52 +3,92 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from analysis.report import units
-from analysis.report.markup import Row, text, unordered
+from analysis.report.markup import Row, attribute, short, text, unordered
+from analysis.report.summary_table import label, ranking
 from analysis.sentence import closing_sentence
 
+MOST_CASES = 6
+"""Cases that get a sentence each; of more the verdicts are counted."""
 
-def opening(session: Row, points: list[Row]) -> str:
-    """`session` of queries/session.sql, `points` rows of `scaling`."""
+
+def opening(
+    session: Row, points: list[Row], not_ok: list[Row], comparisons: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """`session` of queries/session.sql, `points` rows of `scaling`, `not_ok` of queries/not_ok.sql; `comparisons` with
+    this session are titles by the file name of their page."""
     why = f'<p class="why">{text(session["why"])}</p>' if session["why"] else ""
     return (
-        '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
+        f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
         f"<h1>{text(session['title'] or session['suite'])}</h1>"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
-        f'<p class="verdict">{text(_sentence(points))}</p>'
-        f"{_others(points)}</header>"
+        f'<p class="verdict">{_sentence(points)}</p>'
+        f"{_trouble(not_ok)}{_others(points)}</header>"
     )
 
 
+def _crumb(comparisons: Mapping[str, str]) -> str:
+    links = {"index.html": "All sessions"} | {
+        name: f"Comparison: {title}" for name, title in comparisons.items()
+    }
+    return " · ".join(f'<a href="{attribute(name)}">{text(title)}</a>' for name, title in links.items())
+
+
+def _trouble(not_ok: list[Row]) -> str:
+    """What went wrong is said beside the verdict; what this machine could not host is not trouble."""
+    counts = Counter(row["status"] for row in not_ok if row["status"] != "skipped")
+    if not counts:
+        return ""
+    said = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    runs = "run is" if counts.total() == 1 else "runs are"
+    link = '<a href="#coverage">why, and on which rank</a>'
+    return f'<p class="trouble">{label("bad", f"{counts.total():,} {runs} not ok")} ({said}): {link}</p>'
+
+
 def _facts(session: Row) -> Iterator[str]:
-    yield f"suite {text(session['suite'])}{' (quick)' if session['quick'] else ''}"
+    yield f"suite {short(session['suite'])}{' (quick)' if session['quick'] else ''}"
     yield f"session {text(session['session_id'])}"
     if session["created_at"] is not None:
         yield f"{session['created_at']:%Y-%m-%d %H:%M} UTC"
     if session["devices"]:
-        yield text(session["devices"])
-    yield f"{session['ok']} of {session['runs']} runs ok"
+        yield short(session["devices"])
+    yield f"{session['ok']:,} of {session['runs']:,} runs ok" + (
+        f", {session['skipped']:,} skipped" if session["skipped"] else ""
+    )
     if session["elapsed_s"]:
         yield f"{units.seconds(session['elapsed_s'])} of runs"
-    yield from (f"tag {text(tag)}" for tag in session["tags"] or [])
+    yield from (f"tag {short(tag)}" for tag in session["tags"] or [])
 
 
 def _sentence(points: list[Row]) -> str:
-    """No line ends between a number and its percent sign."""
-    return closing_sentence(points).replace(" %", "\u00a0%")
+    """HTML; no line ends between a number and its percent sign."""
+    return closing_sentence(points, text).replace(" %", "\u00a0%")
 
 
 def _others(points: list[Row]) -> str:
-    """The largest size of every case but the one that the verdict names."""
+    """The largest size of every case but the one that the verdict names; of many cases how often each verdict."""
     lead = _sentence(points)
     by_case: dict[str, list[Row]] = {}
     for point in points:
         if point["scaling"] != "none":
             by_case.setdefault(point["case_name"], []).append(point)
-    sentences = [_sentence(case) for case in by_case.values() if _compared(case)]
-    return unordered(text(sentence) for sentence in sentences if sentence != lead)
+    compared = [case for case in by_case.values() if _compared(case)]
+    if len(compared) > MOST_CASES:
+        return _counted(points)
+    return unordered(sentence for case in compared if (sentence := _sentence(case)) != lead)
+
+
+def _counted(points: list[Row]) -> str:
+    ranked, measure = ranking([point for point in points if point["throughput"] is not None])
+    if measure != "efficiency":
+        return ""
+    verdicts = Counter(point["verdict"] for point in ranked)  # from the best to the worst
+    said = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.items())
+    return f"<p>At the largest sizes of {len(ranked):,} cases: {html.escape(said)}.</p>"
 
 
 def _compared(points: list[Row]) -> bool:
@@ -61,7 +101,14 @@ def notes(session: Row, points: list[Row]) -> str:
 
 
 def _notes(session: Row, points: list[Row]) -> Iterator[str]:
-    yield "Placement 2x4 means 2 nodes with 4 ranks each. Efficiency is speedup ÷ workers."
+    yield "Placement 2x4 means 2 nodes with 4 ranks each."
+    if _compared(points):
+        yield "Efficiency is speedup ÷ workers."
+    if any(point["verdict"] for point in points):
+        yield (
+            "Verdicts: superlinear above 105 % efficiency, excellent from 90 %, good from 75 %, acceptable from 50 %, "
+            "poor below; retrograde where more workers train fewer examples/s than the next smaller number."
+        )
     if any(point["throughput_lo"] is not None for point in points):
         yield (
             "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
@@ -79,7 +126,7 @@ def _notes(session: Row, points: list[Row]) -> Iterator[str]:
             "Rows marked oversubscribed had more ranks than slots: ranks shared cores or devices, so they are measured "
             "and never judged. In the charts their points are hollow."
         )
-    if any(point["nodes"] > 1 for point in points):
+    if any(point["nodes"] > 1 and point["throughput"] is not None for point in points):
         yield "Points with a ring lie across several nodes, the others within one."
     if session["synthetic"]:
-        yield "The examples are synthetic: generated, learnable, and no statement about a real data set."
+        yield "The examples are synthetic: generated, and no statement about a real data set."

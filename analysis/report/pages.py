@@ -1,36 +1,106 @@
-"""Pages of sessions, from the database into files."""
+"""Pages of sessions, from the database into files, one after another: only one session's rows are in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
+
 from analysis import database
-from analysis.report import contents, frames
+from analysis.errors import AnalysisError
+from analysis.report import contents, frames, theme
 from analysis.report.bundle import Bundle
-from analysis.report.files import page_name, write_whole
+from analysis.report.compare.found import Comparisons, comparison_title, found
+from analysis.report.compare_page import compare_page
+from analysis.report.files import compare_name, page_name, write_whole
 from analysis.report.index_page import index_page
+from analysis.report.markup import Row
 from analysis.report.session_page import session_page
 from analysis.sessions import choose
 
 
-def write_pages(results: Path, sessions: Sequence[str], out: Path, bundle: Bundle) -> list[Path]:
+def write_pages(
+    results: Path, sessions: Sequence[str], out: Path, bundle: Bundle, *, compare: bool
+) -> list[Path]:
     """As analysis.report.write."""
     with database.reader(results) as connection:
         known = frames.frame(connection, "sessions").to_dicts()
-        wanted = [choose(connection, name) for name in sessions] or [row["session_id"] for row in known]
-        found = [contents.read(connection, session_id) for session_id in dict.fromkeys(wanted)]
-    out.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for content in found:
-        paths.append(out / page_name(content.session["session_id"]))
-        write_whole(paths[-1], session_page(content, bundle.text()))
-    index = out / "index.html"
-    write_whole(index, index_page(known, lambda session_id: _page_in(out, session_id)))
-    return [*paths, index]
+        wanted = _wanted(connection, sessions) or [row["session_id"] for row in known]
+        compared = _compared(sessions, wanted) if compare else []
+        with _writing(out), frames.kept(connection, wanted):
+            out.mkdir(parents=True, exist_ok=True)
+            comparisons = found(out) | ({compare_name(compared): compared} if compared else {})
+            titles = _titles(known, comparisons)
+            own = {
+                name: {file: titles[file] for file, ids in comparisons.items() if name in ids}
+                for name in wanted
+            }
+            paths = list(_write(connection, own, compared, out, bundle))
+            _put(out / "index.html", _index(known, out))
+    return [*paths, out / "index.html"]
 
 
-def _page_in(out: Path, session_id: str) -> str | None:
-    """The page may be from an earlier report."""
-    name = page_name(session_id)
-    return name if (out / name).is_file() else None
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename2 or error.filename or out
+        raise AnalysisError(f"--out {out}: {place}: {error.strerror}; choose another folder") from error
+
+
+def _wanted(connection: duckdb.DuckDBPyConnection, sessions: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(choose(connection, name) for name in sessions))
+
+
+def _compared(sessions: Sequence[str], wanted: list[str]) -> list[str]:
+    if len(sessions) == 0 or len(wanted) < 2:
+        raise AnalysisError(
+            f"--compare needs two different sessions or more, the baseline first; {len(set(sessions))} "
+            f'{"was" if len(set(sessions)) == 1 else "were"} named. `bench sql "FROM sessions"` lists them'
+        )
+    if len(wanted) > theme.CATEGORIES:
+        raise AnalysisError(
+            f"--compare takes {theme.CATEGORIES} sessions at most, as many as there are colours to tell them apart; "
+            f"{len(wanted)} were named: name fewer, or compare them in groups with the same baseline first"
+        )
+    return wanted
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    own: Mapping[str, Mapping[str, str]],
+    compared: Sequence[str],
+    out: Path,
+    bundle: Bundle,
+) -> Iterator[Path]:
+    """The pages' paths, each once it is there; `own` are the comparisons of each session, titles by file name."""
+    for session_id, comparisons in own.items():
+        page = session_page(contents.read(connection, session_id), bundle.text(), comparisons)
+        yield _put(out / page_name(session_id), page)
+    if compared:
+        yield _put(out / compare_name(compared), compare_page(connection, compared, bundle.text()))
+
+
+def _titles(known: list[Row], comparisons: Comparisons) -> dict[str, str]:
+    """By the file name of the page."""
+    by_id = {row["session_id"]: row for row in known}
+    return {name: comparison_title(ids, by_id) for name, ids in comparisons.items()}
+
+
+def _put(path: Path, page: str) -> Path:
+    write_whole(path, page)
+    return path
+
+
+def _index(known: list[Row], out: Path) -> str:
+    """Of all sessions; pages and comparisons may be from earlier reports."""
+
+    def link(session_id: str) -> str | None:
+        name = page_name(session_id)
+        return name if (out / name).is_file() else None
+
+    comparisons = found(out)
+    return index_page(known, link, _titles(known, comparisons), comparisons)

@@ -2,41 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
 from analysis.report import embedding, theme
 from analysis.report.contents import Contents
 from analysis.report.coverage_table import coverage
 from analysis.report.document import asset, document
+from analysis.report.downloads import csv_download
 from analysis.report.figures import figures
-from analysis.report.markup import section
+from analysis.report.files import page_name
+from analysis.report.hardware import hardware, nodes_of
+from analysis.report.hyperparameters import hyperparameters, settings_frame, settings_of
+from analysis.report.markup import Section, attribute, navigation, sections
 from analysis.report.opening import notes, opening
-from analysis.report.setting import command, environment, hyperparameters
-from analysis.report.summary_table import runs, summary
+from analysis.report.repeating import repeating
+from analysis.report.run_tables import placements, runs
+from analysis.report.summary_table import summary
 
 _FOOTER = (
-    "<footer>Every number on this page is a row of the session's database; the SQL beside each chart asks for it "
-    "again. The page loads nothing and sends nothing.</footer>"
+    "<footer><p>Every number on this page is a row of the session's database; the SQL beside each chart asks for it "
+    "again. The page loads nothing and sends nothing.</p><p>CSV files hold the rows as the database does: UTF-8, in "
+    "the units of the column names, with every digit (rows of charts: six). Text that a spreadsheet would take for a "
+    "formula has an apostrophe before it.</p></footer>"
+)
+_NO_SCRIPT = (
+    '<noscript><p class="empty">Charts and downloads need JavaScript; the tables do not.</p></noscript>'
 )
 
 
-def session_page(contents: Contents, bundle: str) -> str:
-    """HTML; `bundle` is the JavaScript that defines vegaEmbed."""
-    points = contents.rows("summary")
+def session_page(
+    contents: Contents, bundle: str, comparisons: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """HTML; `bundle` is the JavaScript that defines vegaEmbed, `comparisons` with this session are titles by the file
+    name of their page."""
+    session = contents.session
+    parts = list(_sections(contents))
     body = "".join(
         [
-            opening(contents.session, points),
-            "<main>",
-            section("summary", "Summary", summary(points) + runs(contents.rows("runs"))),
-            section("notes", "To keep in mind", notes(contents.session, points)),
-            section("coverage", "Coverage", coverage(contents.rows("coverage"))),
-            section("charts", "Charts", figures(contents)),
-            section("hyperparameters", "Hyperparameters", hyperparameters(contents.rows("configuration"))),
-            section("environment", "Environment", environment(contents.rows("environment"))),
-            section("command", "Run it again", command(contents.session["command"])),
+            '<a class="skip" href="#charts">Skip to the charts</a>',
+            opening(session, contents.rows("summary"), contents.rows("not_ok"), comparisons),
+            f'<main data-stem="{attribute(page_name(session["session_id"]).removesuffix(".html"))}">',
+            navigation(parts),
+            _NO_SCRIPT,
+            sections(parts),
             "</main>",
             _FOOTER,
-            '<noscript><p class="empty">The charts need JavaScript; the tables do not.</p></noscript>',
             f'<script type="application/json" id="vega-config">{embedding.script_json(theme.vega_config())}</script>',
         ]
     )
-    title = f"{contents.session['title'] or contents.session['suite']} · scalebench"
-    return document(title=title, body=body, scripts=[bundle, asset("page.js")])
+    title = f"{session['title'] or session['suite']} · scalebench"
+    return document(
+        title=title, body=body, scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")]
+    )
+
+
+def _sections(contents: Contents) -> Iterator[Section]:
+    """Where nothing is ok, what went wrong comes first."""
+    covered = _coverage(contents)
+    if not contents.session["ok"]:
+        yield covered
+    yield _summary(contents)
+    yield Section(
+        identifier="notes", title="To keep in mind", content=notes(contents.session, contents.rows("summary"))
+    )
+    if contents.session["ok"]:
+        yield covered
+    yield Section(identifier="charts", title="Charts", content=figures(contents))
+    yield from _setting(contents)
+
+
+def _summary(contents: Contents) -> Section:
+    points, every_run = contents.rows("summary"), contents.rows("runs")
+    saved = _csv(contents, "summary", "summary") + _csv(contents, "runs", "every run")
+    content = summary(points) + placements(points) + runs(every_run) + saved
+    return Section(identifier="summary", title="Summary", content=content if contents.session["ok"] else "")
+
+
+def _coverage(contents: Contents) -> Section:
+    content = coverage(contents.rows("coverage"), contents.rows("not_ok"))
+    saved = _csv(contents, "coverage", "coverage") + _csv(contents, "not_ok", "runs that are not ok")
+    if not contents.session["ok"]:  # there is no summary to stand in
+        content += runs(contents.rows("runs"))
+        saved += _csv(contents, "runs", "every run")
+    return Section(identifier="coverage", title="Coverage", content=content + saved)
+
+
+def _csv(contents: Contents, table: str, what: str) -> str:
+    return csv_download(table, contents.tables[table], what)
+
+
+def _setting(contents: Contents) -> Iterator[Section]:
+    settings = settings_of(contents.rows("configuration"))
+    saved = csv_download("hyperparameters", settings_frame(settings), "hyperparameters")
+    yield Section(
+        identifier="hyperparameters", title="Hyperparameters", content=hyperparameters(settings) + saved
+    )
+    environment = contents.rows("environment")
+    machine = hardware(contents.session, environment, contents.rows("fingerprint"))
+    saved = _csv(contents, "environment", "environment")
+    yield Section(identifier="hardware", title="Hardware and software", content=machine + saved)
+    facts = next(iter(nodes_of(environment).values()), {})
+    yield Section(identifier="command", title="Run it again", content=repeating(contents.session, facts))

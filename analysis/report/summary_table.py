@@ -1,11 +1,16 @@
-"""The familiar table of a scaling study, and every run's training summary."""
+"""The familiar table of a scaling study: one row per case and placement that was measured, grouped by case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from analysis.report import units
-from analysis.report.markup import Column, Row, details, table, text
+from analysis.report.markup import Column, Row, details, grouped_table, text
+
+MOST_ROWS = 60
+"""Of a table that one still reads; beyond it stand the ends of the ranking, and the whole is folded away."""
+ENDS = 10
+"""Rows from each end of the ranking."""
 
 _TONES = {
     "superlinear": "good",
@@ -17,125 +22,152 @@ _TONES = {
 }
 
 
-def summary(rows: list[Row]) -> str:
-    """One row per case and placement: results first, settings last, so that a phone shows what matters."""
-    if not rows:
+def summary(points: list[Row]) -> str:
+    """`points` are rows of queries/summary.sql."""
+    measured = [point for point in points if point["throughput"] is not None]
+    if not measured:
         return ""
-    shown = [column for name, column in _OPTIONAL.items() if any(row[name] is not None for row in rows)]
-    columns = [*_COLUMNS, *shown, *_SETTING_COLUMNS]
-    return table("Summary: one row per case and placement", columns, rows)
-
-
-def runs(rows: list[Row]) -> str:
-    """One row per run, folded away."""
-    if not rows:
-        return ""
-    return details(
-        f"All {len(rows)} runs", table("Runs: one row per run, its last attempt", _RUN_COLUMNS, rows)
+    return _left_out(len(points) - len(measured)) + (
+        _whole(measured) if len(measured) <= MOST_ROWS else _ends(measured) + _folded(measured)
     )
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    placements = "placement without an ok run is" if count == 1 else "placements without an ok run are"
+    return f'<p class="reading">{count:,} {placements} left out here; <a href="#coverage">Coverage</a> says why.</p>'
+
+
+def _whole(measured: list[Row]) -> str:
+    caption = "Summary: one row per case and placement, grouped by case"
+    return grouped_table(caption, _shown(measured), by_case(measured))
+
+
+def by_case(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    """The rows of each case under its name and what distinguishes it."""
+    groups: dict[str, list[Row]] = {}
+    for point in points:
+        groups.setdefault(point["case_name"], []).append(point)
+    return [(_heading(rows[0]), rows) for rows in groups.values()]
+
+
+def _heading(point: Row) -> str:
+    facts = [text(point["strategy"]), _mode(point), text(point["precision"])]
+    return f'{text(point["case_name"])} <span class="interval">{" · ".join(facts)}</span>'
+
+
+def _mode(point: Row) -> str:
+    if point["scaling"] == "strong":
+        return f"strong scaling, global batch {point['global_batch']:,}"
+    batch = f"batch per rank {point['batch_per_rank']:,}"
+    return f"weak scaling, {batch}" if point["scaling"] == "weak" else batch
+
+
+def _ends(measured: list[Row]) -> str:
+    """The best and the worst of the largest sizes of all cases."""
+    ranked, measure = ranking(measured)
+    said = f"The largest size of each of {len(ranked):,} cases, by {measure}"
+    groups = [(f"the {ENDS} highest", ranked[:ENDS]), (f"the {ENDS} lowest", ranked[-ENDS:])]
+    if len(ranked) <= 2 * ENDS:
+        groups = [("from the highest to the lowest", ranked)]
+    case = Column(label="case", cell=lambda row: text(row["case_name"]))
+    return f'<p class="reading">{said}:</p>' + grouped_table(
+        f"Summary: {said}", [case, *_shown(ranked)], groups
+    )
+
+
+def ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
+    """The largest size of every case from the best to the worst, by efficiency where any is judged, and by what."""
+    largest: dict[str, Row] = {}
+    for point in points:
+        if not point["oversubscribed"]:
+            largest[point["case_name"]] = max(
+                largest.get(point["case_name"], point), point, key=lambda row: row["workers"]
+            )
+    judged = [point for point in largest.values() if point["verdict"]]
+    if judged:
+        return sorted(judged, key=lambda row: row["efficiency"], reverse=True), "efficiency"
+    return sorted(largest.values(), key=lambda row: row["throughput"], reverse=True), "throughput"
+
+
+def _folded(measured: list[Row]) -> str:
+    return details(f"All {len(measured):,} placements", _whole(measured))
 
 
 def verdict(row: Row) -> str:
     """The verdict in words, with a colour that adds to them."""
     if row.get("oversubscribed"):
-        return '<span class="label none">oversubscribed</span>'
+        return label("none", "oversubscribed")
     if row["verdict"]:
-        return f'<span class="label {_TONES[row["verdict"]]}">{text(row["verdict"])}</span>'
+        return label(_TONES[row["verdict"]], row["verdict"])
     if row.get("is_baseline") and row["scaling"] != "none":
-        return '<span class="label none">baseline</span>'
+        return label("none", "baseline")
     return units.UNKNOWN
 
 
+def label(tone: str, said: str) -> str:
+    """A word whose colour is `good`, `fair`, `bad` or `none`."""
+    return f'<span class="label {tone}">{text(said)}</span>'
+
+
 def efficiency(row: Row) -> str:
-    interval = (
-        "" if row.get("is_baseline") else units.percent_interval(row["efficiency_lo"], row["efficiency_hi"])
-    )
-    return _with_interval(units.percent(row["efficiency"]), interval)
+    return _relative(row, "efficiency", "%", 100)
 
 
-def _speedup(row: Row) -> str:
-    if row["scaling"] == "none":
-        return units.UNKNOWN
-    return units.with_unit(row["speedup"], "×")
+def _relative(row: Row, name: str, unit: str, factor: float = 1) -> str:
+    """A baseline is its own measure, so that its interval is none."""
+    low, high = (None if row.get("is_baseline") else row[f"{name}_{end}"] for end in ("lo", "hi"))
+    return units.with_interval(row[name], low, high, unit, factor)
 
 
-def _with_interval(value: str, interval: str) -> str:
-    return f'{value} <span class="interval">{interval}</span>' if interval else value
+def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:
+    return lambda row: units.UNKNOWN if row["scaling"] == "none" else show(row)
 
 
-def _step(row: Row) -> str:
-    if row["step_ms_mean"] is None:
-        return units.UNKNOWN
-    spread = (
-        ""
-        if row["step_ms_std"] is None
-        else f' <span class="interval">± {units.number(row["step_ms_std"], 2)}</span>'
-    )
-    return f"{units.with_unit(row['step_ms_mean'], 'ms', 4)}{spread}"
+def _judged(row: Row) -> str:
+    if row["repeats"] == row["runs"]:
+        return verdict(row)
+    return f'{verdict(row)} <span class="interval">{row["repeats"]}\u00a0of\u00a0{row["runs"]}\u00a0ok</span>'
 
 
-def _text(value: object) -> str:
-    return units.UNKNOWN if value is None else text(value)
+def _rate(row: Row) -> str:
+    return units.with_interval(row["throughput"], row["throughput_lo"], row["throughput_hi"]).partition(" ")[
+        0
+    ]
 
 
-def _column(show: Callable[[float | None], str]) -> Callable[[str, str], Column]:
-    return lambda label, name: Column(label=label, cell=lambda row: show(row[name]), numeric=True)
+def _shown(rows: Iterable[Row]) -> list[Column]:
+    """Results first, so that a phone shows what matters; what no row has is left out."""
+    found = list(rows)
+    optional = [column for name, column in _OPTIONAL.items() if any(row[name] is not None for row in found)]
+    is_compared = any(row["scaling"] != "none" and not row["is_baseline"] for row in found)
+    return [_PLACEMENT, *(_RELATIVE if is_compared else ()), *_COLUMNS, *optional]
 
 
-_seconds = _column(units.seconds)
-_bytes = _column(units.bytes_)
-_percent = _column(units.percent)
-_number = _column(lambda value: units.number(value, 4))
-_rate = _column(lambda value: units.number(value, 4))
-_ms = _column(lambda value: units.with_unit(value, "ms", 4))
-_count = _column(lambda value: units.UNKNOWN if value is None else f"{value:,}")
-
-_COLUMNS = [
-    Column(label="case", cell=lambda row: text(row["case_name"])),
-    Column(label="placement", cell=lambda row: text(row["placement"])),
-    Column(label="speedup", cell=_speedup, numeric=True),
+_PLACEMENT = Column(label="placement", cell=lambda row: text(row["placement"]))
+_RELATIVE = [
     Column(
-        label="efficiency [95 %]",
-        cell=lambda row: units.UNKNOWN if row["scaling"] == "none" else efficiency(row),
+        label="speedup [95\u00a0%]", cell=_scaled(lambda row: _relative(row, "speedup", "×")), numeric=True
+    ),
+    Column(label="efficiency [95\u00a0%]", cell=_scaled(efficiency), numeric=True),
+    Column(label="verdict", cell=_judged),
+]
+_COLUMNS = [
+    Column(label="examples/s", cell=_rate, numeric=True),
+    Column(
+        label="step ±\u00a0std",
+        cell=lambda row: units.with_spread(row["step_ms_mean"], row["step_ms_std"], "ms"),
         numeric=True,
     ),
-    Column(label="verdict", cell=verdict),
-    _rate("examples/s", "throughput"),
-    Column(label="step, mean ± std", cell=_step, numeric=True),
-    _seconds("time of a run", "elapsed_s"),
 ]
-
 _OPTIONAL = {
-    "time_per_epoch_s": _seconds("time per epoch", "time_per_epoch_s"),
-    "peak_memory_allocated_bytes": _bytes("peak memory per rank", "peak_memory_allocated_bytes"),
-    "best_val_loss": _number("best validation loss", "best_val_loss"),
-    "best_val_accuracy": _percent("best validation accuracy", "best_val_accuracy"),
-    "slurm_job_id": Column(label="job", cell=lambda row: _text(row["slurm_job_id"])),
+    "time_per_epoch_s": Column(
+        label="time per\u00a0epoch", cell=lambda row: units.seconds(row["time_per_epoch_s"]), numeric=True
+    ),
+    "peak_memory_allocated_bytes": Column(
+        label="peak\u00a0memory per\u00a0rank",
+        cell=lambda row: units.bytes_(row["peak_memory_allocated_bytes"]),
+        numeric=True,
+    ),
 }
-"""Shown where any row has them."""
-
-_SETTING_COLUMNS = [
-    Column(label="strategy", cell=lambda row: text(row["strategy"])),
-    Column(label="scaling", cell=lambda row: text(row["scaling"])),
-    _count("ranks", "world_size"),
-    _count("nodes", "nodes"),
-    _count("batch per rank", "batch_per_rank"),
-    _count("repeats ok", "repeats"),
-]
-
-_RUN_COLUMNS = [
-    Column(label="run", cell=lambda row: text(row["run_id"])),
-    Column(label="status", cell=lambda row: text(row["status"])),
-    _count("steps", "measured_steps"),
-    _ms("mean step", "step_ms_mean"),
-    _ms("shortest", "step_ms_min"),
-    _ms("longest", "step_ms_max"),
-    Column(label="variation (cv)", cell=lambda row: units.percent(row["cv"]), numeric=True),
-    _rate("examples/s", "throughput"),
-    _number("mean loss", "mean_loss"),
-    _number("final loss", "final_loss"),
-    _bytes("peak memory", "peak_memory_allocated_bytes"),
-    _bytes("mean memory", "mean_memory_allocated_bytes"),
-    _seconds("time", "elapsed_s"),
-    Column(label="error", cell=lambda row: _text(row["error"])),
-]

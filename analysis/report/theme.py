@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 CATEGORIES = 8
-"""Distinct colours (Okabe & Ito's) before they begin again; shapes tell apart what then looks alike."""
+"""Distinct colours, after Okabe & Ito's, darkened to 3:1 against the paper. What has more values is told apart
+otherwise; no colour stands for two of them."""
 RAMP = 6
 """Steps from light to dark for sizes, which have an order."""
 
 INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--grid)", "var(--paper)"
+CONTEXT = "var(--c8)"
+"""Of lines that are there to show where the others lie."""
 SHAPES = [
     "circle",
     "square",
@@ -20,12 +23,15 @@ SHAPES = [
     "triangle-right",
     "triangle-left",
 ]
+_DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
+"""From sparse to full."""
 PHASE_COLOURS = ["var(--c5)", "var(--c6)", "var(--c1)", "var(--c3)"]
 PART_COLOURS = ["var(--c5)", "var(--c1)", "var(--c8)", "var(--c2)"]
 
 
 def categories(count: int) -> list[str]:
-    return [f"var(--c{1 + index % CATEGORIES})" for index in range(count)]
+    assert count <= CATEGORIES, f"{count} values for {CATEGORIES} colours"
+    return [f"var(--c{1 + index})" for index in range(count)]
 
 
 def shapes(count: int) -> list[str]:
@@ -36,6 +42,13 @@ def ramp(count: int) -> list[str]:
     """`count` colours spread over the ramp, smallest size first."""
     spread = max(count - 1, 1)
     return [f"var(--s{1 + round(index * (RAMP - 1) / spread)})" for index in range(count)]
+
+
+def dashes(count: int) -> list[list[int]]:
+    """`count` patterns, smallest size first; the largest is a full line."""
+    spread = max(count - 1, 1)
+    last = len(_DASHES) - 1
+    return [_DASHES[last - round((count - 1 - index) * last / spread)] for index in range(count)]
 
 
 def vega_config() -> dict[str, Any]:
@@ -62,18 +75,6 @@ def vega_config() -> dict[str, Any]:
         "axisX": {"grid": False, "domainColor": MUTED, "labelSeparation": 8},
         "axisY": {"domain": False, "ticks": False},
         "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 240},
-        "legend": {
-            "orient": "top",
-            "labelColor": INK,
-            "titleColor": MUTED,
-            "labelFontSize": 12,
-            "titleFontSize": 12,
-            "titleFontWeight": 500,
-            "titleOrient": "left",
-            "labelLimit": 180,
-            "symbolStrokeWidth": 2,
-            "symbolOpacity": 1,
-        },
         "line": {"strokeWidth": 2},
         "text": {"color": MUTED, "fontSize": 11},
     }

@@ -1,8 +1,10 @@
-"""Numbers as a person reads them: three or four significant digits, always with their unit."""
+"""Numbers as a person reads them: with the digits that are known, always with their unit."""
 
 from __future__ import annotations
 
 import math
+
+from analysis import rounding
 
 UNKNOWN = "–"
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -30,11 +32,33 @@ def percent(fraction: float | None) -> str:
     return f"{100 * fraction:.1f}\u00a0%"
 
 
-def percent_interval(lo: float | None, hi: float | None) -> str:
-    """`[78.1, 80.6]`, in percent; empty where there is none."""
-    if lo is None or hi is None:
-        return ""
-    return f"[{100 * lo:.1f}, {100 * hi:.1f}]"
+def with_interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    unit: str = "",
+    factor: float = 1,
+    *,
+    apart_from: float | None = None,
+) -> str:
+    """HTML: `1.51 × [1.44, 1.57]`, three significant digits."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    ends = (None if end is None else factor * end for end in (low, high))
+    shown, interval = rounding.estimate(factor * value, *ends, apart_from=apart_from)
+    return _marked(f"{shown}\u00a0{unit}".rstrip(), interval.replace(" ", "\u00a0"))
+
+
+def with_spread(mean: float | None, deviation: float | None, unit: str) -> str:
+    """HTML: `21.2 ms ± 1.7`, with the digits that the standard deviation supports."""
+    if mean is None or not math.isfinite(mean):
+        return UNKNOWN
+    shown, spread = rounding.spread(mean, deviation)
+    return _marked(f"{shown}\u00a0{unit}", spread and f"±\u00a0{spread}")
+
+
+def _marked(shown: str, uncertainty: str) -> str:
+    return f'{shown} <span class="interval">{uncertainty}</span>' if uncertainty else shown
 
 
 def bytes_(value: float | None) -> str:

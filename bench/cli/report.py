@@ -7,18 +7,26 @@ from pathlib import Path
 import click
 
 
-@click.command(name="report", short_help="Write an HTML page per session, and an index.")
+@click.command(name="report", short_help="Write an HTML page per session, an index, a comparison.")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.option("--out", type=click.Path(file_okay=False), required=True, help="Folder for the pages.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the pages."
+    "--compare",
+    is_flag=True,
+    help="Also a page that compares the SESSIONs, up to 8; the first is the baseline.",
 )
 @click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
-def command(sessions: tuple[str, ...], out: Path, results: str | None) -> None:
-    """Write a self-contained page for every SESSION (all sessions where none is named) and an index into --out.
+def command(sessions: tuple[str, ...], out: str, compare: bool, results: str | None) -> None:
+    """Write a self-contained page for every SESSION and an index into --out. A SESSION is the id of one in the
+    database, which the index and `bench sql "FROM sessions"` list; where none is named, every one gets its page.
 
-    The pages need no network and open from a file:// address."""
+    The pages need no network and open from a file:// address. The index lists what earlier calls wrote into the
+    folder, too."""
     from analysis.report import write
+    from bench.errors import InputError
     from bench.paths import results_folder
 
-    for path in write(results_folder(results), sessions, out):
+    if not out:
+        raise InputError("--out is empty: name a folder for the pages")
+    for path in write(results_folder(results), sessions, Path(out), compare=compare):
         click.echo(path)

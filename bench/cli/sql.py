@@ -16,6 +16,7 @@ import click
     type=click.Choice(["table", "csv", "json", "parquet"]),
     default="table",
     show_default=True,
+    help="How the rows are written.",
 )
 @click.option(
     "--rows", type=click.IntRange(min=0), default=40, show_default=True, help="Of a table; 0 shows all."

@@ -11,8 +11,9 @@ import click
 @click.argument("suite", metavar="NAME|FILE", required=False)
 @click.option("--quick", is_flag=True, help="Merge the suite's quick section over it.")
 @click.option(
-    "--case", "cases", metavar="GLOB", multiple=True, help="Only cases whose name matches; repeatable."
-)
+    "--case", "cases", metavar="GLOB", multiple=True,
+    help="Only cases whose name matches; the name of a case with a matrix chooses all that it makes; repeatable.",
+)  # fmt: skip
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="As in train.precision=bf16; repeatable."
 )

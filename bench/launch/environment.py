@@ -51,14 +51,40 @@ def gather() -> dict[str, str]:
 
 def fingerprint(facts: dict[str, str], suite: dict[str, Any], device_type: str) -> dict[str, str]:
     """What must be equal for two runs to be compared as like with like."""
-    canonical = json.dumps(suite, sort_keys=True).encode()
+    canonical = json.dumps(_without_folders(suite), sort_keys=True).encode()
     keys = ["torch", "python", "container"]
     keys += (
         ["cpu_model", "cpus_given"] if device_type == "cpu" else ["driver", "gpu0_name", "gpu0_power_limit_w"]
     )
-    return {"suite": hashlib.sha256(canonical).hexdigest()[:16], "device_type": device_type} | {
+    return {"suite": _digest(canonical), "device_type": device_type} | {
         key: facts[key] for key in keys if key in facts
     }
+
+
+def own_file(workload: str) -> dict[str, str]:
+    """For the fingerprint: the content of the user's file that a workload `FILE.py:CLASS` comes from."""
+    path = Path(workload.rpartition(":")[0])
+    try:
+        return {f"content of {path.name}": _digest(path.read_bytes())} if ":" in workload else {}
+    except OSError:  # taken away while it ran: that it did is in the run's outcome
+        return {}
+
+
+def _without_folders(part: Any) -> Any:
+    """The suite with `my_model.py:MyWorkload` for `/some/folder/my_model.py:MyWorkload`."""
+    if isinstance(part, list):
+        return [_without_folders(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    plain = {key: _without_folders(item) for key, item in part.items()}
+    workload = plain.get("workload")
+    if isinstance(workload, dict) and ":" in str(workload.get("name")):
+        plain["workload"] = workload | {"name": str(workload["name"]).rpartition("/")[2]}
+    return plain
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def cpu_model() -> str:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench.files import raw_files
 from bench.launch import environment
 from bench.launch.agent import Agent, NodeOutcome, Place
 from bench.launch.coordinate import Alone, Coordinator
@@ -16,7 +17,7 @@ from bench.launch.salvage import SCRATCH_PREFIX, mark
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
-from bench.measure import finalise, recorder
+from bench.measure import evals, finalise, recorder
 from bench.measure.recorder import LastStep, StepRows
 from bench.measure.sensors import Sensors
 from bench.slots import cores_for
@@ -83,7 +84,10 @@ class Execution:
         else:
             outcome = self._host(spec, folder)
         self._session.write_run(
-            spec, outcome, environment.fingerprint(self._facts, self._suite, spec.device_type)
+            spec,
+            outcome,
+            environment.fingerprint(self._facts, self._suite, spec.device_type)
+            | environment.own_file(spec.workload),
         )
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
@@ -105,7 +109,7 @@ class Execution:
         if outcome["status"] == "interrupted":
             outcome["finalised"] = _keep_raw(scratch, folder)
         else:
-            self._store(spec, folder, rows, node, (began_ns, ended_ns))
+            self._store(spec, folder, scratch, rows, (began_ns, ended_ns))
         shutil.rmtree(scratch)
         return outcome
 
@@ -144,14 +148,14 @@ class Execution:
         }
 
     def _store(
-        self, spec: RunSpec, folder: Path, rows: list[StepRows], node: NodeOutcome, span: tuple[int, int]
+        self, spec: RunSpec, folder: Path, scratch: Path, rows: list[StepRows], span: tuple[int, int]
     ) -> None:
         index = self._coordinator.index
         identity = finalise.identity_of(spec.session_id, spec.run_id, spec.attempt, index)
         finalise.write_steps(folder, index, rows)
         barrier = min((rank.barrier_ns for rank in rows if rank.barrier_ns), default=span[0])
         finalise.write_samples(folder, identity, self._sensors.rows_between(*span), barrier)
-        finalise.write_evals(folder, identity, _evals(spec, node, rows))
+        finalise.write_evals(folder, identity, evals.read(scratch))
 
 
 def _read_rows(scratch: Path) -> list[StepRows]:
@@ -159,30 +163,12 @@ def _read_rows(scratch: Path) -> list[StepRows]:
     return [recorder.read(path) for path in files if path.stat().st_size]
 
 
-def _evals(spec: RunSpec, node: NodeOutcome, rows: list[StepRows]) -> list[dict[str, Any]]:
-    """The validation after the last step; elapsed_s is the time since the barrier, validation left out."""
-    said = next((o for o in node.outcomes.values() if o.get("validation")), None)
-    if said is None or not rows:
-        return []
-    last = rows[0].words[-1]
-    elapsed_s = float(last[0] + last[1:5].sum()) / 1e9
-    return [
-        {
-            "step": said["steps"],
-            "epoch": said["steps"] * spec.global_batch / said["dataset_size"],
-            "val_loss": said["validation"]["loss"],
-            "val_accuracy": said["validation"]["accuracy"],
-            "elapsed_s": elapsed_s,
-        }
-    ]
-
-
 def _keep_raw(scratch: Path, folder: Path) -> bool:
-    """Copy recorder files as they are: when told to stop, the image that holds pyarrow may be going away.
+    """Copy raw files as they are: when told to stop, the image that holds pyarrow may be going away.
 
     Returns whether nothing is left to be made into Parquet.
     """
-    raws = list(scratch.glob("steps.rank*.raw"))
+    raws = raw_files(scratch)
     for path in raws:
         shutil.copyfile(path, folder / path.name)
     return not raws

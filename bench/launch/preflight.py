@@ -32,5 +32,6 @@ def _job(spec: RunSpec) -> dict[str, Any]:
         "device_type": spec.device_type,
         "precision": spec.train.precision,
         "checkpointing": spec.train.checkpointing,
+        "validate_every": spec.measure.validate_every,
         "seed": spec.seed,
     }

@@ -99,5 +99,8 @@ _STYLES = {"ok": "", "skipped": "dim", "interrupted": "yellow"}
 
 
 def _step_text(last: LastStep) -> str:
-    text = f"step {last.rows}/{last.capacity}  loss {last.loss:.4g}  {last.step_ns / 1e6:.3g} ms"
-    return text if last.memory_bytes is None else f"{text}  {last.memory_bytes / 2**20:.0f} MiB"
+    """What rank 0 wrote last: one rank's own loss, and a step that is not yet a mean."""
+    step_ms = last.step_ns / 1e6
+    took = f"{step_ms:,.0f} ms" if step_ms >= 1000 else f"{step_ms:.3g} ms"
+    text = f"step {last.rows}/{last.capacity}, rank 0: loss {last.loss:.4g}, {took}"
+    return text if last.memory_bytes is None else f"{text}, {last.memory_bytes / 1e6:,.0f} MB"

@@ -19,6 +19,8 @@ from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 
+_LONGEST_TAG = 64
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -38,6 +40,15 @@ class Request:
     session: str | None
     resume: str | None
     tags: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for tag in self.tags:
+            if not tag.strip():
+                raise InputError("--tag is empty: give it a word, or leave it out")
+            if len(tag) > _LONGEST_TAG:
+                raise InputError(
+                    f"--tag {tag[:_LONGEST_TAG]}… has {len(tag):,} characters: shorten it to {_LONGEST_TAG}"
+                )
 
     def carry_out(self) -> Ended:
         """Run it. Raises InputError before anything is written where it cannot be run."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import InputError
-from bench.files import read_json, write_json
+from bench.files import raw_files, read_json, write_json
 from bench.spec import SCHEMA_VERSION, RunSpec
 
 BEGUN = "begun.json"
@@ -93,7 +93,7 @@ def mark(scratch: Path, session: Path) -> None:
 
 
 def _copy_raw(scratch: Path, folder: Path) -> int:
-    """Move this session's recorder files here, then remove the dead agent's folder. Returns how many there were."""
+    """Move this session's raw files here, then remove the dead agent's folder. Returns how many there were."""
     # begun.json may come from anywhere: only a folder that an agent of this user marked as this session's counts
     owner = scratch.parent / _OWNER
     if not owner.is_file() or owner.is_symlink() or owner.stat().st_uid != os.getuid():
@@ -102,7 +102,7 @@ def _copy_raw(scratch: Path, folder: Path) -> int:
         folder.parent.resolve()
     ):
         return 0
-    raws = [path for path in scratch.glob("steps.rank*.raw") if path.is_file() and not path.is_symlink()]
+    raws = [path for path in raw_files(scratch) if path.is_file() and not path.is_symlink()]
     for path in raws:
         shutil.move(path, folder / path.name)
     shutil.rmtree(scratch.parent)

@@ -28,10 +28,11 @@ class CpuClock:
         self._statm = os.open("/proc/self/statm", os.O_RDONLY)
         self._page_bytes = resource.getpagesize()
 
-    def barrier(self) -> None:
+    def barrier(self) -> int:
         """The run's common zero: call right after the ranks' barrier."""
         self._barrier = perf_counter_ns()
         self._file.barrier(self._barrier)
+        return self._barrier
 
     def step_done(self, marks: list[int], loss: torch.Tensor, kind: int) -> None:
         """The row of a step: what is done here lies between two steps."""
@@ -66,4 +67,6 @@ class CpuClock:
 
     def flush(self) -> None:
         """Every row is complete already."""
-        os.close(self._statm)
+
+    def resume(self) -> None:
+        """The next step's stamps know nothing of what came before them."""

@@ -51,11 +51,13 @@ class CudaClock:
         self._origin: torch.cuda.Event | None = None
         self._origin_ns = 0
 
-    def barrier(self) -> None:
+    def barrier(self) -> int:
         """The run's common zero: call right after the ranks' barrier, with the device idle."""
-        self._file.barrier(perf_counter_ns())
+        barrier_ns = perf_counter_ns()
+        self._file.barrier(barrier_ns)
         self._origin = self.mark()
         torch.cuda.reset_peak_memory_stats(self._device)
+        return barrier_ns
 
     def mark(self) -> torch.cuda.Event:
         """A phase border on the device."""
@@ -86,10 +88,14 @@ class CudaClock:
             self._resolve_passed()
 
     def flush(self) -> None:
-        """Wait for the device and complete every row; after the measured steps."""
+        """Wait for the device and complete every row; never within a step."""
         torch.cuda.synchronize(self._device)
         while self._queued:
             self._resolve(self._queued.popleft())
+
+    def resume(self) -> None:
+        """The next step's peaks are its own. The chain of events goes on: a pause is one long difference in it."""
+        torch.cuda.reset_peak_memory_stats(self._device)
 
     def _resolve_passed(self) -> None:
         for _ in range(_RESOLVED_PER_STEP):

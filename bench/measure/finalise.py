@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.files import commit, read_json, write_json
-from bench.measure import recorder, sensors
+from bench.files import commit, raw_files, read_json, write_json
+from bench.measure import evals, recorder, sensors
 from bench.measure.recorder import KINDS, UNKNOWN, StepRows
 from bench.spec import SCHEMA_VERSION
 
@@ -73,27 +73,21 @@ def write_samples(
     )
 
 
-def write_evals(folder: Path, identity: dict[str, Any], evals: list[dict[str, Any]]) -> None:
-    """Write `evals.parquet`; rows of step, epoch, val_loss, val_accuracy, elapsed_s."""
-    if not evals:
+def write_evals(folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np.dtype[Any]]) -> None:
+    """Write `evals.parquet` of rows of bench/measure/evals.py; nothing where there are none."""
+    if not len(rows):
         return
-    schema = pa.schema(
-        [
-            ("step", pa.int32()),
-            ("epoch", pa.float64()),
-            ("val_loss", pa.float64()),
-            ("val_accuracy", pa.float64()),
-            ("elapsed_s", pa.float64()),
-        ]
-    )
-    _write(folder / "evals.parquet", pa.Table.from_pylist(evals, schema=schema), identity, [], {})
+    columns = {name: pa.array(np.ascontiguousarray(rows[name])) for name in evals.ROW.names or ()}
+    columns["step"] = columns["step"].cast(pa.int32())
+    columns["val_accuracy"] = pa.array(rows["val_accuracy"], mask=np.isnan(rows["val_accuracy"]))
+    _write(folder / "evals.parquet", pa.table(columns), identity, [], {})
 
 
 def finalise(results: Path) -> list[str]:
     """Make Parquet of every interrupted run's raw files below `results`. Returns what could not be read."""
     problems = []
     for run_json in sorted(results.rglob("run.json")):
-        if not next(run_json.parent.glob("steps.rank*.raw"), None):
+        if not raw_files(run_json.parent):
             continue
         try:
             _finalise_run(run_json)
@@ -105,13 +99,16 @@ def finalise(results: Path) -> list[str]:
 def _finalise_run(run_json: Path) -> None:
     folder = run_json.parent
     run = read_json(run_json)
-    raws = sorted(folder.glob("steps.rank*.raw"))
-    ranks = [rows for path in raws if len((rows := recorder.read(path)).words)]
+    recorded = [recorder.read(path) for path in sorted(folder.glob("steps.rank*.raw"))]
+    ranks = [rows for rows in recorded if len(rows.words)]
     for node in sorted({rows.identity["node"] for rows in ranks}):
         write_steps(folder, node, [rows for rows in ranks if rows.identity["node"] == node])
+    validations = evals.read(folder)
+    if len(validations):
+        write_evals(folder, identity_of(run["session_id"], run["run_id"], run["attempt"], None), validations)
     run["outcome"]["finalised"] = True
     write_json(run_json, run)
-    for path in raws:
+    for path in raw_files(folder):
         path.unlink()
 
 

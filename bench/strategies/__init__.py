@@ -39,6 +39,9 @@ class Strategy(Protocol):
     def clip(self, model: nn.Module, max_norm: float) -> None:
         """Clip the norm of the whole model's gradient, whatever of it lies on this rank."""
 
+    def validated(self, model: nn.Module) -> None:
+        """After forward passes without backward: lay the model over the ranks as a step finds it."""
+
 
 def names() -> list[str]:
     """Strategies that ship, in alphabetical order; imports none."""

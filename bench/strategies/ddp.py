@@ -1,4 +1,5 @@
-"""ddp: every rank holds the whole model; gradients are averaged by all-reduce while backward still runs."""
+"""ddp: every rank holds the whole model (PyTorch's DistributedDataParallel); gradients are averaged by all-reduce while
+backward still runs."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class DdpOptions:
     gradient_as_bucket_view: bool = True
     """Let gradients live in the communication buckets; saves one copy of the gradients."""
     bucket_cap_mb: Annotated[int, annotated_types.Gt(0)] = 25
-    """Gradient bytes per all-reduce, in MiB."""
+    """Size of the gradients that one all-reduce takes, in MiB."""
 
 
 class Strategy:
@@ -71,3 +72,6 @@ class Strategy:
         from torch.nn.utils import clip_grad_norm_
 
         clip_grad_norm_(model.parameters(), max_norm)
+
+    def validated(self, model: nn.Module) -> None:
+        """Forward passes leave nothing behind."""

@@ -1,4 +1,5 @@
-"""fsdp: parameters, gradients and optimizer state are sharded over the ranks (PyTorch's FSDP2, `fully_shard`)."""
+"""fsdp: parameters, gradients and optimizer state are sharded over the ranks (PyTorch's FSDP2, `fully_shard`), one unit
+per block of the model and one for the rest."""
 
 from __future__ import annotations
 
@@ -56,3 +57,11 @@ class Strategy:
         from torch.nn.utils import clip_grad_norm_
 
         clip_grad_norm_(model.parameters(), max_norm)
+
+    def validated(self, model: nn.Module) -> None:
+        from torch.distributed.fsdp import FSDPModule
+
+        # backward frees what forward gathered; without it the next step would find parameters that it need not gather
+        for unit in model.modules():
+            if isinstance(unit, FSDPModule):
+                unit.reshard()

@@ -78,9 +78,10 @@ def _problem(model: type[BaseModel], node: Node, problem: Any) -> str:
     if kind == "value_error" and path[-1:] in (("workload",), ("strategy",)):
         path = (*path, "name")
     at = place(node, path)
-    return (
-        f"{at.where}: {_dotted(path) or 'the suite'} is {_shown(at.value)}: it {_demand(problem, at.value)}"
-    )
+    error = problem.get("ctx", {}).get("error")
+    # what a workload's own file is refused for is a sentence of its own
+    said = str(error) if isinstance(error, InputError) else f"it {_demand(problem, at.value)}"
+    return f"{at.where}: {_dotted(path) or 'the suite'} is {_shown(at.value)}: {said}"
 
 
 def _options_own(chosen: Node, text: str) -> str:

@@ -31,17 +31,22 @@ def narrow(suite: ResolvedSuite, selection: Selection) -> ResolvedSuite:
 
 
 def _chosen(cases: tuple[Case, ...], globs: tuple[str, ...]) -> tuple[Case, ...]:
-    """Cases that match, and the cases that they name as their baseline: without those they could not be judged."""
+    """Cases that match, by their own name or by that of the case whose matrix made them, and the cases that they name
+    as their baseline: without those they could not be judged."""
     if not globs:
         return cases
     names = [case.name for case in cases]
     for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in names):
+        if not any(_matches(name, glob) for name in names):
             near = did_you_mean(glob, names) or f"; there are {', '.join(names)}"
             raise InputError(f"--case {glob}: it matches no case{near}")
-    kept = {name for name in names if any(fnmatchcase(name, glob) for glob in globs)}
+    kept = {name for name in names if any(_matches(name, glob) for glob in globs)}
     kept |= {case.baseline for case in cases if case.name in kept and case.baseline is not None}
     return tuple(case for case in cases if case.name in kept)
+
+
+def _matches(name: str, glob: str) -> bool:
+    return fnmatchcase(name, glob) or fnmatchcase(name.partition("~")[0], glob)
 
 
 def _at_sizes(cases: tuple[Case, ...], sizes: tuple[WorldSize, ...]) -> tuple[Case, ...]:

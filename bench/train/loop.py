@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 class Clock(Protocol):
     """Stamps and stores; CpuClock and CudaClock are the two."""
 
-    def barrier(self) -> None: ...
+    def barrier(self) -> int:
+        """The run's common zero: call right after the ranks' barrier. Returns it, of perf_counter_ns."""
+
     def mark(self) -> Any:
         """A phase border: a time, or what will become one."""
 
@@ -33,7 +35,10 @@ class Clock(Protocol):
         """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
 
     def flush(self) -> None:
-        """Complete every row, whatever it takes."""
+        """Complete every row, whatever it takes; between two steps, or after the last."""
+
+    def resume(self) -> None:
+        """What came since `flush` belongs to no step; with the device idle."""
 
     def abandon(self) -> None:
         """Complete what rows can be completed soon, after a step that raised."""
@@ -59,16 +64,25 @@ class Training:
         self.scaler = precision.scaler(train.precision, self.device)
         self.autocast = precision.autocast(train.precision, self.device)
 
-    def run(self, clock: Clock) -> None:
-        """All warm-up and measured steps."""
+    def run(self, clock: Clock, validate: Callable[[int], None]) -> None:
+        """All warm-up and measured steps. `validate` gets the steps done, between two steps and after the last."""
         warmup = self.spec.measure.warmup
         try:
             for step in range(self.steps):
+                if self._validates_before(step):
+                    clock.flush()
+                    validate(step)
+                    clock.resume()
                 self.step(clock, WARMUP if step < warmup else MEASURED)
         except Exception:
             clock.abandon()
             raise
         clock.flush()
+        validate(self.steps)
+
+    def _validates_before(self, step: int) -> bool:
+        every = self.spec.measure.validate_every
+        return every > 0 and step > 0 and step % every == 0
 
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""

@@ -39,4 +39,6 @@ def _problem(job: dict[str, Any]) -> str | None:
         return f"case {job['case_name']}: {error}"
     if job["checkpointing"] and not workload.blocks(workload.model()):
         return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
+    if job["validate_every"] and workload.validation_size == 0:
+        return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
     return None

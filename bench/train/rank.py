@@ -1,4 +1,4 @@
-"""One rank of one run, in a process forked for it: set up, train, validate, say how it went."""
+"""One rank of one run, in a process forked for it: set up, train and validate, say how it went."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import os
 import signal
 import sys
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from bench.process import die_with_parent
@@ -101,32 +100,28 @@ def _become_a_rank(job: RankJob) -> None:
 def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     import torch
 
-    from bench.train import validate
+    from bench.measure import evals
+    from bench.train import group
+    from bench.train.validate import Validation
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     _configure(spec, device)
     if spec.strategy != "single":
-        _join(job, spec, device)
+        group.join(job.rendezvous, job.rank, spec.world_size, device)
     workload = _workload(spec)
     training, parameters = _training(job, spec, workload, device)
     clock = _clock(job, spec, training.steps, device)
-    _barrier(device)
-    clock.barrier()
-    training.run(clock)
-    trained_s = perf_counter_ns()
-    score = validate.score(training, job.rank)
-    _barrier(device)
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    group.barrier(device)
+    barrier_ns = clock.barrier()
+    file = Path(job.scratch) / evals.FILE_NAME
+    training.run(clock, Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns))
+    group.leave()
     return {
         "error": None,
         "parameters": parameters,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "device_name": _device_name(device),
-        "steps": training.steps,
-        "validation": None if score is None else asdict(score),
-        "validation_s": (perf_counter_ns() - trained_s) / 1e9,
     }
 
 
@@ -140,18 +135,6 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
         torch.cuda.set_device(device)
     precision.configure(spec.train.precision)
     torch.manual_seed(spec.seed)
-
-
-def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
-    import torch.distributed as dist
-
-    dist.init_process_group(
-        "nccl" if device.type == "cuda" else "gloo",
-        init_method=job.rendezvous,
-        rank=job.rank,
-        world_size=spec.world_size,
-        device_id=device if device.type == "cuda" else None,
-    )
 
 
 def _workload(spec: RunSpec) -> Workload:
@@ -228,15 +211,6 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
     from bench.measure.clock_cpu import CpuClock
 
     return CpuClock(file)
-
-
-def _barrier(device: torch.device) -> None:
-    import torch
-
-    if torch.distributed.is_initialized():
-        torch.distributed.barrier()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _device_name(device: torch.device) -> str | None:

@@ -1,20 +1,28 @@
-"""Validation after the measured steps: every rank takes a share, so that a sharded model can gather."""
+"""Validation between steps and after the last: every rank takes a share, so that a sharded model can gather.
+
+It lies outside every step, and training goes on as if it had not been.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
 
-from bench.train import precision
+from bench.measure import evals
+from bench.train import group, precision
 
 if TYPE_CHECKING:
     from bench.train.loop import Training
 
-_BATCH = 256
+_LARGEST_BATCH = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,30 +34,77 @@ class Score:
     """Fraction of correct examples; null where correctness means nothing."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """All ranks validate together; rank 0 writes down what they found."""
+
+    training: Training
+    rank: int
+    file: Path
+    """Where rank 0's rows go; see bench/measure/evals.py."""
+    barrier_ns: int
+    """perf_counter_ns at the run's common barrier."""
+
+    def __call__(self, steps: int) -> None:
+        """Validate after `steps` optimizer steps. The ranks leave together, with their devices idle."""
+        training = self.training
+        began_ns = perf_counter_ns()
+        found = score(training, self.rank)
+        if found is not None and self.rank == 0:
+            evals.append(
+                self.file,
+                step=steps,
+                epoch=steps * training.spec.global_batch / training.workload.dataset_size,
+                val_loss=found.loss,
+                val_accuracy=found.accuracy,
+                elapsed_s=(began_ns - self.barrier_ns) / 1e9,
+            )
+        group.barrier(training.device)
+
+
 def score(training: Training, rank: int) -> Score | None:
     """Mean loss and accuracy of the current model, equal on every rank; null without validation examples."""
-    workload, world = training.workload, training.spec.world_size
-    size = workload.validation_size
-    if size == 0:
+    if training.workload.validation_size == 0:
         return None
-    sums = torch.zeros(3, dtype=torch.float64, device=training.device)  # loss, correct, examples
+    with _untouched(training):
+        sums, judged = _sums(training, rank)
+    if dist.is_initialized():
+        dist.all_reduce(sums)
+    loss, correct_count, examples = sums.tolist()
+    return Score(loss=loss / examples, accuracy=correct_count / examples if judged else None)
+
+
+@contextmanager
+def _untouched(training: Training) -> Iterator[None]:
+    """In it modules are in eval mode; after it modes, random generators and the model's layout are as before."""
+    model, device = training.model, training.device
+    trained = [module for module in model.modules() if module.training]
+    with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
+        model.eval()
+        yield
+    for module in trained:  # model.train() would also wake those that a workload keeps in eval mode
+        module.training = True
+    training.strategy.validated(model)
+
+
+def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
+    """This rank's sums of loss, correct and examples, [3] float64; and whether correctness means something."""
+    workload, world, size = training.workload, training.spec.world_size, training.workload.validation_size
+    sums = torch.zeros(3, dtype=torch.float64, device=training.device)
     judged = True
-    training.model.eval()
-    # the same number of forward passes on every rank: a sharded model gathers in each of them
-    for turn in range(math.ceil(size / (world * _BATCH))):
-        first = (turn * world + rank) * _BATCH
-        indices = list(range(first, min(first + _BATCH, size)))
+    # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
+    turns = math.ceil(size / (world * _LARGEST_BATCH))
+    examples = math.ceil(size / (world * turns))
+    for turn in range(turns):
+        first = (turn * world + rank) * examples
+        indices = list(range(first, min(first + examples, size)))
         batch = workload.validation_batch(indices or [0])
         batch = {name: tensor.to(training.device) for name, tensor in batch.items()}
-        with torch.no_grad(), precision.autocast(training.spec.train.precision, training.device):
+        with precision.autocast(training.spec.train.precision, training.device):
             losses, correct = workload.evaluate(training.model, batch)
         judged = correct is not None
         if indices:
             sums[0] += losses.double().sum()
             sums[1] += 0.0 if correct is None else correct.double().sum()
             sums[2] += len(indices)
-    training.model.train()
-    if dist.is_initialized():
-        dist.all_reduce(sums)
-    loss, correct_count, examples = sums.tolist()
-    return Score(loss=loss / examples, accuracy=correct_count / examples if judged else None)
+    return sums, judged

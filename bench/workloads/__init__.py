@@ -94,22 +94,23 @@ def _load_file(name: str) -> type[Workload]:
     file, _, class_name = name.rpartition(":")
     path = Path(file)
     if not path.is_file():
-        raise InputError(f"workload {name!r}: there is no file {path}")
+        raise InputError(f"there is no file {path}")
     specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
     if specification is None or specification.loader is None:
-        raise InputError(f"workload {name!r}: {path} is no Python file")
+        raise InputError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look their module up there
     try:
         specification.loader.exec_module(module)
     except Exception as error:  # whatever a user's file raises is the user's to mend
-        raise InputError(
-            f"workload {name!r}: {path} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     if not hasattr(module, class_name):
-        raise InputError(f"workload {name!r}: {path} has no class {class_name}")
+        raise InputError(f"{path} has no class {class_name}")
     workload: type[Workload] = getattr(module, class_name)
     missing = [part for part in _PARTS if not hasattr(workload, part)]
     if missing:
-        raise InputError(f"workload {name!r}: class {class_name} lacks {', '.join(missing)}")
+        raise InputError(
+            f"class {class_name} of {path.name} lacks {', '.join(missing)}: each is an attribute, a property "
+            "or a method of the class, which is asked before its __init__ runs"
+        )
     return workload

@@ -33,19 +33,19 @@ class DdpmOptions:
     base_channels: int | None = None
     """Channels at full resolution, a multiple of 32."""
     channel_multipliers: tuple[int, ...] | None = None
-    """One per resolution, from the full one down."""
+    """One per resolution, from the full one down; each 1 or more."""
     num_res_blocks: int | None = None
-    """ResBlocks per resolution on the way down; one more on the way up."""
+    """ResBlocks per resolution on the way down, 1 or more; one more on the way up."""
     attention_resolutions: tuple[int, ...] = (16,)
     """Heights with self-attention, where the model has them; the middle always attends."""
     dropout: float = 0.0
-    """Probability; masks hang on (seed, example), never on the rank."""
+    """Probability, 0 or more and below 1; masks hang on (seed, example), never on the rank."""
     image_size: int = 32
-    """Height and width of generated images; CIFAR-10 has 32."""
+    """Pixels of height and width; it must halve once per further resolution. CIFAR-10 has 32."""
     channels_last: bool = True
     """Activations in NHWC."""
     validation_examples: int = 256
-    """Held-out images to validate on."""
+    """Held-out images to validate on, 0 to 10,000."""
     data_seed: int = 0
     """Seed of generated images (source `synthetic`); a repeat's seed does not change them."""
 

@@ -23,7 +23,7 @@ class SpiralOptions:
     """Parameters of spiral_mlp."""
 
     hidden: tuple[int, ...] = (64, 32, 16)
-    """Widths of the hidden layers."""
+    """Widths of the hidden layers, at least one, each 1 or more."""
     data_seed: int = 0
     """Seed of the generated points; a repeat's seed does not change them."""
 

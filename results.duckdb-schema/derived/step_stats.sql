@@ -1,6 +1,6 @@
 -- Step time at step s is E(s) - E(s-1), E = the latest end over ranks: it telescopes to the span. (The median of
--- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins, validation or a
--- barrier may lie before it: there the step begins at its earliest rank.
+-- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins or ranks validated
+-- before the step, a pause and a barrier lie before it: there the step begins at its earliest rank.
 INSERT INTO step_stats BY NAME
 WITH incoming_steps AS (
     SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions)
@@ -30,11 +30,22 @@ with_previous AS (
     FROM over_ranks
     WINDOW earlier AS (PARTITION BY session_id, run_id, attempt, kind ORDER BY step)
 ),
+validations AS (
+    SELECT DISTINCT session_id, run_id, attempt, step AS validated_step
+    FROM evals
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
 final AS (
     SELECT
-        * EXCLUDE (previous_end_ns, previous_step)
+        with_previous.* EXCLUDE (previous_end_ns, previous_step)
         REPLACE (CASE WHEN nonfinite_losses = 0 THEN loss END AS loss),
-        end_ns - CASE WHEN previous_step = step - 1 THEN previous_end_ns ELSE start_ns END AS step_ns
+        end_ns - CASE
+            WHEN previous_step = step - 1 AND validated_step IS NULL THEN previous_end_ns
+            ELSE start_ns
+        END AS step_ns
     FROM with_previous
+    LEFT JOIN validations
+        ON validations.session_id = with_previous.session_id AND validations.run_id = with_previous.run_id
+        AND validations.attempt = with_previous.attempt AND validated_step = with_previous.step
 )
 SELECT * FROM final;

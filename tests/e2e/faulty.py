@@ -25,6 +25,8 @@ class Options:
     """Rank that it happens on."""
     step_s: float = 0.0
     """Time that every step sleeps, so that a test can act meanwhile."""
+    validation_examples: int = 0
+    """Examples to validate on."""
 
 
 def fail() -> None:
@@ -70,6 +72,7 @@ class Workload:
 
     def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
         self.options = options
+        self.validation_size = options.validation_examples
 
     def prepare(self) -> None:
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
@@ -90,3 +93,9 @@ class Workload:
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             globals()[self.options.fault]()
         return model(batch["x"]).square().mean()
+
+    def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
+        return {"x": torch.ones(len(indices), 4)}
+
+    def evaluate(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, None]:
+        return model(batch["x"]).squeeze(1).square(), None

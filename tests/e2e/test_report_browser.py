@@ -3,101 +3,28 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from analysis.load import load
-from analysis.report.files import page_name
-from tests.e2e.browser import Browser
-from tests.factory import Case, make_session
-
-SCALING = "20261121T014925Z-smoke-3f9a"
-GPUS = "20261121T034925Z-gpus-77aa"
-BROKEN = "20261121T044925Z-broken-0001"
-HOSTILE = "we<i>rd\"&'[x] \u202ename"
-SCRIPT = "<script>window.hacked = 1<\u2215script><img src=x onerror=window.hacked=1>"
-SUITE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked=1'>" + "s" * 300
-ONCE = "20261121T054925Z-once-0002"
-ALL = [SCALING, GPUS, BROKEN, HOSTILE, ONCE]
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of pages, written by the real command."""
-    folder = tmp_path_factory.mktemp("report")
-    results = folder / "results"
-    results.mkdir()
-    make_session(
-        results,
-        [
-            Case(name="single", strategy="single", scaling="none", step_ms={1: 100.0}, jitter=0.03, steps=60),
-            Case(name="ddp", step_ms={1: 100.0, 2: 55.0, 4: 30.0}, jitter=0.03, steps=60),
-            Case(
-                name="fsdp",
-                strategy="fsdp",
-                step_ms={1: 110.0, 2: 70.0, 4: 50.0},
-                jitter=0.03,
-                statuses={(4, 1): "oom"},
-                oversubscribed=frozenset({4}),
-            ),
-            Case(name="n" * 150, scaling="weak", step_ms={1: 100.0, 2: 105.0}, jitter=0.02),
-        ],
-        session_id=SCALING,
-    )
-    gpus = Case(
-        name="fsdp", strategy="fsdp", device_type="cuda", step_ms={4: 60.0, 8: 32.0, 16: 19.0, 32: 12.0}
-    )
-    make_session(results, [gpus], session_id=GPUS)
-    failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
-    make_session(results, [Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed)], session_id=BROKEN)
-    make_session(results, [Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, repeats=1)], session_id=ONCE)
-    hostile = [
-        Case(name=f'">{SCRIPT}', step_ms={1: 50.0, 2: 30.0}),
-        Case(name="{{x}}${y}\u2028'", step_ms={1: 9.0}),
-    ]
-    make_session(results, hostile, session_id=HOSTILE, suite=SUITE, tags=["<b>bold</b>"])
-    assert load(results).problems == ()
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "report",
-        "--results",
-        str(results),
-        "--out",
-        str(folder / "out"),
-    ]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    assert done.stdout.splitlines()[-1] == str(folder / "out" / "index.html")
-    return folder / "out"
-
-
-@pytest.fixture(scope="module")
-def browser(
-    require_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Browser]:
-    chromium, driver = require_program("chromium"), require_program("chromedriver")
-    started = Browser(chromium, driver, tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
-
-
-def open_page(browser: Browser, report: Path, session: str) -> Path:
-    page = report / page_name(session)
-    browser.console()
-    browser.requests()
-    browser.open(page)
-    return page
+from analysis.report.files import compare_name, page_name
+from tests.e2e.report_pages import (
+    ALL,
+    BROKEN,
+    COMPARED,
+    GPUS,
+    HOSTILE,
+    KINDS,
+    SCALING,
+    SCRIPT,
+    SUITE,
+    open_page,
+)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("session", ALL, ids=["scaling", "gpus", "broken", "hostile", "once"])
+@pytest.mark.parametrize("session", KINDS.values(), ids=KINDS)
 def test_every_chart_draws_and_the_page_is_silent_offline_and_fits(browser, report, session, width, dark):
     browser.screen(width, dark=dark)
     page = open_page(browser, report, session)
@@ -105,7 +32,7 @@ def test_every_chart_draws_and_the_page_is_silent_offline_and_fits(browser, repo
         "return [...document.querySelectorAll('figure.chart')].map((figure) => [figure.id, figure.dataset.state, "
         "figure.querySelectorAll('.plot svg [class*=mark-] path, .plot svg [class*=mark-] line').length])"
     )
-    assert len(marks) == (2 if session == BROKEN else 10)
+    assert len(marks) == {BROKEN: 2, GPUS: 17}.get(session, 14)
     assert [(name, state) for name, state, count in marks if state != "drawn" or count < 2] == []
     assert browser.console() == []
     assert browser.requests() == [page.as_uri()]
@@ -120,10 +47,11 @@ def test_the_index_leads_to_every_page_and_back(browser, report):
     browser.console()
     browser.open(report / "index.html")
     links = browser.run("return [...document.querySelectorAll('a')].map((link) => link.href)")
-    assert sorted(links) == sorted((report / page_name(session)).as_uri() for session in ALL)
+    pages = [*map(page_name, ALL), compare_name(COMPARED)]
+    assert sorted(links) == sorted((report / page).as_uri() for page in pages)
     assert browser.run("return document.documentElement.scrollWidth") <= 390
     browser.driver.get(links[0])
-    browser.driver.find_element("css selector", "a").click()
+    browser.driver.find_element("css selector", "a[href='index.html']").click()
     assert browser.run("return location.href") == (report / "index.html").as_uri()
     assert browser.console() == []
 
@@ -132,7 +60,9 @@ def test_hostile_names_are_shown_as_text(browser, report):
     browser.screen(1280)
     open_page(browser, report, HOSTILE)
     assert browser.run("return document.querySelector('h1').textContent") == f"The suite {SUITE}"
-    cases = browser.run("return [...document.querySelectorAll('tbody th')].map((cell) => cell.textContent)")
+    cases = browser.run(
+        "return [...document.querySelectorAll('tbody th bdi')].map((cell) => cell.textContent)"
+    )
     assert f'">{SCRIPT}' in cases
     assert "{{x}}${y}\\u2028'" in cases
     assert browser.run("return document.querySelectorAll('main img, main b').length") == 0
@@ -157,6 +87,12 @@ def test_the_data_of_a_chart_are_a_table_with_all_its_rows(browser, report):
     assert len(rows) == 8
     first = dict(zip(heads, rows[0], strict=True))
     assert (first["case_name"], first["workers"], first["speedup"]) == ("ddp", "1", "1")
+    named = browser.run(
+        "const region = document.querySelector('#speedup details.data .scroll'); return [region.getAttribute('role'), "
+        "region.getAttribute('aria-label') === region.querySelector('caption').textContent, "
+        "region.querySelectorAll('tbody th[scope=row]').length]"
+    )
+    assert named == ["region", True, 8]
 
 
 def test_a_tooltip_names_the_point_under_the_pointer_and_only_as_text(browser, report):
@@ -196,7 +132,7 @@ def test_the_policy_refuses_what_is_not_the_pages_own(browser, report):
 def test_turning_the_screen_draws_the_charts_anew(browser, report):
     browser.screen(1280)
     open_page(browser, report, SCALING)
-    width = "return document.querySelector('#memory .plot svg').getBoundingClientRect().width"
+    width = "return document.querySelector('figure.wide .plot svg').getBoundingClientRect().width"
     wide = browser.run(width)
     browser.screen(390)
     browser.wait(f"{width} < 390")

@@ -71,3 +71,10 @@ def test_a_reader_that_closes_the_pipe_gets_no_traceback() -> None:
     command = f"{sys.executable} -m bench --help | true"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize(("tag", "said"), [(" ", "--tag is empty"), ("x" * 65, "has 65 characters")])
+def test_a_tag_that_no_list_could_show_is_refused(tag: str, said: str) -> None:
+    result = run_bench("suite", "smoke", "--dry-run", "--tag", tag)
+    assert result.returncode == 2
+    assert said in result.stderr

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bench.errors import InputError
 from bench.plan import plan
 from bench.plan_sizes import automatic, place
-from bench.spec import MeasureSpec, PlannedRun, Slots, TrainSpec
+from bench.spec import MeasureSpec, Slots, TrainSpec
 from bench.suite.models import Case, ResolvedSuite
 from bench.suite.resolve import load_suite
 
@@ -228,93 +224,11 @@ def test_smoke_compares_five_cases_at_one_and_two_ranks_with_three_repeats() -> 
     assert all(run.skip_reason is None for run in runs)
 
 
-sizes = st.one_of(
-    st.integers(1, 64), st.builds("{}x{}".format, st.integers(1, 4), st.integers(1, 8)), st.just("auto")
-)
-any_slots = st.builds(
-    lambda nodes, gpus, cpus, fixed: Slots(
-        nodes=nodes,
-        slots_per_node=gpus or cpus,
-        cpus_per_node=cpus,
-        device_type="cuda" if gpus else "cpu",
-        cuda_devices_per_node=gpus,
-        fixed=fixed,
-    ),
-    st.integers(1, 4),
-    st.integers(0, 8),
-    st.integers(1, 64),
-    st.booleans(),
-)
-
-
-@st.composite
-def any_case(draw: st.DrawFn, name: str) -> Case:
-    measure = MeasureSpec(steps=1, repeats=draw(st.integers(1, 3)))
-    keys: dict[str, Any] = {"world": draw(st.lists(sizes, min_size=1, max_size=4)), "measure": measure}
-    keys["device"] = draw(st.sampled_from(["auto", "cpu", "cuda"]))
-    if draw(st.booleans()):
-        keys["threads"] = [draw(st.integers(1, 8))]
-    if draw(st.booleans()):
-        return case(
-            name,
-            scaling="strong",
-            batch_per_rank=None,
-            global_batch=draw(st.sampled_from([64, 960, 7])),
-            **keys,
-        )
-    return case(name, **keys)
-
-
-any_suite = st.integers(1, 4).flatmap(
-    lambda count: st.tuples(*(any_case(f"c{i}") for i in range(count))).map(lambda cases: suite(*cases))
-)
-
-
-@settings(max_examples=75, deadline=None)
-@given(any_suite, any_slots, st.booleans())
-def test_every_plan_keeps_its_promises(resolved: ResolvedSuite, slots: Slots, oversubscribe: bool) -> None:
-    runs, refusal = _planned(resolved, slots, oversubscribe)
-    assert runs or "does not divide among" in refusal
-    assert (runs, refusal) == _planned(resolved, slots, oversubscribe)
-    assert len({run.spec.run_id for run in runs}) == len(runs)
-    for run in runs:
-        _holds(run, slots, oversubscribe)
-    _interleaved(runs)
-    by_case = defaultdict(set)
-    for run in runs:
-        fixed = run.spec.global_batch if run.spec.scaling == "strong" else run.spec.batch_per_rank
-        by_case[run.spec.case_name].add((fixed, run.spec.threads))
-    assert all(len(values) == 1 for values in by_case.values()), (
-        "one problem, one share of the machine, at every size"
-    )
-
-
-def _planned(
-    resolved: ResolvedSuite, slots: Slots, oversubscribe: bool
-) -> tuple[tuple[PlannedRun, ...], str]:
-    try:
-        return plan(resolved, slots, "session", oversubscribe=oversubscribe), ""
-    except InputError as error:
-        return (), str(error)
-
-
-def _holds(run: PlannedRun, slots: Slots, oversubscribe: bool) -> None:
-    spec = run.spec
-    assert spec.world_size == spec.nodes * spec.ranks_per_node == spec.workers
-    if run.skip_reason is not None:
-        assert not spec.oversubscribed
-        return
-    assert spec.nodes <= slots.nodes
-    assert spec.batch_per_rank * spec.world_size == spec.global_batch
-    assert spec.device_type == "cpu" or slots.cuda_devices_per_node > 0
-    if not oversubscribe and not slots.fixed:
-        assert not spec.oversubscribed
-
-
-def _interleaved(runs: tuple[PlannedRun, ...]) -> None:
-    assert [run.spec.repeat for run in runs] == sorted(run.spec.repeat for run in runs)
-    rounds = [list(group) for _, group in itertools.groupby(runs, key=lambda run: run.spec.repeat)]
-    first = [run.spec.run_id.rpartition(".r")[0] for run in (rounds or [[]])[0]]
-    for later in rounds[1:]:
-        names = [run.spec.run_id.rpartition(".r")[0] for run in later]
-        assert names == [name for name in first if name in set(names)]
+@pytest.mark.parametrize("slots", [LAPTOP, NODES])
+@pytest.mark.parametrize("threads", [None, [1], [1, 2]])
+def test_a_case_has_several_numbers_of_threads_only_where_they_are_its_axis(
+    slots: Slots, threads: list[int] | None
+) -> None:
+    runs = plan(suite(case(world=[1, 2] if threads != [1, 2] else [1], threads=threads)), slots, "session")
+    numbers = {run.spec.threads for run in runs}
+    assert len(numbers) == 1 or {run.spec.axis for run in runs} == {"threads"}

@@ -1,42 +1,63 @@
-"""Training loss over steps, and validation."""
+"""Training loss of each case at all its sizes."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Cases, Chart, base, layered, panels, size_colour, size_width
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    few_sizes,
+    layered,
+    limit_note,
+    line_tooltip,
+    panels,
+    sentences,
+    size_colour,
+    size_width,
+)
+from analysis.report.nonfinite import crosses, has_nonfinite, nonfinite_note
 
 
-def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
-    start = base().encode(
-        x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    few = few_sizes(rows)
+    start = few.start.encode(
+        x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)), color=size_colour(few.rows)
+    )
+    lines = start.mark_line().encode(
         y=alt.Y(
-            "loss:Q", title="loss", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4, labelFlush=True)
+            "loss:Q",
+            title="training loss",
+            scale=alt.Scale(zero=False),
+            axis=alt.Axis(tickCount=4),
         ),
-        color=size_colour(rows),
-        tooltip=[
-            alt.Tooltip("case_name:N", title="case"),
-            alt.Tooltip("placement:N", title="placement"),
+        size=size_width(few.rows),
+        tooltip=line_tooltip(
             alt.Tooltip("repeat:Q", title="repeat"),
-            alt.Tooltip("kind:N", title="kind"),
             alt.Tooltip("step:Q", title="step"),
             alt.Tooltip("loss:Q", title="loss", format=".5~r"),
-        ],
+        ),
     )
-    training = start.transform_filter("datum.kind === 'training'").mark_line().encode(size=size_width(rows))
-    validation = start.transform_filter("datum.kind === 'validation'").mark_point(
-        filled=True, size=60, shape="diamond"
+    marks = (
+        [crosses(start, "loss", tooltip=line_tooltip(alt.Tooltip("step:Q")))]
+        if has_nonfinite(rows, "loss")
+        else []
     )
-    return panels(layered(training, validation), "case_name", rows, 150)
+    note = limit_note(rows, "case_name", "those whose sizes differ most in their last loss")
+    return Drawing(
+        views={"": panels(layered(lines, *marks), "case_name", rows, 150)},
+        note=sentences(note, few.note, nonfinite_note(rows, "loss")),
+    )
 
 
 CHART = Chart(
     order=80,
     question="Does it learn the same at every size?",
-    reading="Loss, no unit: mean over ranks, first ok repeat of each placement, warm-up included; diamonds: "
-    "validation. Smaller sizes have thicker lines, so that lines that coincide show. Strong scaling must "
-    "not change the curve; under weak scaling the global batch grows. Beyond 150 steps: means of 100 bins.",
+    reading="Loss, no unit: mean over ranks, first ok repeat of each placement, warm-up included. Smaller sizes have "
+    "thicker lines, so that lines that coincide show. Strong scaling must not change the curve; under weak scaling "
+    "the global batch grows. Beyond 60 steps: means of 60 bins.",
     draw=_draw,
     wide=True,
 )

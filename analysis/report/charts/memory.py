@@ -1,40 +1,52 @@
-"""Memory per rank over steps."""
+"""Memory per rank over steps: allocated and reserved."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Cases, Chart, base, panels, size_colour
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    distinct,
+    few_sizes,
+    kind_dash,
+    limit_note,
+    line_tooltip,
+    panels,
+    sentences,
+    size_colour,
+)
 
-_BYTES = "replace(format(datum.value, '.3~s'), regexp('([kMGT]?)$'), ' $1') + 'B'"
+_BYTES = "replace(replace(format(datum.value, '.3~s'), regexp('([kMGT]?)$'), ' $1') + 'B', 'kB', 'kB')"
 
 
-def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
-    axis = alt.Axis(labelExpr=_BYTES, tickCount=4, labelFlush=True)
-    start = base().encode(
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    axis = alt.Axis(labelExpr=_BYTES, tickCount=4)
+    few = few_sizes(rows)
+    lines = few.start.mark_line(strokeWidth=1.6).encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),
-        y=alt.Y(
-            "memory_allocated_bytes:Q", title="memory per rank (bytes)", scale=alt.Scale(zero=True), axis=axis
-        ),
-        color=size_colour(rows),
-        tooltip=[
-            alt.Tooltip("case_name:N", title="case"),
-            alt.Tooltip("placement:N", title="placement"),
+        y=alt.Y("memory_bytes:Q", title="memory of a rank", scale=alt.Scale(zero=True), axis=axis),
+        color=size_colour(few.rows),
+        strokeDash=kind_dash(sorted(distinct(rows, "kind"))),
+        tooltip=line_tooltip(
             alt.Tooltip("status:N", title="status"),
+            alt.Tooltip("kind:N", title="kind"),
             alt.Tooltip("step:Q", title="from step"),
-            alt.Tooltip("memory_allocated_bytes:Q", title="allocated, bytes", format=".4~s"),
-            alt.Tooltip("memory_reserved_bytes:Q", title="reserved, bytes", format=".4~s"),
-        ],
+            alt.Tooltip("memory_bytes:Q", title="memory, bytes", format=".4~s"),
+        ),
     )
-    return panels(start.mark_line(strokeWidth=1.6, point={"size": 14}), "case_name", rows, 150)
+    note = sentences(limit_note(rows, "case_name", "those that need most"), few.note)
+    return Drawing(views={"": panels(lines, "case_name", rows, 150)}, note=note)
 
 
 CHART = Chart(
     order=90,
     question="How much memory does a rank need, and does it grow?",
-    reading="Largest over ranks; on CUDA the allocator's peak in the step, on a CPU the resident set where it "
-    "was read. One repeat of each placement; maxima of up to 60 bins of neighbouring steps.",
+    reading="Largest over ranks. On CUDA the allocator's peaks in the step: allocated solid, reserved dashed; on a CPU "
+    "the resident set where it was read. One repeat of each placement; maxima of up to 40 bins of neighbouring steps. "
+    "1 GB is 10⁹ bytes.",
     draw=_draw,
     wide=True,
 )

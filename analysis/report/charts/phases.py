@@ -6,20 +6,30 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Cases, Chart, bar_height, base, distinct
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    bar_axis,
+    bar_height,
+    bars,
+    bars_note,
+    base,
+    distinct,
+    shown,
+)
 
 
-def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    labels = bars(rows, "phase_ms")
     phases = distinct(rows.sort("phase_order"), "phase")
     scale = alt.Scale(domain=phases, range=theme.PHASE_COLOURS)
-    bars: alt.Chart = (
-        base()
+    view = (
+        shown(base(), rows, labels)
         .mark_bar(size=14)
         .encode(
             x=alt.X("phase_ms:Q", title="mean time of a step (ms)", axis=alt.Axis(grid=True)),
-            y=alt.Y(
-                "label:N", sort=distinct(rows, "label"), title=None, axis=alt.Axis(domain=False, ticks=False)
-            ),
+            y=bar_axis(labels),
             color=alt.Color("phase:N", scale=scale, title=None),
             order=alt.Order("phase_order:Q"),
             tooltip=[
@@ -29,9 +39,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
                 alt.Tooltip("share:Q", title="share of the step", format=".1%"),
             ],
         )
-        .properties(height=bar_height(rows))
+        .properties(height=bar_height(labels))
     )
-    return bars
+    return Drawing(views={"": view}, note=bars_note(rows, labels, "longest steps"))
 
 
 CHART = Chart(

@@ -6,23 +6,25 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import (
-    Cases,
-    Chart,
-    base,
+from analysis.report.chart import Cases, Chart, Drawing, base, distinct, layered, point_tooltip, sentences
+from analysis.report.curves import (
+    HEIGHT,
+    Curve,
     curves,
-    layered,
-    point_tooltip,
+    extremes_note,
     result_axis,
     result_scale,
     workers_axis,
 )
+from analysis.report.headroom import bounded, cut_note
 
 _TITLE = "speedup (×)"
 
 
-def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
-    y = alt.Y("speedup:Q", title=_TITLE, scale=result_scale(rows), axis=result_axis(rows))
+def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
+    most = max(distinct(rows, "workers"))
+    scale = bounded(result_scale(rows), rows, "speedup", ideal=most)
+    y = alt.Y("speedup:Q", title=_TITLE, scale=scale, axis=result_axis(rows))
     tooltip = point_tooltip(
         alt.Tooltip("speedup:Q", title="speedup, ×", format=".3~f"),
         alt.Tooltip("speedup_lo:Q", title="from, ×", format=".3~f"),
@@ -31,17 +33,20 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
     ideal = base().mark_line(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.5)
     ideal = ideal.encode(
         x=workers_axis(rows),
-        y=alt.Y("workers:Q", title=_TITLE, scale=result_scale(rows), axis=result_axis(rows)),
+        y=alt.Y("workers:Q", title=_TITLE, scale=scale, axis=result_axis(rows)),
     )
-    return layered(ideal, *curves(rows, cases, "speedup", y=y, title=_TITLE, tooltip=tooltip)).properties(
-        height=300
+    curve = Curve(field="speedup", y=y, title=_TITLE, tooltip=tooltip)
+    view = layered(ideal, *curves(rows, cases, curve), height=HEIGHT)
+    return Drawing(
+        views={"": view},
+        note=sentences(extremes_note(rows, cases, "speedup"), cut_note(rows, "speedup", most)),
     )
 
 
 CHART = Chart(
     order=10,
     question="How many times faster does it get?",
-    reading="Dashed: ideal, n ranks n times as fast. Bands: 95 % intervals over repeats; none where there is "
-    "one repeat.",
+    reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none where there "
+    "is one repeat.",
     draw=_draw,
 )

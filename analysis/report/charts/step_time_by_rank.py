@@ -6,14 +6,10 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Cases, Chart, base, distinct, panels
+from analysis.report.chart import Cases, Chart, Drawing, base, distinct, limit_note, panels
 
 
-def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
-    ranks = sorted(distinct(rows, "rank"))
-    colour = alt.Color(
-        "rank:N", scale=alt.Scale(domain=ranks, range=theme.categories(len(ranks))), title="rank"
-    )
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     drawing = (
         base()
         .mark_line(strokeWidth=1.2, opacity=0.85)
@@ -22,7 +18,8 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
             y=alt.Y(
                 "step_ms:Q", title="step time (ms)", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)
             ),
-            color=colour,
+            color=_colour(rows),
+            detail=alt.Detail("rank:N"),
             tooltip=[
                 alt.Tooltip("panel:N", title="case"),
                 alt.Tooltip("rank:N", title="rank"),
@@ -31,8 +28,19 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.FacetChart:
             ],
         )
     )
-    drawn: alt.FacetChart = panels(drawing, "panel", rows, 110).resolve_scale(y="independent")
-    return drawn
+    view = panels(drawing, "panel", rows, 110).resolve_scale(y="independent")
+    note = limit_note(rows, "panel", "those whose ranks differ most")
+    return Drawing(views={"": view}, note=note)
+
+
+def _colour(rows: pl.DataFrame) -> alt.Color:
+    """Each rank its own while there are colours; else two for the halves."""
+    ranks = sorted(distinct(rows, "rank"))
+    if len(ranks) <= theme.CATEGORIES:
+        scale = alt.Scale(domain=ranks, range=theme.categories(len(ranks)))
+        return alt.Color("rank:N", scale=scale, title="rank")
+    halves = alt.Scale(domain=["slower", "faster"], range=theme.categories(2)[::-1])
+    return alt.Color("half:N", scale=halves, title="half of the ranks")
 
 
 CHART = Chart(

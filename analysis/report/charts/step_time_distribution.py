@@ -6,7 +6,19 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Cases, Chart, bar_height, base, case_colour, distinct, layered
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    bar_axis,
+    bar_height,
+    bars,
+    bars_note,
+    base,
+    case_colour,
+    layered,
+    shown,
+)
 
 _TITLE = "time of a step (ms)"
 _QUANTILES = {
@@ -20,29 +32,40 @@ _QUANTILES = {
 }
 
 
-def _draw(rows: pl.DataFrame, cases: Cases) -> alt.LayerChart:
-    y = alt.Y("label:N", sort=distinct(rows, "label"), title=None, axis=alt.Axis(domain=False, ticks=False))
+def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
+    labels = bars(rows, "spread")
+    y = bar_axis(labels)
     tooltip = [
         alt.Tooltip("label:N", title="case"),
         alt.Tooltip("steps:Q", title="steps", format=","),
         alt.Tooltip("repeats:Q", title="repeats"),
         *(alt.Tooltip(f"{name}:Q", title=title, format=",.4~r") for name, title in _QUANTILES.items()),
     ]
-    start = base().encode(y=y, color=case_colour(rows, cases).legend(None))
+    start = shown(base(), rows, labels).encode(y=y, color=_colour(rows, cases))
     low = alt.X("p5_ms:Q", title=_TITLE, scale=alt.Scale(zero=True), axis=alt.Axis(grid=True))
-    whisker = start.mark_rule(strokeWidth=2).encode(x=low, x2="p95_ms:Q")
+    whisker = start.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("p95_ms:Q"))
     box = start.mark_bar(size=12, cornerRadius=2).encode(
-        x=alt.X("p25_ms:Q", title=_TITLE), x2="p75_ms:Q", tooltip=tooltip
+        x=alt.X("p25_ms:Q", title=_TITLE), x2=alt.X2("p75_ms:Q"), tooltip=tooltip
     )
-    median = base().mark_tick(color=theme.PAPER, thickness=2, size=12)
+    median = shown(base(), rows, labels).mark_tick(color=theme.PAPER, thickness=2, size=12)
     ends = start.mark_point(size=14, filled=True, opacity=0.8)
-    return layered(
+    view = layered(
         whisker,
         box,
         median.encode(y=y, x=alt.X("median_ms:Q", title=_TITLE), tooltip=tooltip),
         ends.encode(x=alt.X("min_ms:Q", title=_TITLE)),
         ends.encode(x=alt.X("max_ms:Q", title=_TITLE)),
-    ).properties(height=bar_height(rows))
+        height=bar_height(labels),
+    )
+    note = bars_note(rows, labels, "least steady, by (95 % − 5 %) ÷ median")
+    return Drawing(views={"": view}, note=note)
+
+
+def _colour(rows: pl.DataFrame, cases: Cases) -> alt.Color | alt.ColorValue:
+    """The labels name the cases; beyond the number of colours a colour would say nothing."""
+    if len(cases) > theme.CATEGORIES:
+        return alt.ColorValue(theme.categories(1)[0])
+    return case_colour(rows, cases).legend(None)
 
 
 CHART = Chart(

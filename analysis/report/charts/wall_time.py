@@ -6,20 +6,29 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Cases, Chart, bar_height, base, distinct
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    bar_axis,
+    bar_height,
+    bars,
+    bars_note,
+    base,
+    shown,
+)
 
 
-def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    labels = bars(rows, "wall_s")
     parts = ["start-up", "measured", "other", "lost"]
     scale = alt.Scale(domain=parts, range=theme.PART_COLOURS)
-    bars: alt.Chart = (
-        base()
+    view = (
+        shown(base(), rows, labels)
         .mark_bar(size=14)
         .encode(
             x=alt.X("wall_s:Q", title="wall time, all repeats (s)", axis=alt.Axis(grid=True)),
-            y=alt.Y(
-                "label:N", sort=distinct(rows, "label"), title=None, axis=alt.Axis(domain=False, ticks=False)
-            ),
+            y=bar_axis(labels),
             color=alt.Color("part:N", scale=scale, title=None),
             order=alt.Order("part_order:Q"),
             tooltip=[
@@ -29,9 +38,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.Chart:
                 alt.Tooltip("runs:Q", title="runs"),
             ],
         )
-        .properties(height=bar_height(rows))
+        .properties(height=bar_height(labels))
     )
-    return bars
+    return Drawing(views={"": view}, note=bars_note(rows, labels, "that took longest"))
 
 
 CHART = Chart(
@@ -40,4 +49,5 @@ CHART = Chart(
     reading="Start-up: until all ranks stand at the barrier. Measured: the measured steps. Other: warm-up, "
     "validation, ending. Lost: runs that are not ok.",
     draw=_draw,
+    wide=True,
 )

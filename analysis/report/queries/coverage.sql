@@ -1,7 +1,7 @@
 -- One row per case and placement: what was planned and what became of it.
 SELECT
     case_name,
-    nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement,
+    placement,
     planned, ok, oom, failed, timeout, interrupted, skipped, missing, attempts, reasons
 FROM coverage
 WHERE session_id = $session_id

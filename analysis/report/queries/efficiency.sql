@@ -4,7 +4,7 @@ SELECT
     scaling,
     axis,
     workers,
-    nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement,
+    placement,
     locality,
     oversubscribed,
     repeats,

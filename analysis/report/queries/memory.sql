@@ -1,29 +1,50 @@
--- One row per case, placement and bin of steps: the largest over ranks and over the steps of the bin.
--- On CUDA the allocator's peak of the step, on a CPU the resident set where it was read. The first repeat of each
--- placement that completed a step, whatever its status; up to 60 bins of neighbouring steps.
+-- One row per case, placement, kind of memory and bin of steps: the largest over ranks and over the steps of the bin.
+-- On CUDA the allocator's peaks of the step, allocated and reserved; on a CPU the resident set where it was read. The
+-- first repeat of each placement that completed a step, whatever its status; up to 40 bins of neighbouring steps.
+-- Beyond 12 cases: the 12 that need most.
 WITH first_runs AS (
-    SELECT *, nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement
-    FROM run_summary
+    SELECT * FROM run_summary
     WHERE session_id = $session_id AND steps_completed > 0
     QUALIFY row_number() OVER (
         PARTITION BY case_name, placement ORDER BY (status = 'ok') DESC, repeat
     ) = 1
 ),
+ranked AS (
+    SELECT
+        case_name,
+        count(*) OVER () AS of_all,
+        row_number() OVER (ORDER BY max(peak_memory_allocated_bytes) DESC, case_name) AS place
+    FROM first_runs
+    WHERE peak_memory_allocated_bytes IS NOT NULL
+    GROUP BY case_name
+),
+shown_runs AS (
+    SELECT first_runs.*, of_all FROM first_runs JOIN ranked USING (case_name) WHERE place <= 12
+),
 read AS (
-    SELECT *, count(*) OVER (PARTITION BY run_id, attempt) AS steps
+    SELECT
+        case_name, workers, placement, device_type, status, of_all,
+        step, memory_allocated_bytes, memory_reserved_bytes,
+        steps_completed AS steps
     FROM step_stats
+    JOIN shown_runs USING (session_id, run_id, attempt)
     WHERE session_id = $session_id AND memory_allocated_bytes IS NOT NULL
 ),
-final AS (
+binned AS (
     SELECT
         case_name, workers, placement, device_type, status,
         min(step) AS step,
-        max(memory_allocated_bytes) AS memory_allocated_bytes,
-        max(memory_reserved_bytes) AS memory_reserved_bytes
-    FROM (SELECT *, row_number() OVER (PARTITION BY run_id, attempt ORDER BY step) - 1 AS position FROM read) AS read
-    JOIN first_runs USING (session_id, run_id, attempt)
+        max(memory_allocated_bytes) AS allocated,
+        max(memory_reserved_bytes) AS reserved,
+        any_value(of_all) AS of_all
+    FROM read
     GROUP BY
-        case_name, workers, placement, device_type, status,
-        if(read.steps <= 60, read.position, read.position * 60 // read.steps)
+        case_name, workers, placement, device_type, status, if(steps <= 40, step, step * 40 // steps)
+),
+final AS (
+    SELECT
+        * EXCLUDE (device_type)
+        REPLACE (if(device_type = 'cpu' AND kind = 'allocated', 'resident set', kind) AS kind)
+    FROM (UNPIVOT binned ON allocated, reserved INTO NAME kind VALUE memory_bytes) AS long
 )
-SELECT * FROM final ORDER BY case_name, workers, placement, step;
+SELECT * FROM final ORDER BY case_name, workers, placement, kind, step;

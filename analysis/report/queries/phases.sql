@@ -1,6 +1,6 @@
 -- One row per case, placement and phase of a step: mean over ranks, measured steps and ok repeats.
 SELECT
-    case_name || ' ' || nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS label,
+    case_name || ' ' || placement AS label,
     case_name,
     workers,
     phase,

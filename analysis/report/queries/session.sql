@@ -2,10 +2,16 @@
 WITH last_runs AS (
     SELECT * FROM run_summary WHERE session_id = $session_id
 ),
+counted AS (  -- every run, planned or not
+    SELECT
+        coalesce(sum(ok + oom + failed + timeout + interrupted + skipped + missing), 0)::BIGINT AS runs,
+        coalesce(sum(ok), 0)::BIGINT AS ok,
+        coalesce(sum(skipped), 0)::BIGINT AS skipped
+    FROM coverage
+    WHERE session_id = $session_id
+),
 facts AS (
     SELECT
-        count(*) AS runs,
-        count(*) FILTER (status = 'ok') AS ok,
         coalesce(bool_or(oversubscribed AND status <> 'skipped'), false) AS oversubscribed,
         coalesce(bool_or(device_type = 'cpu' AND strategy = 'fsdp' AND world_size > 1 AND status <> 'skipped'), false)
             AS fsdp_on_cpu,
@@ -15,6 +21,7 @@ facts AS (
         sum(elapsed_s) AS elapsed_s
     FROM last_runs
 )
-SELECT session_id, suite, title, why, created_at, finished_at, command, quick, tags, facts.*
-FROM sessions, facts
+SELECT session_id, suite, title, why, created_at, finished_at, command, quick,
+    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, counted.*, facts.*
+FROM sessions, counted, facts
 WHERE session_id = $session_id;

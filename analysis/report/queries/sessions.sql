@@ -1,22 +1,35 @@
--- One row per session of the database, newest first: how many of its runs are ok, and its largest judged speedup.
-WITH counted AS (
-    SELECT session_id, sum(planned)::BIGINT AS planned, sum(ok)::BIGINT AS ok
+-- One row per session of the database, newest first: how many of its runs are ok, and its judged speedup
+-- at the largest size, strong scaling first; of equals that of the case that the suite has first.
+WITH counted AS (  -- every run, planned or not
+    SELECT
+        session_id,
+        sum(ok + oom + failed + timeout + interrupted + skipped + missing)::BIGINT AS runs,
+        sum(ok)::BIGINT AS ok,
+        sum(skipped)::BIGINT AS skipped
     FROM coverage
     GROUP BY session_id
 ),
+places AS (
+    SELECT session_id, case_name, min(rowid) AS place FROM planned_runs GROUP BY session_id, case_name
+),
 largest AS (
     SELECT
-        session_id, case_name, axis, workers, nodes, speedup, efficiency, efficiency_lo, efficiency_hi, verdict
+        session_id, case_name, axis, workers, nodes, speedup, speedup_lo, speedup_hi,
+        efficiency, efficiency_lo, efficiency_hi, verdict
     FROM scaling
+    LEFT JOIN places USING (session_id, case_name)
     WHERE verdict IS NOT NULL
-    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY scaling = 'strong' DESC, workers DESC, throughput DESC, case_name) = 1
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id ORDER BY scaling = 'strong' DESC, workers DESC, place, case_name, nodes
+    ) = 1
 ),
 devices AS (
     SELECT session_id, string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices
     FROM runs
     GROUP BY session_id
 )
-SELECT sessions.session_id, suite, title, created_at, quick, tags, planned, ok, devices,
+SELECT sessions.session_id, suite, title, created_at, quick,
+    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, runs, ok, skipped, devices,
     largest.* EXCLUDE (session_id)
 FROM sessions
 LEFT JOIN counted USING (session_id)

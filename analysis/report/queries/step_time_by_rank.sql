@@ -1,35 +1,55 @@
 -- One row per case, placement, rank and bin of steps: the rank's median time of a measured step in that bin.
 -- The first ok repeat of each placement; up to 50 bins of neighbouring steps. Beyond 8 ranks: the 4 slowest and the
--- 4 fastest by their mean.
+-- 4 fastest by their mean. Beyond 12 placements: the 12 whose ranks differ most in their means.
 WITH first_runs AS (
-    SELECT *, nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement
-    FROM run_summary
-    WHERE session_id = $session_id AND status = 'ok'
+    SELECT * FROM run_summary
+    WHERE session_id = $session_id AND status = 'ok' AND measured_steps > 0
     QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
 ),
-shown_ranks AS (
-    SELECT * FROM run_rank_stats
+rank_means AS (
+    SELECT run_rank_stats.*, case_name, workers, placement
+    FROM run_rank_stats
+    JOIN first_runs USING (session_id, run_id, attempt)
     WHERE session_id = $session_id
+),
+ranked AS (
+    SELECT
+        run_id, attempt,
+        count(*) OVER () AS of_all,
+        row_number() OVER (ORDER BY max(step_ns_mean) / min(step_ns_mean) DESC, run_id) AS place
+    FROM rank_means
+    GROUP BY run_id, attempt
+),
+shown_ranks AS (
+    SELECT
+        rank_means.*, of_all,
+        if(2 * row_number() OVER by_mean > count(*) OVER of_run, 'slower', 'faster') AS half
+    FROM rank_means
+    JOIN ranked USING (run_id, attempt)
+    WHERE place <= 12
     WINDOW
         of_run AS (PARTITION BY run_id, attempt),
         by_mean AS (PARTITION BY run_id, attempt ORDER BY step_ns_mean, rank)
     QUALIFY row_number() OVER by_mean <= 4 OR row_number() OVER by_mean > count(*) OVER of_run - 4
 ),
+measured_runs AS (
+    SELECT run_id, attempt, min(step) AS first_step, count(*) AS steps
+    FROM step_stats
+    JOIN ranked USING (run_id, attempt)
+    WHERE session_id = $session_id AND kind = 'measured' AND place <= 12
+    GROUP BY run_id, attempt
+),
 measured AS (
     SELECT
-        first_runs.case_name,
-        first_runs.workers,
-        first_runs.placement,
-        steps.rank,
+        case_name, workers, placement, rank, half, of_all,
         steps.step,
         steps.step_ns,
-        step - min(step) OVER of_rank AS position,
-        count(*) OVER of_rank AS steps
+        steps.step - first_step AS position,
+        measured_runs.steps
     FROM steps
-    JOIN first_runs USING (session_id, run_id, attempt)
     JOIN shown_ranks USING (session_id, run_id, attempt, rank)
+    JOIN measured_runs USING (run_id, attempt)
     WHERE steps.session_id = $session_id AND steps.kind = 'measured'
-    WINDOW of_rank AS (PARTITION BY run_id, attempt, rank)
 ),
 final AS (
     SELECT
@@ -38,9 +58,11 @@ final AS (
         workers,
         placement,
         rank,
+        half,
         min(step) AS step,
-        quantile_disc(step_ns, 0.5) / 1e6 AS step_ms
+        quantile_disc(step_ns, 0.5) / 1e6 AS step_ms,
+        any_value(of_all) AS of_all
     FROM measured
-    GROUP BY case_name, workers, placement, rank, if(steps <= 50, position, position * 50 // steps)
+    GROUP BY case_name, workers, placement, rank, half, if(steps <= 50, position, position * 50 // steps)
 )
 SELECT * FROM final ORDER BY case_name, workers, placement, rank, step;

@@ -1,34 +1,26 @@
 -- One row per case, placement, kind of device and bin of time: mean utilisation over the devices of all nodes. Of the
 -- host: its processors' busy share, other programs included; of a GPU: the share of time in which any kernel ran.
--- The first ok repeat of each placement; up to 40 bins of time.
+-- The first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 least busy.
 WITH first_runs AS (
-    SELECT *, nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS placement
-    FROM run_summary
+    SELECT * FROM run_summary
     WHERE session_id = $session_id AND status = 'ok'
     QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
 ),
 readings AS (
-    SELECT
-        session_id, run_id, attempt, time_ns,
-        if(device IS NULL, 'host', 'GPU') AS kind,
-        if(device IS NULL, cpu_util_pct, gpu_util_pct) AS util_pct,
-        40 * (time_ns - min(time_ns) OVER of_run)
-            // (max(time_ns) OVER of_run - min(time_ns) OVER of_run + 1) AS bin
-    FROM samples
-    WHERE session_id = $session_id
-    WINDOW of_run AS (PARTITION BY run_id, attempt)
+    SELECT case_name, workers, placement, kind, time_s, utilisation
+    FROM sensors
+    JOIN first_runs USING (session_id, run_id, attempt)
+    WHERE session_id = $session_id AND utilisation IS NOT NULL
 ),
-final AS (
+ranked AS (
     SELECT
         case_name,
-        workers,
-        placement,
-        kind,
-        min(time_ns) / 1e9 AS time_s,
-        avg(util_pct) / 100 AS utilisation
+        count(*) OVER () AS of_all,
+        row_number() OVER (ORDER BY avg(utilisation), case_name) AS place
     FROM readings
-    JOIN first_runs USING (session_id, run_id, attempt)
-    WHERE util_pct IS NOT NULL
-    GROUP BY case_name, workers, placement, kind, bin
+    GROUP BY case_name
+),
+final AS (
+    SELECT readings.*, of_all FROM readings JOIN ranked USING (case_name) WHERE place <= 12
 )
 SELECT * FROM final ORDER BY case_name, workers, placement, kind, time_s;

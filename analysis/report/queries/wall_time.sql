@@ -3,7 +3,7 @@
 -- validation, ending; lost: all of a run that is not ok.
 WITH points AS (
     SELECT
-        case_name || ' ' || nodes || 'x' || ranks_per_node || if(axis = 'threads', ' t' || threads, '') AS label,
+        case_name || ' ' || placement AS label,
         case_name, workers, nodes, threads,
         count(*) AS runs,
         sum(setup_s) FILTER (status = 'ok') AS "start-up",

@@ -71,6 +71,11 @@ def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE database_info SET definitions = 'older'")
         connection.execute("DROP VIEW scaling")
+    with (
+        pytest.raises(AnalysisError, match="another version of scalebench: `bench load"),
+        database.reader(results),
+    ):
+        pass
     assert load(results).sessions == 1
     assert len(ask(results, "FROM scaling")) == 1
 

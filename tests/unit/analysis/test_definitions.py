@@ -11,6 +11,7 @@ from tests.factory_tables import EVAL_SCHEMA, SAMPLE_SCHEMA, STEP_SCHEMA
 from tests.unit.analysis.conftest import ask
 
 VIEWS = schema.view_files()
+MACROS = schema.macro_files()
 CONTRACT = {
     "runs": "session_id run_id attempt suite case_name workload strategy scaling axis workers world_size nodes "
     "ranks_per_node threads oversubscribed repeat device_type device_name precision batch_per_rank global_batch "
@@ -20,7 +21,7 @@ CONTRACT = {
     "tokens_per_s first_loss mean_loss final_loss best_val_loss best_val_accuracy time_per_epoch_s data_pct elapsed_s",
     "scaling": "suite case_name scaling strategy axis workers world_size nodes repeats throughput throughput_lo "
     "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
-    "efficiency_hi karp_flatt verdict",
+    "efficiency_hi karp_flatt verdict verdict_lo verdict_hi placement",
     "collectives": "op message_bytes time_ns algorithm_gbps bus_gbps",
     "profile": "rank step communication_ns exposed_communication_ns compute_ns",
 }
@@ -40,6 +41,14 @@ def test_the_views_of_the_contract_are_there():
 
 def test_a_view_comes_after_those_that_it_reads():
     assert VIEWS.index("run_summary") < VIEWS.index("scaling") < VIEWS.index("weak_scaling")
+
+
+@pytest.mark.parametrize("name", MACROS)
+def test_a_macros_file_says_what_it_gives_and_defines_that_macro(name):
+    text = schema.text(name)
+    assert text.startswith("-- One row per " if "AS TABLE" in text else "-- The ")
+    assert re.findall(r"CREATE OR REPLACE MACRO (\w+)", text) == [name]
+    assert max(map(len, text.splitlines())) <= 120
 
 
 @pytest.mark.parametrize("name", VIEWS)

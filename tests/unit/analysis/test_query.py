@@ -177,7 +177,7 @@ def test_times_come_out_as_iso_8601(results):
 
 def test_parquet_can_be_read_again(results, tmp_path):
     target = tmp_path / "steps.parquet"
-    done = _run(results, "FROM steps", "--format", "parquet", "--out", str(target))
+    done = _run(results, "FROM steps ORDER BY ALL", "--format", "parquet", "--out", str(target))
     assert (done.exit_code, done.stdout) == (0, "")
     table = pq.read_table(target)
     assert (table.num_rows, table.column("step_ns").to_pylist()[0]) == (72, 4_000_000)

@@ -81,6 +81,14 @@ def test_verdicts_change_at_their_thresholds(measure):
     assert {float(row["case_name"][1:]): row["verdict"] for row in rows} == VERDICTS
 
 
+def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(measure):
+    # an upper end of exactly 1.05, which rounding must not make superlinear
+    rows = measure(Case(name="ddp", step_ms={1: 18.9, 2: [9.0, 9.0, 9.0], 4: [4.9, 5.6, 6.4]}))(BY_SIZE)
+    assert [(row["verdict_lo"], row["verdict_hi"]) for row in rows[:2]] == [(None, None), 2 * ("excellent",)]
+    assert rows[2]["efficiency_lo"] < 0.75 < rows[2]["efficiency"] < 1.05 < rows[2]["efficiency_hi"]
+    assert (rows[2]["verdict_lo"], rows[2]["verdict_hi"]) == ("acceptable", "superlinear")
+
+
 def test_a_poor_efficiency_that_still_gains_is_poor(measure):
     rows = measure(Case(name="ddp", step_ms={1: 10.0, 4: 6.0}))(BY_SIZE)
     assert (rows[1]["efficiency"], rows[1]["verdict"]) == (pytest.approx(10 / 6 / 4), "poor")

@@ -53,12 +53,12 @@ def test_the_table_has_the_fields_familiar_columns(sessions):
     lines = _lines(sessions, session="older")
     assert " ".join(lines[1].split()) == (
         "configuration ranks nodes examples/s speedup efficiency [95 %] verdict step ms ± std "
-        "time s s/epoch val loss val acc"
+        "run s s/epoch best val loss best val acc"
     )
     four = [cell.strip() for cell in lines[5].split("  ") if cell.strip()]
-    assert four[:5] == ["ddp", "4", "1", "672.0", "3.81"]
+    assert four[:5] == ["ddp", "4", "1", "672", "3.81"]
     assert four[5].startswith("95.1 % [94.")
-    assert four[6:8] == ["excellent", "95.24 ± 0"]
+    assert four[6:8] == ["excellent", "95.2 ± 0.0"]
 
 
 def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
@@ -92,6 +92,7 @@ def test_the_newest_session_is_shown_unless_a_name_or_a_tag_says_otherwise(sessi
     ("options", "said"),
     [
         ({"session": "oldr"}, "no session 'oldr': did you mean older"),
+        ({"session": "d"}, "no session 'd'; .* lists all 2"),
         ({"tag": "thesis"}, "no session has the tag 'thesis'; tags in use: paper"),
     ],
 )
@@ -156,7 +157,7 @@ def test_a_sentence_about_threads_and_another_baseline_names_both(measure):
     one = Case(name="one", axis="threads", scaling="none", strategy="single", step_ms={1: 10.0})
     case = Case(name="t", axis="threads", strategy="single", step_ms={2: 5.0}, baseline="one")
     assert _sentence(measure, one, case) == (
-        "t on 2 threads: speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100.0 % [100.0, 100.0]: excellent."
+        "t on 2 threads: speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: excellent."
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from analysis import database
 from analysis.report import contents, frames
-from analysis.report.chart import Chart, specification
+from analysis.report.chart import BARS, drawing, few_sizes, specification
 from analysis.report.charts import all_charts
+from analysis.report.curves import extremes, workers_axis
+from analysis.report.legend import legend, without_legends
 from tests.unit.report.conftest import GPUS, SCALING
 
 CHARTS = all_charts()
@@ -33,20 +36,55 @@ def read(results):
         return {session: contents.read(connection, session) for session in (SCALING, GPUS)}
 
 
-def test_there_are_ten_charts_in_the_stated_order():
+def views_of(name, rows, cases):
+    return [specification(view) for view in drawing(CHARTS[name], rows, cases).views.values()]
+
+
+@pytest.fixture(scope="module")
+def views(read):
+    """(chart, session) -> the specifications of all its views."""
+    return {
+        (name, session): views_of(name, read[session].charts[name], read[session].cases)
+        for session in read
+        for name in CHARTS
+        if not read[session].charts[name].is_empty()
+    }
+
+
+def many(rows, count):
+    """As many copies of the first case, each a little faster than the one before."""
+    first = rows.filter(pl.col("case_name") == rows.get_column("case_name")[0])
+    copies = [first.with_columns(case_name=pl.lit(f"case_{n:03d}")) for n in range(count)]
+    return pl.concat(copies), [f"case_{n:03d}" for n in range(count)]
+
+
+def test_the_charts_stand_in_the_stated_order():
     assert list(CHARTS) == [
         "speedup",
         "efficiency",
         "throughput",
+        "time",
         "step_time_distribution",
         "phases",
         "wall_time",
         "step_time_by_rank",
+        "training_loss",
+        "validation_accuracy",
+        "validation_loss",
         "loss",
         "memory",
         "utilisation",
+        "power",
+        "temperature",
+        "clocks",
     ]
     assert len({chart.order for chart in CHARTS.values()}) == len(CHARTS)
+
+
+def test_sensors_that_a_machine_has_not_make_no_chart(read):
+    sensors = ["power", "temperature", "clocks"]
+    assert [read[SCALING].charts[name].height for name in sensors] == [0, 0, 0]
+    assert all(read[GPUS].charts[name].height > 0 for name in sensors)
 
 
 def test_every_query_says_what_a_row_is():
@@ -56,46 +94,45 @@ def test_every_query_says_what_a_row_is():
 
 
 @pytest.mark.parametrize("name", CHARTS)
-@pytest.mark.parametrize("session", [SCALING, GPUS])
-def test_a_chart_asks_a_question_and_has_titled_axes_and_no_data(read, name, session):
-    chart: Chart = CHARTS[name]
-    rows = read[session].charts[name]
-    spec = specification(chart, rows, read[session].cases)
-    assert chart.question.endswith("?")
-    assert spec["data" if "data" in spec else "layer"], name
-    assert rows.height > 0
-    assert not any("values" in dataset for dataset in [spec.get("data", {})])
-    assert all(data in ([{}], [{"": 0}]) for data in spec.get("datasets", {}).values())
-    titles = {}
-    for unit in units_of(spec):
-        for channel in ("x", "y"):
-            found = encodings(unit).get(channel, {})
-            if found.get("type") == "quantitative":
-                titles.setdefault(channel, set()).add(found.get("title"))
-    assert titles, name
-    assert all(len(found) == 1 and None not in found for found in titles.values()), titles
+def test_a_chart_asks_a_question_and_has_titled_axes_and_no_data(views, name):
+    assert CHARTS[name].question.endswith("?")
+    for spec in views[name, GPUS] + views.get((name, SCALING), []):
+        assert spec["data" if "data" in spec else "layer"]
+        assert "values" not in spec.get("data", {})
+        assert all(data in ([{}], [{"": 0}]) for data in spec.get("datasets", {}).values())
+        titles = {}
+        for unit in units_of(spec):
+            for channel in ("x", "y"):
+                found = encodings(unit).get(channel, {})
+                if found.get("type") == "quantitative":
+                    titles.setdefault(channel, set()).add(found.get("title"))
+        assert titles
+        assert all(len(found) == 1 and None not in found for found in titles.values()), titles
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_reads_only_columns_that_its_query_gives(read, name):
-    rows = read[SCALING].charts[name]
-    spec = specification(CHARTS[name], rows, read[SCALING].cases)
-    fields = {
-        channel["field"]
-        for unit in units_of(spec)
-        for found in encodings(unit).values()
-        for channel in (found if isinstance(found, list) else [found])
-        if "field" in channel
-    }
-    assert fields - set(rows.columns) == set()
-    assert fields
+def test_a_chart_reads_only_columns_that_its_query_gives(read, views, name):
+    for spec in views[name, GPUS]:
+        fields = {
+            channel["field"]
+            for unit in units_of(spec)
+            for found in encodings(unit).values()
+            for channel in (found if isinstance(found, list) else [found])
+            if "field" in channel
+        }
+        calculated = {
+            step["as"] for unit in units_of(spec) for step in unit.get("transform", []) if "as" in step
+        }
+        assert fields - calculated - set(read[GPUS].charts[name].columns) == set()
+        assert fields
 
 
-def test_a_case_has_the_same_colour_in_every_chart(read):
+def test_a_case_has_the_same_colour_in_every_chart(views):
     scales = [
         str(encodings(unit)["color"]["scale"])
-        for name in ("speedup", "throughput", "step_time_distribution")
-        for unit in units_of(specification(CHARTS[name], read[SCALING].charts[name], read[SCALING].cases))
+        for name in ("speedup", "throughput", "time", "step_time_distribution", "training_loss")
+        for spec in views[name, SCALING]
+        for unit in units_of(spec)
         if encodings(unit).get("color", {}).get("field") == "case_name"
     ]
     assert set(scales) == {
@@ -103,9 +140,120 @@ def test_a_case_has_the_same_colour_in_every_chart(read):
     }
 
 
+def test_no_colour_stands_for_two_values(read):
+    for name in CHARTS:
+        rows, cases = many(read[GPUS].charts[name], 30)
+        if "of_all" in rows.columns:  # the query keeps as many as there are colours
+            rows = rows.filter(pl.col("case_name").is_in(cases[:8]))
+        for unit in [unit for spec in views_of(name, rows, cases) for unit in units_of(spec)]:
+            scale = encodings(unit).get("color", {}).get("scale", {})
+            assert (
+                len(scale.get("range", [])) == len(set(scale.get("range", []))) or "--s" in scale["range"][0]
+            ), name
+
+
 def test_beyond_sixteen_workers_both_axes_are_logarithmic_so_that_ideal_stays_straight(read):
     rows = read[GPUS].charts["speedup"]
     wide = rows.with_columns(workers=rows.get_column("workers") * 8)
     for frame, kind in ((rows, None), (wide, "log")):
-        ideal = units_of(specification(CHARTS["speedup"], frame, ["fsdp"]))[0]
+        ideal = units_of(views_of("speedup", frame, ["fsdp"])[0])[0]
         assert [encodings(ideal)[channel]["scale"].get("type") for channel in ("x", "y")] == [kind, kind]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "labelled"),
+    [
+        ([1, 2, 3, 6], [1, 2, 3, 6]),
+        (list(range(1, 65)), [1, 2, 4, 8, 16, 32, 64]),
+        (list(range(1, 61)), [1, 2, 4, 8, 16, 32, 60]),
+        (list(range(3, 16)), [3, 4, 6, 8, 11, 15]),
+    ],
+)
+def test_of_many_sizes_the_axis_names_the_largest_and_such_that_do_not_touch(sizes, labelled):
+    rows = pl.DataFrame({"workers": sizes, "axis": "ranks"})
+    assert workers_axis(rows).to_dict()["axis"]["values"] == labelled
+
+
+def test_intervals_at_few_sizes_are_bars_beside_each_other_and_bands_at_more(read):
+    rows = read[SCALING].charts["speedup"]
+    (few,) = views_of("speedup", rows, read[SCALING].cases)
+    larger = rows.with_columns(workers=rows.get_column("workers") * 100)
+    (more,) = views_of("speedup", pl.concat([rows, larger]), read[SCALING].cases)
+    kinds = [{unit["mark"]["type"] for unit in units_of(spec)} & {"rule", "area"} for spec in (few, more)]
+    assert kinds == [{"rule"}, {"area"}]
+    places = {
+        step["calculate"]
+        for unit in units_of(few)
+        for step in unit.get("transform", [])
+        if "calculate" in step
+    }
+    assert len(places) == 1
+    assert 'indexof(["ddp", "fsdp"], datum.case_name)' in places.pop()
+
+
+def test_of_many_cases_the_highest_and_the_lowest_have_a_colour(read):
+    rows, cases = many(read[SCALING].charts["speedup"], 30)
+    places = rows.get_column("case_name").str.slice(5).cast(pl.Float64)
+    rows = rows.with_columns(speedup=pl.col("speedup") + places)
+    named = extremes(rows, cases, "speedup")
+    assert named == [f"case_{n:03d}" for n in (29, 28, 27, 2, 1, 0)]
+    drawn = drawing(CHARTS["speedup"], rows, cases)
+    assert drawn.note.startswith("30 cases: in colour the 3 highest and the 3 lowest")
+    assert extremes(rows, cases[:8], "speedup") == []
+
+
+@pytest.mark.parametrize("name", ["step_time_distribution", "phases", "wall_time"])
+def test_of_many_bars_those_that_matter_are_drawn_and_the_note_counts_them(read, name):
+    rows, cases = many(read[SCALING].charts[name], 30)
+    rows = rows.with_columns(label=pl.col("case_name") + pl.col("label"))
+    drawn = drawing(CHARTS[name], rows, cases)
+    (spec,) = [specification(view) for view in drawn.views.values()]
+    assert f"the {BARS} of 90" in drawn.note
+    filters = [step["filter"]["oneOf"] for unit in units_of(spec) for step in unit["transform"]]
+    assert {len(labels) for labels in filters} == {BARS}
+
+
+def test_learning_is_drawn_by_step_by_epoch_and_by_wall_time_as_far_as_they_are_known(read):
+    rows, cases = read[SCALING].charts["training_loss"], read[SCALING].cases
+    assert list(drawing(CHARTS["training_loss"], rows, cases).views) == ["step", "epoch", "wall time"]
+    unknown = rows.with_columns(epoch=pl.lit(None, dtype=pl.Float64))
+    assert list(drawing(CHARTS["training_loss"], unknown, cases).views) == ["step", "wall time"]
+
+
+def test_views_of_a_chart_have_one_height_so_that_the_page_does_not_move(views):
+    heights = [{spec["height"] for spec in found} for found in views.values() if len(found) > 1]
+    assert len(heights) >= 4
+    assert all(len(found) == 1 for found in heights)
+
+
+def test_a_legend_names_what_is_in_the_chart_once_and_as_text(read):
+    rows = read[SCALING].charts["speedup"].with_columns(case_name=pl.col("case_name").replace("ddp", "<b>&x"))
+    (spec,) = views_of("speedup", rows, ["<b>&x", "alone", "fsdp"])
+    shown = legend(spec)
+    assert shown.count("<li") == 2
+    assert "&lt;b&gt;&amp;x" in shown
+    assert "<b>" not in shown
+    assert 'fill="var(--c3)"' in shown
+    assert "style=" not in shown
+
+
+def test_the_page_has_no_second_legend(views):
+    for found in views.values():
+        for unit in units_of(without_legends(found)[0]):
+            coloured = [
+                encodings(unit)[name] for name in ("color", "shape", "strokeDash") if name in encodings(unit)
+            ]
+            assert all(channel["legend"] is None for channel in coloured if "field" in channel)
+
+
+def test_of_many_sizes_lines_are_drawn_for_those_that_can_be_told_apart_and_for_every_case():
+    names = [f"1x{n}" for n in range(1, 65)]
+    rows = pl.DataFrame({"case_name": "ddp", "placement": names, "workers": range(1, 65)})
+    lone = pl.DataFrame({"case_name": ["lone"], "placement": ["1x3"], "workers": [3]})
+    few = few_sizes(pl.concat([rows, lone]))
+    assert few.rows.rows()[0] == ("ddp", "1x1", 1)
+    assert set(few.rows["placement"]) == {"1x1", "1x3", "1x14", "1x26", "1x39", "1x51", "1x64"}
+    assert "lone" in few.rows["case_name"]
+    assert few.note.startswith("Drawn: 7 of 64 placements")
+    assert few.start.to_dict(validate=False)["transform"]
+    assert few_sizes(lone).note == ""

@@ -29,3 +29,12 @@ def test_text_that_repeats_stands_once():
 def test_numbers_keep_six_significant_digits():
     rows = pl.DataFrame({"x": [1234567.89, 0.000123456789, 2.0, float("nan"), None]})
     assert columns(rows) == {"x": [1234570, 0.000123457, 2, None, None]}
+
+
+def test_values_that_follow_each_other_unchanged_stand_once():
+    rows = pl.DataFrame({"case_name": ["b"] * 5 + ["a"] * 5, "n": [8] * 10, "x": [1.5] * 9 + [None]})
+    assert columns(rows) == {
+        "case_name": {"values": ["b", "a"], "codes": {"items": [0, 1], "lengths": [5, 5]}},
+        "n": {"items": [8], "lengths": [10]},
+        "x": {"items": [1.5, None], "lengths": [9, 1]},
+    }

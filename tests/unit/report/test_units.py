@@ -36,7 +36,18 @@ def test_seconds_follow_their_size():
     assert shown == ["12.0\u00a0ms", "3.40\u00a0s", "2\u00a0min 05\u00a0s", "1\u00a0h 02\u00a0min", "–"]
 
 
-def test_an_interval_of_efficiency_is_in_percent_and_empty_where_there_is_none():
+def test_a_fraction_is_shown_in_percent():
     assert units.percent(0.7929) == "79.3\u00a0%"
-    assert units.percent_interval(0.781, 0.806) == "[78.1, 80.6]"
-    assert units.percent_interval(None, 0.806) == ""
+
+
+def test_value_and_interval_end_at_the_same_digit_and_carry_their_unit():
+    shown = units.with_interval(0.7929, 0.781, 0.806, "%", 100)
+    assert shown == '79.3\u00a0% <span class="interval">[78.1,\u00a080.6]</span>'
+    assert units.with_interval(1.514, None, None, "×") == "1.51\u00a0×"
+    assert units.with_interval(None, 0.1, 0.2, "×") == "–"
+
+
+def test_mean_and_standard_deviation_end_at_the_same_digit():
+    assert units.with_spread(21.183, 1.71, "ms") == '21.2\u00a0ms <span class="interval">±\u00a01.7</span>'
+    assert units.with_spread(21.183, None, "ms") == "21.2\u00a0ms"
+    assert units.with_spread(None, None, "ms") == "–"

@@ -140,6 +140,11 @@ def test_matrix_makes_one_case_per_combination_named_after_it(write: object) -> 
     assert (last.train.compile, last.train.learning_rate, last.train.precision) == (True, 2e-4, "bf16")
 
 
+def test_a_case_with_a_matrix_is_chosen_by_its_own_name(write: object) -> None:
+    assert len(load(write, MATRIX, cases=("ddp_strong",)).cases) == 4
+    assert len(load(write, MATRIX, cases=("ddp_strong~compile=true*",)).cases) == 2
+
+
 def test_matrix_values_are_safe_in_folder_names(write: object) -> None:
     text = MATRIX.replace(
         "{train.compile: [false, true], train.learning_rate: [0.1, 2e-4]}", "{data.source: ['a/../b']}"

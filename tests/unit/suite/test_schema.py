@@ -45,7 +45,7 @@ def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: d
     ]  # fmt: skip
     assert ddp["properties"]["bucket_cap_mb"] == {
         "default": 25,
-        "description": "Gradient bytes per all-reduce, in MiB.",
+        "description": "Size of the gradients that one all-reduce takes, in MiB.",
         "exclusiveMinimum": 0,
         "type": "integer",
     }

@@ -1,0 +1,23 @@
+"""Validation loss of all configurations over each other."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from analysis.report.chart import Cases, Chart, Drawing
+from analysis.report.learning import Quantity, overlay
+
+_QUANTITY = Quantity(field="val_loss", title="validation loss", form=".5~r", has_points=True)
+
+
+def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
+    return overlay(rows, cases, _QUANTITY)
+
+
+CHART = Chart(
+    order=76,
+    question="How fast does the validation loss fall?",
+    reading="No unit; a point per validation, first ok repeat of each placement. Wall time: to the end of the last "
+    "step before it.",
+    draw=_draw,
+)

@@ -1,0 +1,107 @@
+"""Throughput of the candidates over the baseline's: a sentence and a table for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from analysis import rounding
+from analysis.report import units
+from analysis.report.compare.contents import MARGIN, Comparison, Side
+from analysis.report.markup import Column, Row, table, text
+from analysis.report.summary_table import label
+
+_TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
+
+
+def sentence(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
+    """Plain text: the most telling size, then how all sizes were judged."""
+    both = f"{candidate.letter} against {baseline.letter}"
+    measured = [row for row in rows if row["ratio"] is not None]
+    if not measured:
+        return f"{both}: no case in common has an ok run at the same size in both, so there is no ratio."
+    judged = [row for row in measured if row["verdict"] is not None]
+    if not judged:
+        return f"{both}: every size in common was oversubscribed, so there is no verdict."
+    lead = _lead(max(judged, key=_telling))
+    if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
+        return f"{both}: none of {len(judged):,} placements differs for certain; {lead}."
+    return f"{both}: {lead}{_counted(judged)}."
+
+
+def _telling(row: Row) -> tuple[bool, int, float]:
+    return (row["scaling"] == "strong", row["workers"], row["candidate_throughput"])
+
+
+def _lead(row: Row) -> str:
+    axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
+    size = f"{row['case_name']} at {row['workers']:,} {axis}"
+    ratio, interval = rounding.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+    why = "" if interval else ", because a side has fewer than two ok repeats"
+    return f"throughput of {size} ×{ratio}{interval and f' {interval}'}, {row['verdict']}{why}"
+
+
+def _counted(judged: Sequence[Row]) -> str:
+    if len(judged) == 1:
+        return ", the only size in common"
+    counts = Counter(row["verdict"] for row in judged)
+    if len(counts) == 1:
+        return f"; so are all {len(judged):,} sizes"
+    said = [f"{counts[verdict]:,} {verdict}" for verdict in _TONES if counts[verdict]]
+    return f"; of {len(judged):,} sizes {', '.join(said[:-1])} and {said[-1]}"
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    return [
+        sentence(comparison.baseline, side, rows.to_dicts())
+        for side, rows in zip(comparison.candidates, comparison.ratios, strict=True)
+    ]
+
+
+def ratio_table(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
+    """One row per case and placement in common."""
+    if not rows:
+        both = f"{candidate.letter} and {baseline.letter}"
+        return f'<p class="empty">{both} have no case at the same size in common.</p>'
+    caption = f"Ratios of {candidate.letter} to {baseline.letter}: one row per case and placement"
+    return table(caption, _columns(baseline.letter, candidate.letter), rows)
+
+
+def reading() -> str:
+    return (
+        "Ratio: throughput of the candidate ÷ throughput of the baseline A, geometric means over ok repeats, with the "
+        "95 % interval over repeats (Welch on logs). Faster or slower: the interval excludes 1. Same: it lies within "
+        f"1 ± {100 * MARGIN:.0f} %. Else inconclusive: more repeats would tell."
+    )
+
+
+def _verdict(row: Row) -> str:
+    if row["oversubscribed"]:
+        return label("none", "oversubscribed")
+    return label(_TONES[row["verdict"]], row["verdict"]) if row["verdict"] else units.UNKNOWN
+
+
+def _columns(baseline: str, candidate: str) -> list[Column]:
+    return [
+        Column(label="case", cell=lambda row: text(row["case_name"])),
+        Column(label="placement", cell=lambda row: text(row["placement"])),
+        Column(
+            label="ratio [95 %]",
+            cell=lambda row: units.with_interval(
+                row["ratio"], row["ratio_lo"], row["ratio_hi"], "×", apart_from=1
+            ),
+            numeric=True,
+        ),
+        Column(label="verdict", cell=_verdict),
+        Column(label=f"{baseline}, examples/s", cell=_rate("baseline_throughput"), numeric=True),
+        Column(label=f"{candidate}, examples/s", cell=_rate("candidate_throughput"), numeric=True),
+        Column(
+            label=f"ok repeats {baseline}, {candidate}",
+            cell=lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}",
+            numeric=True,
+        ),
+    ]
+
+
+def _rate(name: str) -> Callable[[Row], str]:
+    return lambda row: units.number(row[name], 4)

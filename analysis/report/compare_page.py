@@ -1,0 +1,159 @@
+"""The page that compares sessions: the first is the baseline, the others are its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from analysis.report import embedding, theme, units
+from analysis.report.compare import contents
+from analysis.report.compare.charts import figures
+from analysis.report.compare.contents import Comparison, Side
+from analysis.report.compare.differences import environment, not_in_common, settings, unlike
+from analysis.report.compare.found import comparison_title, head
+from analysis.report.compare.ratios import ratio_table, reading, sentences
+from analysis.report.coverage_table import coverage
+from analysis.report.document import BASE_STYLES, asset, document
+from analysis.report.downloads import csv_download
+from analysis.report.files import compare_name, page_name
+from analysis.report.markup import (
+    LONGEST,
+    Column,
+    Row,
+    Section,
+    attribute,
+    cut,
+    navigation,
+    sections,
+    short,
+    table,
+    text,
+    unordered,
+)
+
+_FOOTER = (
+    "<footer><p>Every number on this page is a row of the database; the SQL beside each chart asks for it again. "
+    "The page loads nothing and sends nothing.</p></footer>"
+)
+_NO_SCRIPT = (
+    '<noscript><p class="empty">Charts and downloads need JavaScript; the tables do not.</p></noscript>'
+)
+
+
+def compare_page(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str], bundle: str) -> str:
+    """HTML of two sessions or more; `bundle` is the JavaScript that defines vegaEmbed."""
+    comparison = contents.read(connection, session_ids)
+    known = {side.session_id: side.session for side in comparison.sides}
+    parts = list(_sections(comparison))
+    body = "".join(
+        [
+            '<a class="skip" href="#charts">Skip to the charts</a>',
+            _opening(comparison),
+            f'<main data-stem="{attribute(compare_name(session_ids).removesuffix(".html"))}">',
+            navigation(parts),
+            _NO_SCRIPT,
+            sections(parts),
+            "</main>",
+            _FOOTER,
+            f'<script type="application/json" id="vega-config">{embedding.script_json(theme.vega_config())}</script>',
+        ]
+    )
+    return document(
+        title=f"{comparison_title(session_ids, known)} · scalebench",
+        body=body,
+        scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")],
+        styles=(*BASE_STYLES, "compare"),
+        meta=head(session_ids),
+    )
+
+
+def _opening(comparison: Comparison) -> str:
+    verdicts = "".join(
+        f'<p class="verdict">{text(said)}</p>' for said in map(_unbroken, sentences(comparison))
+    )
+    return (
+        '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
+        f"<h1>{_heading(comparison)}</h1>{_sides(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
+    )
+
+
+def _unbroken(sentence: str) -> str:
+    """No line ends between a number and its percent sign."""
+    return sentence.replace(" %", "\u00a0%")
+
+
+def _heading(comparison: Comparison) -> str:
+    titles = list(dict.fromkeys(side.session["title"] or side.session["suite"] for side in comparison.sides))
+    if len(titles) == 1:
+        return f"{text(titles[0])}: {len(comparison.sides):,} sessions compared"
+    return f"{len(comparison.sides):,} sessions compared"
+
+
+def _unlike(comparison: Comparison) -> str:
+    lines = unlike(comparison.sides)
+    if not lines:
+        return ""
+    return (
+        '<div class="unlike" role="note"><p><strong>These sessions are unlike.</strong> A ratio between them has every '
+        f"one of these differences in it:</p>{unordered(lines)}</div>"
+    )
+
+
+def _sides(sides: Sequence[Side]) -> str:
+    rows = [{"side": side, **side.session} for side in sides]
+    return table("The sessions: one row each, the baseline first", _SIDE_COLUMNS, rows)
+
+
+def _session(row: Row) -> str:
+    side: Side = row["side"]
+    return f'<a href="{attribute(page_name(side.session_id))}">{text(side.session_id)}</a>'
+
+
+_SIDE_COLUMNS = [
+    Column(
+        label="session",
+        cell=lambda row: row["side"].letter + (", baseline" if row["side"].letter == "A" else ""),
+    ),
+    Column(label="id", cell=_session),
+    Column(label="suite", cell=lambda row: short(row["suite"]) + (" (quick)" if row["quick"] else "")),
+    Column(
+        label="tags",
+        cell=lambda row: (
+            text(", ".join(cut(tag, LONGEST) for tag in row["tags"])) if row["tags"] else units.UNKNOWN
+        ),
+    ),
+    Column(
+        label="began (UTC)",
+        cell=lambda row: f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN,
+    ),
+    Column(label="runs ok", cell=lambda row: f"{row['ok']:,} of {row['runs']:,}", numeric=True),
+    Column(label="device", cell=lambda row: short(row["devices"]) if row["devices"] else units.UNKNOWN),
+]
+
+
+def _sections(comparison: Comparison) -> Iterator[Section]:
+    yield Section(identifier="ratios", title="Ratios", content=_ratios(comparison))
+    yield Section(identifier="charts", title="Charts", content=figures(comparison))
+    yield Section(identifier="settings", title="Settings", content=settings(comparison))
+    yield Section(identifier="environment", title="Hardware and software", content=environment(comparison))
+    yield Section(identifier="alone", title="Not in common", content=not_in_common(comparison))
+    yield Section(identifier="coverage", title="Coverage", content=_coverage(comparison))
+
+
+def _ratios(comparison: Comparison) -> str:
+    baseline = comparison.baseline
+    pairs = zip(comparison.candidates, comparison.ratios, strict=True)
+    tables = "".join(
+        f"<h3>{side.letter} against {baseline.letter}</h3>{ratio_table(baseline, side, rows.to_dicts())}"
+        + csv_download(f"{side.letter}_against_{baseline.letter}", rows, "placements in common")
+        for side, rows in pairs
+    )
+    return f'<p class="reading">{reading()}</p>{tables}'
+
+
+def _coverage(comparison: Comparison) -> str:
+    return "".join(
+        f"<h3>{text(side.name)}</h3>{coverage(list(side.coverage), list(side.not_ok))}"
+        for side in comparison.sides
+    )

@@ -1,0 +1,200 @@
+"""The machine: devices, processors, memory, software, network and allocation of every node, differences marked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from analysis.report import units
+from analysis.report.markup import Column, Row, details, differing, folded, grouped_table, table, text
+
+MOST_HOSTS = 8
+"""Names that the table shows; the CSV has all."""
+
+Facts = Mapping[str, str]
+"""Key -> value, of one node."""
+
+
+def nodes_of(environment: list[Row]) -> dict[int, dict[str, str]]:
+    """Facts by node, from rows of queries/environment.sql."""
+    nodes: dict[int, dict[str, str]] = {}
+    for row in environment:
+        for node in row["nodes"].split(", "):
+            nodes.setdefault(int(node), {})[row["key"]] = row["value"]
+    return dict(sorted(nodes.items()))
+
+
+def hardware(session: Row, environment: list[Row], fingerprint: list[Row]) -> str:
+    """HTML: what was there, in groups; other facts folded; last, where runs were made on unlike machines."""
+    nodes = nodes_of(environment)
+    groups = [(text(title), list(_lines(nodes, read))) for title, read in _GROUPS]
+    groups[0] = (groups[0][0], [*_slots(session, nodes), *groups[0][1]])
+    columns = _COLUMNS if len(nodes) > 1 else _COLUMNS[:2]
+    shown = [(title, lines) for title, lines in groups if lines]
+    if not shown:
+        return ""
+    return (
+        grouped_table("Facts of the machine: one row per fact and value", columns, shown)
+        + _others(nodes, columns)
+        + _unlike(fingerprint)
+    )
+
+
+def _slots(session: Row, nodes: Mapping[int, Facts]) -> Iterator[Row]:
+    """What the session had for its ranks."""
+    if session["devices"]:
+        yield _everywhere("ranks ran on", session["devices"])
+    slots = json.loads(session["slots"] or "{}")
+    if "nodes" in slots:
+        yield _everywhere("nodes", f"{slots['nodes']:,}")
+        yield _everywhere("slots per node", f"{slots['slots_per_node']:,} (ranks at once)")
+    hosts = [
+        facts["hostname"] for facts in nodes.values() if "hostname" in facts
+    ]  # which differ as they should
+    if hosts:
+        more = f" and {len(hosts) - MOST_HOSTS:,} more" if len(hosts) > MOST_HOSTS else ""
+        yield _everywhere("hosts" if len(hosts) > 1 else "host", ", ".join(hosts[:MOST_HOSTS]) + more)
+
+
+def _everywhere(name: str, value: str) -> Row:
+    return {"name": name, "value": value, "nodes": "all", "differs": False}
+
+
+def _lines(
+    nodes: dict[int, dict[str, str]], read: Callable[[Facts], Iterable[tuple[str, str]]]
+) -> Iterator[Row]:
+    """One row per fact where all nodes agree, else one per value."""
+    found = {node: dict(read(facts)) for node, facts in nodes.items()}
+    for name in dict.fromkeys(name for facts in found.values() for name in facts):
+        where: dict[str | None, list[int]] = {}
+        for node, facts in found.items():
+            where.setdefault(facts.get(name), []).append(node)
+        for value, of in where.items():
+            agree = len(where) == 1
+            shown = "all" if agree else ranges(of)
+            yield {"name": name, "value": value, "nodes": shown, "differs": not agree}
+
+
+def ranges(numbers: list[int]) -> str:
+    """`0–3, 7`; the numbers ascend."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)
+
+
+def _devices(facts: Facts) -> Iterator[tuple[str, str]]:
+    kinds = Counter(_device(facts, key) for key in facts if re.fullmatch(r"gpu\d+_name", key))
+    if kinds:
+        yield "GPUs per node", "; ".join(f"{count} × {kind}" for kind, count in kinds.items())
+    if "cpus_given" in facts and "cpus_online" in facts:
+        yield "CPU cores per node", f"{facts['cpus_given']} given of {facts['cpus_online']} online"
+    if "memory_bytes" in facts:
+        yield "memory per node", _bytes(facts["memory_bytes"])
+    yield from _named(facts, _DEVICES)
+
+
+def _device(facts: Facts, name_key: str) -> str:
+    """`NVIDIA H200, 151 GB, power limit 700 W`."""
+    prefix = name_key.removesuffix("name")
+    parts = [facts[name_key]]
+    if memory := facts.get(f"{prefix}memory_bytes"):
+        parts.append(_bytes(memory))
+    if watts := facts.get(f"{prefix}power_limit_w"):
+        parts.append(f"power limit {float(watts):g}\u00a0W" if re.fullmatch(r"[\d.]+", watts) else watts)
+    return ", ".join(parts)
+
+
+def _bytes(value: str) -> str:
+    return units.bytes_(float(value)) if value.isdigit() else value
+
+
+def _named(facts: Facts, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((label, facts[key]) for key, label in labels.items() if key in facts)
+
+
+def _beginning(pattern: str) -> Callable[[Facts], Iterator[tuple[str, str]]]:
+    return lambda facts: ((key, value) for key, value in facts.items() if re.match(pattern, key))
+
+
+_DEVICES = {
+    "cpu_model": "CPU",
+    "driver": "NVIDIA driver",
+    "CUDA_VISIBLE_DEVICES": "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS": "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS": "MKL_NUM_THREADS",
+    "PYTORCH_CUDA_ALLOC_CONF": "PYTORCH_CUDA_ALLOC_CONF",
+}
+_SOFTWARE = {
+    "torch": "PyTorch",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "nccl": "NCCL",
+    "gloo": "gloo",
+    "python": "Python",
+    "scalebench": "scalebench",
+    "commit": "commit",
+    "container": "container",
+    "os": "operating system",
+}
+_NETWORK = r"(?i)(nccl_|gloo_|ucx_|nvlink|ib_|infiniband|interconnect|topology|pcie|fabric)"
+_ALLOCATION = r"SLURM_"
+_GROUPS: tuple[tuple[str, Callable[[Facts], Iterable[tuple[str, str]]]], ...] = (
+    ("Devices", _devices),
+    ("Software", lambda facts: _named(facts, _SOFTWARE)),
+    ("Network", _beginning(_NETWORK)),
+    ("Allocation", _beginning(_ALLOCATION)),
+)
+
+
+def _others(nodes: dict[int, dict[str, str]], columns: list[Column]) -> str:
+    """Facts that stand in no group, and the devices' own: nothing is left out."""
+    shown = {*_DEVICES, *_SOFTWARE, "hostname", "cpus_given", "cpus_online", "memory_bytes"}
+    pattern = re.compile(f"{_NETWORK}|{_ALLOCATION}")
+
+    def read(facts: Facts) -> Iterator[tuple[str, str]]:
+        return ((key, value) for key, value in facts.items() if key not in shown and not pattern.match(key))
+
+    lines = sorted(_lines(nodes, read), key=lambda line: not line["differs"])
+    if not lines:
+        return ""
+    return details(f"{len(lines):,} more facts", table("Other facts of the environment", columns, lines))
+
+
+def _unlike(fingerprint: list[Row]) -> str:
+    if not fingerprint:
+        return ""
+    return (
+        '<p class="reading">Runs of this session were not all made alike; what comparisons rest on differs:</p>'
+        + table("Runs that were not made alike: one row per fact and value", _UNLIKE_COLUMNS, fingerprint)
+    )
+
+
+def _value(line: Row) -> str:
+    shown = units.UNKNOWN if line["value"] is None else folded(line["value"])
+    return differing(shown) if line["differs"] else shown
+
+
+_COLUMNS = [
+    Column(label="fact", cell=lambda line: text(line["name"])),
+    Column(label="value", cell=_value),
+    Column(label="nodes", cell=lambda line: text(line["nodes"])),
+]
+
+
+def _shown_value(row: Mapping[str, Any]) -> str:
+    return differing(units.UNKNOWN if row["value"] is None else folded(row["value"]))
+
+
+_UNLIKE_COLUMNS = [
+    Column(label="fact", cell=lambda row: text(row["key"])),
+    Column(label="value", cell=_shown_value),
+    Column(label="runs", cell=lambda row: f"{row['runs']:,} on {row['device_type']}", numeric=True),
+    Column(label="the first", cell=lambda row: text(row["first_run"])),
+]

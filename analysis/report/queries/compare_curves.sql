@@ -1,0 +1,23 @@
+-- One row per session, case and placement with an ok repeat: throughput, speedup and efficiency with 95 % intervals.
+SELECT
+    session_id,
+    case_name,
+    workload,
+    scaling,
+    strategy,
+    axis,
+    workers,
+    placement,
+    locality,
+    oversubscribed,
+    repeats,
+    throughput, throughput_lo, throughput_hi,
+    if(scaling = 'none', NULL, speedup) AS speedup,
+    if(scaling = 'none', NULL, speedup_lo) AS speedup_lo,
+    if(scaling = 'none', NULL, speedup_hi) AS speedup_hi,
+    if(scaling = 'none', NULL, efficiency) AS efficiency,
+    if(scaling = 'none', NULL, efficiency_lo) AS efficiency_lo,
+    if(scaling = 'none', NULL, efficiency_hi) AS efficiency_hi
+FROM scaling
+WHERE list_contains($session_ids, session_id) AND throughput IS NOT NULL
+ORDER BY list_position($session_ids, session_id), case_name, workers, nodes, threads;

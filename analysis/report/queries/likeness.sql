@@ -1,0 +1,18 @@
+-- One row per fact that must be equal for sessions to be compared, with the session's values of it.
+WITH last_runs AS (
+    SELECT * FROM runs
+    WHERE session_id = $session_id AND status <> 'skipped'
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY attempt DESC) = 1
+),
+facts AS (
+    SELECT unnest(json_keys(fingerprint)) AS key, fingerprint ->> key AS value FROM last_runs
+    UNION ALL
+    SELECT 'device', device_name FROM last_runs
+),
+final AS (
+    SELECT key, string_agg(DISTINCT value, ', ' ORDER BY value) AS value
+    FROM facts
+    WHERE value IS NOT NULL
+    GROUP BY key
+)
+SELECT * FROM final ORDER BY key;

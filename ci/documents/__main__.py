@@ -1,0 +1,65 @@
+"""ci/docs: what it takes stands there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ci.documents import charts, commands, shipped, sql_schema, suite_keys
+from ci.documents.markdown import written
+
+DOCS = Path(__file__).parents[2] / "docs"
+MAKERS: dict[str, Callable[[], str]] = {
+    "suite-keys": suite_keys.suite,
+    **{f"{name}-keys": partial(suite_keys.section, name) for name in ("case", "data", "train", "measure")},
+    "workloads": partial(suite_keys.chosen, "workload"),
+    "strategies": partial(suite_keys.chosen, "strategy"),
+    "shipped-suites": shipped.suites,
+    "example-suites": shipped.examples,
+    "tables": sql_schema.tables,
+    "views": sql_schema.views,
+    "commands": commands.all_commands,
+    "charts": charts.questions,
+}
+
+
+def stale_pages() -> dict[Path, str]:
+    """Pages that are not what the code says, with what they should be."""
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+    return {path: whole for path, text in pages.items() if (whole := written(text, MAKERS)) != text}
+
+
+@click.command()
+@click.option("--check", is_flag=True)
+@click.option("--answers", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def main(check: bool, answers: Path | None, picture: Path | None) -> None:
+    """Write the pages of docs/ that are made from the code."""
+    if answers is not None:
+        from ci.documents.answers import write_answers
+
+        write_answers(DOCS / "sql.md", answers)
+    elif picture is not None:
+        from ci.documents.picture import take
+
+        take(picture, DOCS / "report.png")
+    else:
+        _write(stale_pages(), check)
+
+
+def _write(stale: dict[Path, str], check: bool) -> None:
+    for path, text in stale.items():
+        print(f"docs/{path.name} is not what the code says" if check else f"docs/{path.name}")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if check and stale:
+        print("ci/docs writes them anew")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Tables, and the regions of a page that are written by program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+REGION = re.compile(r"<!-- written by ci/docs: ([\w-]+) -->\n(.*?)<!-- end -->\n", re.S)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; a bar or a line break in a cell does not break it."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(_cell(text) for text in line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
+    """The page with every region made anew. Raises KeyError where nobody makes a region of that name."""
+
+    def region(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"<!-- written by ci/docs: {name} -->\n\n{makers[name]().strip()}\n\n<!-- end -->\n"
+
+    return REGION.sub(region, page)
+
+
+def unit(name: str) -> str:
+    """The unit that a key or column carries in its name; nothing for a count, a ratio or text."""
+    if name.startswith("throughput"):
+        return "examples/s"
+    if name.endswith("_per_s"):
+        return f"{name.removesuffix('_per_s')}/s"
+    for part in reversed(name.split("_")):
+        if part in _UNITS:
+            return _UNITS[part]
+    return ""
+
+
+_UNITS = {
+    "ns": "ns", "ms": "ms", "s": "s", "bytes": "bytes", "mb": "MiB", "w": "W", "j": "J", "c": "°C", "pct": "%",
+    "mhz": "MHz", "gbps": "GB/s",
+}  # fmt: skip
+"""The suffixes of the project's names."""

@@ -1,0 +1,59 @@
+"""docs/report.png: the top of a session's page, and beside it the first of its charts."""
+
+from __future__ import annotations
+
+import base64
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from tests.e2e.browser import Browser
+
+WIDTH, HEIGHT, GAP = 1000, 1310, 24
+"""CSS pixels, of either half."""
+MOST_BYTES = 200_000
+
+
+def take(page: Path, picture: Path) -> None:
+    """Draw the page in Chromium and keep two parts of it as PNG. Exit code 2 where there is no Chromium."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        print(
+            "ci/docs: install chromium and chromium-driver first, or let `ci/test e2e` do it", file=sys.stderr
+        )
+        sys.exit(2)
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(chromium, driver, Path(profile))
+        try:
+            browser.screen(WIDTH)
+            browser.open(page.resolve())
+            picture.write_bytes(_picture(browser))
+        finally:
+            browser.close()
+    size = picture.stat().st_size
+    print(f"{picture}: {size:,} bytes")
+    if size > MOST_BYTES:
+        print(f"ci/docs: that is more than {MOST_BYTES:,} bytes: show less of the page", file=sys.stderr)
+        sys.exit(1)
+
+
+def _picture(browser: Browser) -> bytes:
+    """As PNG of 256 colours, a third of the size of all colours and no different to the eye."""
+    charts = browser.run("return document.querySelector('#charts').getBoundingClientRect().top + scrollY")
+    whole = Image.new("RGB", (2 * WIDTH + GAP, HEIGHT), "white")
+    whole.paste(_part(browser, 0), (0, 0))
+    whole.paste(_part(browser, charts), (WIDTH + GAP, 0))
+    written = io.BytesIO()
+    whole.quantize(256, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    return written.getvalue()
+
+
+def _part(browser: Browser, top: float) -> Image.Image:
+    clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT, "scale": 1}
+    options = {"captureBeyondViewport": True, "clip": clip}
+    taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", options)
+    return Image.open(io.BytesIO(base64.b64decode(taken["data"])))

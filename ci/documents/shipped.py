@@ -1,0 +1,60 @@
+"""Each suite that ships with its why, and the example suites, which are files of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.paths import suites_folder
+from bench.spec import MeasureSpec
+from bench.suite.resolve import Selection, load_suite
+from ci.documents.markdown import code, table
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def suites() -> str:
+    """Title, why and cases of every shipped suite, in full and under --quick."""
+    return "\n".join(_suite(path) for path in sorted(suites_folder().glob("*.yaml")))
+
+
+def _suite(path: Path) -> str:
+    full, quick = load_suite(path.stem), load_suite(path.stem, Selection(quick=True))
+    rows = []
+    for case, small in zip(full.cases, quick.cases, strict=True):
+        world = ", ".join(
+            str(size) if not isinstance(size, tuple) else f"{size[0]}x{size[1]}" for size in case.world
+        )
+        batch = _batch(case.batch_per_rank, case.global_batch)
+        rows.append(
+            (
+                code(case.name), case.strategy.name, case.scaling, world, batch,
+                _batch(small.batch_per_rank, small.global_batch),
+            )
+        )  # fmt: skip
+    head = ("case", "strategy", "scaling", "ranks", "batch", "batch with `--quick`")
+    lines = [f"### {path.stem}", "", f"{full.title}. {' '.join(full.why.split())}", ""]
+    lines += [
+        f"Protocol: {_protocol(full.cases[0].measure)}; with `--quick` {_protocol(quick.cases[0].measure)}.",
+        "",
+    ]
+    return "\n".join([*lines, table(head, rows)])
+
+
+def _batch(per_rank: int | None, whole: int | None) -> str:
+    return f"{per_rank:,} per rank" if per_rank else f"{whole:,} in all"
+
+
+def _protocol(measure: MeasureSpec) -> str:
+    span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
+    return f"{measure.warmup} warm-up steps, {span}, {measure.repeats} repeats"
+
+
+def examples() -> str:
+    """Every example under the sentence that its file begins with."""
+    return "\n".join(_example(path) for path in sorted(EXAMPLES.glob("*.yaml")))
+
+
+def _example(path: Path) -> str:
+    first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    assert first.startswith("# "), f"{path} begins with a comment that says what it shows"
+    return f"**{first[2:]}** ([{path.name}](examples/{path.name}))\n\n```yaml\n{rest.strip()}\n```\n"

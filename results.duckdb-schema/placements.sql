@@ -1,0 +1,51 @@
+-- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, also where no repeat is ok:
+-- then its throughput is null. Throughput is the geometric mean over ok repeats; log_mean and log_variance are those of
+-- the repeats' ln(throughput), from which intervals are made.
+CREATE OR REPLACE VIEW placements AS
+WITH summaries AS (
+    SELECT * FROM run_summary
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads,
+        any_value(scaling) AS scaling,
+        any_value(strategy) AS strategy,
+        any_value(workload) AS workload,
+        any_value(axis) AS axis,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        any_value(placement) AS placement,
+        any_value(locality) AS locality,
+        any_value(device_type) AS device_type,
+        any_value(device_name) AS device_name,
+        any_value(precision) AS precision,
+        any_value(batch_per_rank) AS batch_per_rank,
+        any_value(global_batch) AS global_batch,
+        any_value(baseline) AS baseline,
+        bool_or(oversubscribed) AS oversubscribed,
+        string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
+        count(*) AS runs,  -- last attempts, whatever their status
+        count(throughput) AS repeats,  -- ok runs
+        avg(ln(throughput)) AS log_mean,  -- mean of ln(throughput) over ok repeats
+        -- Equal repeats have no variance; rounding must not invent one.
+        CASE
+            WHEN count(throughput) < 2 THEN NULL
+            WHEN min(throughput) = max(throughput) THEN 0
+            ELSE var_samp(ln(throughput))
+        END AS log_variance,  -- sample variance of ln(throughput); null below two
+        CASE
+            WHEN min(throughput) = max(throughput) THEN min(throughput)
+            ELSE exp(avg(ln(throughput)))
+        END AS throughput,  -- geometric mean over ok repeats
+        avg(step_ms) FILTER (status = 'ok') AS step_ms,  -- mean over ok repeats of a run's median step
+        avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over ok repeats
+        sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over ok repeats
+        avg(elapsed_s) FILTER (status = 'ok') AS elapsed_s,  -- mean over ok repeats, start-up included
+        any_value(tokens_per_s / throughput) AS tokens_per_example,
+        any_value(time_per_epoch_s * throughput) AS dataset_size,
+        min(best_val_loss) AS best_val_loss,  -- smallest over repeats
+        max(best_val_accuracy) AS best_val_accuracy  -- fraction; largest over repeats
+    FROM summaries
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
+)
+SELECT * FROM final;

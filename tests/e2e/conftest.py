@@ -1,0 +1,29 @@
+"""One report and one Chromium for all tests that look at pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.browser import Browser
+from tests.e2e.report_pages import make_sessions, write_report
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of pages, one of each kind of tests/e2e/report_pages.py, and the index."""
+    folder = tmp_path_factory.mktemp("report")
+    make_sessions(folder / "results")
+    return write_report(folder)
+
+
+@pytest.fixture(scope="session")
+def browser(
+    require_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Browser]:
+    chromium, driver = require_program("chromium"), require_program("chromedriver")
+    started = Browser(chromium, driver, tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()

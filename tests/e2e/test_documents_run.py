@@ -1,0 +1,204 @@
+"""Every command that a document shows is run as it stands, in a copy of the checkout with small sessions in it.
+
+The sessions are called SESSION, A and B, the folder DIR and the file FILE.yaml, as the documents call them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from documents import ROOT, copy_of_the_checkout, saved_examples, shown_commands
+
+from tests.factory import Case, make_session
+
+INSTEAD = {
+    # with arguments that make it short, and everything else the same
+    "bench suite ddpm_scaling": "bench suite ddpm_scaling --dry-run",
+    "time bench suite ddpm_scaling --quick": "bench suite ddpm_scaling --quick --dry-run",
+    "bench suite ddpm_scaling --quick": "bench suite ddpm_scaling --quick --dry-run",
+    "bench suite smoke": "bench suite smoke --dry-run",
+    "time bench suite smoke": "bench suite smoke --dry-run",
+    "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
+        "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
+    ),
+    "bench suite ./my_suite.yaml --tag first": (
+        "bench suite ./my_suite.yaml --tag first --quick --repeats 1 --world 1 --case ddp"
+    ),
+    "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16 --set workload.depth=8": (
+        "bench suite ./my_suite.yaml --case ddp --set train.precision=bf16 --set workload.depth=8 --quick --world 1"
+    ),
+    "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
+    "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
+    "bench suite NAME": "bench suite smoke --dry-run",
+    "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
+    "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
+    "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",
+    "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
+    "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
+    # a command that is only named
+    "bench COMMAND --help": "bench suite --help",
+    "bench report": "bench report --help",
+    "bench suite": "bench suite --help",
+    "bench sql": "bench sql --help",
+}
+"""Shown -> run."""
+ELSEWHERE = {
+    "git clone REPOSITORY scalebench && cd scalebench": "test_quickstart.py clones and goes on from there",
+    "ci/quickstart": "test_quickstart.py",
+    "time ci/quickstart": "test_quickstart.py",
+    "ci/test": "runs this test",
+    "ci/test lint types unit": "runs before this test",
+    "ci/test lint": "runs before this test",
+    "ci/test types": "runs before this test",
+    "ci/test unit": "runs before this test",
+    "ci/test e2e": "runs this test",
+    "ci/test tree": "runs after this test",
+}
+"""Shown -> what runs it."""
+NEEDS_CHROMIUM = "ci/docs --picture"
+COMMANDS = [command for command in shown_commands() if command not in ELSEWHERE]
+
+Shell = Callable[[str], subprocess.CompletedProcess[str]]
+
+
+def shell_in(folder: Path) -> Shell:
+    """Runs a line in bash, with the copy's own code and this environment's programs first."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
+    path = f"{ROOT / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = kept | {"PATH": path, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-c", line]
+        return subprocess.run(
+            command, cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=120
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """In a checkout as a reader of the documents has it: sessions, and the files of docs/first-suite.md."""
+    folder = tmp_path_factory.mktemp("documents") / "scalebench"
+    copy_of_the_checkout(folder)
+    for name, text in saved_examples(ROOT / "docs/first-suite.md").items():
+        (folder / name).write_text(text)
+    shutil.copyfile(folder / "my_suite.yaml", folder / "FILE.yaml")
+    (folder / "DIR").mkdir()
+    for session_id in ("A", "B"):
+        make_session(folder / "results", [Case(name="ddp", step_ms={1: 10.0, 2: 6.0})], session_id=session_id)
+    run = shell_in(folder)
+    done = run(
+        "bench suite smoke --quick --repeats 1 --case ddp_strong --session SESSION && bench report --out public"
+    )
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(folder / "results", folder / "RESULTS")
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_is_shown_works(
+    command: str, shell: Shell, require_program: Callable[[str], str]
+) -> None:
+    if command.startswith(NEEDS_CHROMIUM):
+        require_program("chromium")
+        require_program("chromedriver")
+    done = shell(INSTEAD.get(command, command))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_run_otherwise_is_still_shown() -> None:
+    assert sorted((INSTEAD.keys() | ELSEWHERE.keys()) - set(shown_commands())) == []
+
+
+def test_the_documents_show_their_commands_where_this_test_finds_them() -> None:
+    assert {"ci/quickstart", "bench doctor", "bench suite --resume SESSION"} <= set(shown_commands())
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shell]:
+    """A checkout with the examples of CONTRIBUTING.md saved where it says, and a session that uses them."""
+    folder = tmp_path_factory.mktemp("contributing") / "scalebench"
+    copy_of_the_checkout(folder)
+    for name, text in saved_examples(ROOT / "CONTRIBUTING.md").items():
+        assert not (folder / name).exists(), f"{name} is there already: the example would replace it"
+        (folder / name).write_text(text)
+    (folder / "own.yaml").write_text(OWN)
+    run = shell_in(folder)
+    done = run("bench suite own.yaml --ranks-per-node 2 && bench report --out public")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, run
+
+
+OWN = """
+title: What CONTRIBUTING.md adds
+workload: {name: copy_task, width: 32}
+device: cpu
+measure: {warmup: 1, steps: 20, repeats: 1, timeout_s: 60}
+cases:
+  - {name: free, strategy: unsynchronised, scaling: weak, batch_per_rank: 8, world: [1, 2], train: {clip_norm: 1.0}}
+"""
+
+
+def test_the_examples_are_those_that_contributing_promises() -> None:
+    folders = [str(Path(name).parent) for name in saved_examples(ROOT / "CONTRIBUTING.md")]
+    assert folders == [
+        "bench/workloads", "bench/strategies", "results.duckdb-schema", "analysis/report/queries",
+        "analysis/report/charts", "bench/cli", "bench/doctor/checks",
+    ]  # fmt: skip
+
+
+def test_an_added_workload_and_strategy_train(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    done = run('bench sql "SELECT run_id, workload, strategy, status FROM runs ORDER BY 1" --format csv')
+    assert done.stdout.splitlines()[1:] == [
+        '"free.1x1.r0","copy_task","unsynchronised","ok"',
+        '"free.1x2.r0","copy_task","unsynchronised","ok"',
+    ]
+
+
+def test_an_added_view_answers(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    done = run(
+        'bench sql "SELECT run_id, measured_steps, share <= 1 FROM slow_steps ORDER BY 1" --format csv'
+    )
+    assert done.stdout.splitlines()[1:] == ['"free.1x1.r0",20,true', '"free.1x2.r0",20,true']
+
+
+def test_an_added_chart_stands_in_the_report(extended: tuple[Path, Shell]) -> None:
+    folder, _ = extended
+    (page,) = (folder / "public").glob("*-own-*.html")
+    assert "How many steps are slow?" in page.read_text(encoding="utf-8")
+
+
+def test_an_added_command_is_listed_and_runs(extended: tuple[Path, Shell]) -> None:
+    folder, run = extended
+    assert "Say where results lie." in run("bench --help").stdout
+    assert run("bench where").stdout == f"{folder}/results\n"
+
+
+def test_an_added_check_is_made_by_the_doctor(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    assert "processes" in run("bench doctor").stdout
+
+
+def test_what_is_added_is_described_once_the_pages_are_written_anew(extended: tuple[Path, Shell]) -> None:
+    folder, run = extended
+    assert run("ci/docs --check").returncode == 1
+    assert run("ci/docs").returncode == 0
+    assert "### copy_task\n" in (folder / "docs/suites.md").read_text()
+    assert "### slow_steps\n" in (folder / "docs/schema.md").read_text()
+    assert "## where\n" in (folder / "docs/commands.md").read_text()
+    assert run("ci/docs --check").returncode == 0
+
+
+def test_what_is_added_passes_lint_and_types(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    names = " ".join(name for name in saved_examples(ROOT / "CONTRIBUTING.md") if name.endswith(".py"))
+    done = run(f"ruff check {names} && ruff format --check {names}")
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,61 @@
+"""Very long and empty names on the pages: they neither push the rest away nor hide what differs."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from analysis.load import load
+from analysis.report import write
+from analysis.report.markup import LONGEST, cut, folded, short
+from tests.factory import Case, make_session
+
+LONG = "x" * 10_000
+
+
+def lines(path):
+    """The texts between tags, without what is folded."""
+    page = re.sub(r"<(script|style|details)[^>]*>.*?</\1>", "", path.read_text("utf-8"), flags=re.S)
+    return [html.unescape(part) for part in re.split(r"<[^>]+>", page)]
+
+
+def made(tmp_path, tags):
+    for name, fact in (("a", "y"), ("b", "z")):
+        cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
+        environment = {"0": {"hostname": LONG + fact}}
+        make_session(tmp_path, cases, session_id=name, tags=tags, environment=environment)
+    load(tmp_path)
+    return write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)
+
+
+def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(tmp_path):
+    for path in made(tmp_path, [LONG]):
+        shown = lines(path)
+        assert max(map(len, shown)) < 500
+        assert cut(LONG, LONGEST) in [part.removeprefix("tag ") for part in shown]
+
+
+def test_the_filter_still_knows_the_whole_tag(tmp_path):
+    index = made(tmp_path, [LONG])[-1].read_text("utf-8")
+    assert f'<option value="{LONG}">{cut(LONG, LONGEST)}</option>' in index
+    assert index.count(f'data-tag="{LONG}"') == 2
+
+
+def test_an_empty_tag_is_not_shown(tmp_path):
+    page, _, comparison, index = (path.read_text("utf-8") for path in made(tmp_path, ["", " ", "h200"]))
+    assert re.findall(
+        r'<option value="([^"]*)">', index.partition('name="tag"')[2].partition("</select>")[0]
+    ) == [
+        "",
+        "h200",
+    ]
+    assert index.count('class="tag"') == 2
+    assert page.count("tag <bdi>") == 1
+    assert "<bdi>h200</bdi>" in comparison
+
+
+def test_a_cut_is_marked_and_a_short_name_is_whole():
+    assert short("a" * LONGEST) == f"<bdi>{'a' * LONGEST}</bdi>"
+    assert short("<" * (LONGEST + 1)) == f"<bdi>{'&lt;' * (LONGEST - 1)}…</bdi>"
+    assert folded("plain") == "<bdi>plain</bdi>"
+    assert f"<bdi>{LONG}</bdi></details>" in folded(LONG)

@@ -1,0 +1,209 @@
+"""What the documents promise is there: links, options, suites, pages written from the code, queries and answers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import duckdb
+import pytest
+
+import bench.cli
+from analysis import load, schema
+from analysis.rounding import estimate
+from analysis.sentence import closing_sentence
+from bench.suite.models import SuiteFile
+from bench.suite.resolve import Selection, load_suite
+from ci.documents import commands, sql_schema, suite_keys
+from ci.documents.__main__ import MAKERS, stale_pages
+from ci.documents.markdown import REGION
+from tests.factory import Case, make_session
+
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [
+        *sorted(ROOT.glob("*.md")),
+        *sorted(ROOT.glob("docs/*.md")),
+        *sorted(ROOT.glob("benchmarks/*.md")),
+    ]
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file_and_a_heading(page: str) -> None:
+    folder = (ROOT / page).parent
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _without_code(PAGES[page])):
+        file, _, anchor = link.partition("#")
+        target = (folder / file).resolve() if file else ROOT / page
+        if re.match(r"[a-z]+:", link):
+            continue
+        if not target.exists() or (anchor and anchor not in _anchors(target.read_text(encoding="utf-8"))):
+            broken.append(link)
+    assert broken == []
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
+
+
+def _anchors(text: str) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set(), ["README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        links = re.findall(r"\]\(([^)\s#:]+\.md)", PAGES[page])
+        found = {((ROOT / page).parent / link).resolve().relative_to(ROOT).as_posix() for link in links}
+        waiting += [link for link in found & PAGES.keys() if link not in reached]
+    assert sorted(page for page in PAGES if page not in reached) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_option_that_is_shown_exists(page: str) -> None:
+    context = click.Context(bench.cli.group)
+    for name, rest in re.findall(
+        r"(?:^\$ |`)(?:\.venv/bin/)?bench ([a-z]+)((?:[^`\n]|\\\n)*)", PAGES[page], re.M
+    ):
+        command = bench.cli.group.get_command(context, name)
+        assert command is not None, name
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        assert set(re.findall(r"(?<!\S)--[a-z-]+", rest.split(" #")[0])) <= known, name
+
+
+def test_every_place_of_the_code_that_is_named_exists() -> None:
+    named = [
+        (page, place)
+        for page, text in PAGES.items()
+        for place in re.findall(
+            r"`((?:bench|analysis|results\.duckdb-schema|suites|tests|ci|docs)/[\w./-]*)`", text
+        )
+    ]
+    examples = {
+        path
+        for path, _ in re.findall(r"(?:[Ss]ave|as)[^`]*`([\w./-]+)`:\n\n```(\w+)", PAGES["CONTRIBUTING.md"])
+    }
+    assert [
+        (page, place) for page, place in named if place not in examples and not (ROOT / place).exists()
+    ] == []
+
+
+def test_pages_that_are_written_from_the_code_are_what_the_code_says() -> None:
+    assert [path.name for path in stale_pages()] == [], "write them anew: ci/docs"
+
+
+def test_every_region_stands_on_one_page() -> None:
+    regions = [name for text in PAGES.values() for name, _ in REGION.findall(text)]
+    assert sorted(regions) == sorted(MAKERS)
+
+
+def test_every_key_option_and_column_is_described() -> None:
+    assert suite_keys.undescribed() == []
+    assert commands.undescribed() == []
+    assert sql_schema.undescribed() == []
+
+
+def test_every_key_table_and_view_has_its_place() -> None:
+    for name in [*schema.table_files(), *schema.view_files()]:
+        assert f"### {re.sub('^[0-9]+_', '', name)}\n" in PAGES["docs/schema.md"]
+    for key in SuiteFile.model_fields:
+        assert f"| `{key}` |" in PAGES["docs/suites.md"]
+
+
+def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() -> None:
+    """The rows that its SQL transcript shows make its table's figures and its closing sentence."""
+    quickstart, asked = _transcripts()
+    table = {
+        (row[0], int(row[1])): row for row in map(str.split, quickstart) if row[:1] and row[1:2] != ["on"]
+    }
+    points = [_point(line.split(), table) for line in asked]
+    shown = []
+    for point in points:
+        speedup, _ = estimate(point["speedup"], point["speedup_lo"], point["speedup_hi"])
+        efficiency, interval = estimate(*(100 * point[f"efficiency{end}"] for end in ("", "_lo", "_hi")))
+        row = " ".join(table[point["case_name"], point["workers"]])
+        shown.append(f" {speedup} {efficiency} % {interval} " in row)
+    assert len(points) == 4
+    assert shown == [True] * 4, "take a transcript anew, from one run: ci/quickstart and the SQL below it"
+    closing = next(line for line in quickstart if " on 2 ranks: " in line)
+    assert closing == closing_sentence(points)
+
+
+def _transcripts() -> tuple[list[str], list[str]]:
+    """The lines from the table's first row to the closing sentence, and the rows of the SQL transcript."""
+    consoles = re.findall(r"^```console\n(.*?)^```$", PAGES["README.md"], re.S | re.M)
+    quickstart = next(text for text in consoles if "configuration " in text)
+    asked = next(text for text in consoles if "efficiency_lo, efficiency" in text)
+    lines = quickstart.partition("──\n")[2].splitlines()
+    closing = next(number for number, line in enumerate(lines) if " ranks: " in line)
+    return lines[: closing + 1], asked.rpartition("-\n")[2].splitlines()
+
+
+def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[str, Any]:
+    """A row of `scaling` of smoke: throughput is the table's, the rest of the SQL transcript's columns."""
+    workers = int(words[1])
+    speedup, low, middle, high = map(float, words[2:])
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        verdicts = connection.execute(
+            "SELECT verdict_of($1), verdict_of($2), verdict_of($3)", [low, middle, high]
+        ).fetchone()
+    assert verdicts is not None
+    return {
+        "case_name": words[0], "baseline_case": words[0], "scaling": words[0].rpartition("_")[2], "axis": "ranks",
+        "workers": workers, "baseline_workers": 1, "nodes": 1, "repeats": 3,
+        "is_baseline": False, "oversubscribed": False,
+        "throughput": float(table[words[0], workers][3].replace(",", "")),
+        "speedup": speedup, "speedup_lo": workers * low, "speedup_hi": workers * high,
+        "efficiency": middle, "efficiency_lo": low, "efficiency_hi": high,
+        "verdict_lo": verdicts[0], "verdict": "retrograde" if speedup < 1 else verdicts[1], "verdict_hi": verdicts[2],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/examples").glob("*")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_example_suite_is_valid_and_shown(path: Path, quick: bool) -> None:
+    assert len(load_suite(str(path), Selection(quick=quick)).cases) >= 1
+    assert path.read_text(encoding="utf-8").partition("\n")[2].strip() in PAGES["docs/suites.md"]
+
+
+def test_verdicts_end_where_the_methodology_says(tmp_path: Path) -> None:
+    """Each limit is probed on both sides; on 1 and 64 threads alone, so that little efficiency is still more speed."""
+    limits = sorted(_verdict_limits(), key=lambda limit: limit[1])
+    assert [highest for _, _, highest in limits[:-1]] == [lowest for _, lowest, _ in limits[1:]]
+    cases = []
+    for verdict, lowest, highest in limits:
+        for side, efficiency in (("lowest", lowest + 0.001), ("highest", highest - 0.001)):
+            step_ms = {1: 64.0, 64: 1 / efficiency}
+            cases.append(Case(name=f"{verdict}_{side}", axis="threads", step_ms=step_ms, repeats=1))
+    make_session(tmp_path, cases)
+    load.load(tmp_path)
+    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as connection:
+        rows = connection.sql("SELECT case_name, verdict FROM scaling WHERE workers = 64").fetchall()
+    assert len(rows) == 10
+    assert [(name, verdict) for name, verdict in rows if name.split("_")[0] != verdict] == []
+
+
+def _verdict_limits() -> list[tuple[str, float, float]]:
+    """Verdict, least and largest efficiency, as the table of the methodology has them."""
+    found = re.findall(
+        r"^\| (\w+) \| (?:above ([\d.]+)|below ([\d.]+)|([\d.]+) to ([\d.]+)) \|$",
+        PAGES["docs/methodology.md"],
+        re.M,
+    )
+    return [
+        (verdict, float(above or lowest or 0.05), float(below or highest or 3))
+        for verdict, above, below, lowest, highest in found
+    ]
+
+
+def test_the_picture_of_the_report_is_small_enough() -> None:
+    assert (ROOT / "docs/report.png").stat().st_size <= 200_000

@@ -1,0 +1,73 @@
+"""The measured loop, for real: where validation may lie, and in what order the clock is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from runs import spec, workload
+
+from bench import strategies
+from bench.data import loader
+from bench.measure import recorder
+from bench.measure.clock_cpu import CpuClock
+from bench.measure.recorder import StepFile
+from bench.spec import MeasureSpec
+from bench.train.loop import Training
+
+
+def training(every: int) -> Training:
+    """Two warm-up and eight measured steps of spiral_mlp on one rank."""
+    measure = MeasureSpec(warmup=2, steps=8, validate_every=every)
+    run, made = dataclasses.replace(spec(batch_per_rank=8), measure=measure), workload("spiral_mlp")
+    single = strategies.load("single")
+    strategy, device = single(single.Options()), torch.device("cpu")
+    model = strategy.wrap(made.model(), [], device=device, precision="fp32")
+    batches = loader.batches(made, run, 0, 10)
+    return Training(
+        spec=run, workload=made, strategy=strategy, model=model, device=device, batches=batches, steps=10
+    )
+
+
+class TellingClock(CpuClock):
+    """The real one, which also says what it was told."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(StepFile(path, 10, {"rank": 0}))
+        self.told: list[str] = []
+
+    def flush(self) -> None:
+        super().flush()
+        self.told.append("flush")
+
+    def resume(self) -> None:
+        super().resume()
+        self.told.append("resume")
+
+
+@pytest.mark.parametrize(
+    ("every", "expected"),
+    [(0, [10]), (1, [*range(1, 11)]), (4, [4, 8, 10]), (5, [5, 10]), (10, [10]), (99, [10])],
+)
+def test_validation_comes_every_so_many_steps_and_once_at_the_end(
+    tmp_path: Path, every: int, expected: list[int]
+) -> None:
+    clock, validated = TellingClock(tmp_path / "steps.raw"), []
+    training(every).run(clock, validated.append)
+    assert validated == expected
+
+
+def test_every_row_is_complete_when_validation_begins_and_the_clock_learns_of_its_end(tmp_path: Path) -> None:
+    clock, seen = TellingClock(tmp_path / "steps.raw"), []
+
+    def validate(steps: int) -> None:
+        clock.told.append(f"validate {steps}")
+        seen.append(len(recorder.read(tmp_path / "steps.raw").words))
+
+    training(4).run(clock, validate)
+    assert seen == [4, 8, 10]
+    assert clock.told == [
+        "flush", "validate 4", "resume", "flush", "validate 8", "resume", "flush", "validate 10",
+    ]  # fmt: skip
