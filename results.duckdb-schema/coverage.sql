@@ -37,7 +37,7 @@ final AS (
         any_value(axis) AS axis,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
-        placement_of(nodes, ranks_per_node, any_value(axis), threads) AS placement,  -- as in run_summary
+        placement_of(nodes, ranks_per_node, any_value(axis), threads) AS placement,  -- nodes x ranks per node: `2x4`
         count(*) FILTER (was_planned) AS planned,  -- runs of the plan
         count(*) FILTER (status = 'ok') AS ok,  -- of the last attempts
         count(*) FILTER (status = 'oom') AS oom,  -- out of memory, on the device or the host

@@ -25,7 +25,7 @@ final AS (
     SELECT
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
         world_size, nodes, ranks_per_node, threads,
-        placement_of(nodes, ranks_per_node, axis, threads) AS placement,  -- nodes x ranks per node: `2x4`
+        placement_of(nodes, ranks_per_node, axis, threads) AS placement,
         oversubscribed, repeat,
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
@@ -60,8 +60,7 @@ final AS (
         -- data_pct: share of data in the four phases
         100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
         span_ns / 1e9 AS span_s,                               -- measured steps only
-        setup_s,                                               -- begin of the run to the common barrier
-        elapsed_s                                              -- all of the run
+        setup_s, elapsed_s
     FROM throughputs
 )
 SELECT * FROM final;

@@ -2,40 +2,30 @@
 -- validation. Of each case (its name, workload, scaling and strategy) the placement that most of the sessions have, of
 -- several the largest; its first ok repeat, warm-up included; every step up to 150, else 100 bins of neighbouring steps.
 -- A run with a loss that is not finite ends at its first one, with a row whose loss is null and `nonfinite` is true.
-WITH first_runs AS (
-    SELECT * FROM run_summary
-    WHERE list_contains($session_ids, session_id) AND status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY session_id, case_name, placement ORDER BY repeat) = 1
-),
-chosen AS (
+WITH chosen AS (
     SELECT case_name, workload, scaling, strategy, placement
     FROM first_runs
+    WHERE list_contains($session_ids, session_id)
     GROUP BY case_name, workload, scaling, strategy, placement
     QUALIFY row_number() OVER (
         PARTITION BY case_name, workload, scaling, strategy ORDER BY count(*) DESC, max(workers) DESC, placement
     ) = 1
 ),
 shown AS (
-    SELECT session_id, run_id, attempt, repeat, case_name, workload, scaling, strategy, placement AS chosen
+    SELECT
+        session_id, run_id, attempt, repeat, case_name, workload, scaling, strategy, placement AS chosen,
+        steps_completed AS steps
     FROM first_runs
     JOIN chosen USING (case_name, workload, scaling, strategy, placement)
-),
-training AS (
-    SELECT
-        *,
-        count(*) OVER (PARTITION BY session_id, run_id, attempt) AS steps,
-        min(step) FILTER (nonfinite_losses > 0) OVER (PARTITION BY session_id, run_id, attempt) AS nonfinite_step
-    FROM step_stats
-    WHERE list_contains($session_ids, session_id) AND kind <> 'profiled'
+    WHERE list_contains($session_ids, session_id)
 ),
 final AS (
     SELECT
         session_id, case_name, workload, scaling, strategy, chosen, repeat, min(step) AS step,
-        avg(loss) AS loss, step IS NOT DISTINCT FROM nonfinite_step AS nonfinite,
+        avg(loss) AS loss, nonfinite,
         NULL::DOUBLE AS val_loss, NULL::DOUBLE AS val_accuracy
-    FROM training
+    FROM training_steps
     JOIN shown USING (session_id, run_id, attempt)
-    WHERE nonfinite_step IS NULL OR step <= nonfinite_step
     GROUP BY
         session_id, case_name, workload, scaling, strategy, chosen, repeat, nonfinite,
         if(steps <= 150, step, step * 100 // steps)

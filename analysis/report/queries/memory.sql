@@ -2,7 +2,7 @@
 -- On CUDA the allocator's peaks of the step, allocated and reserved; on a CPU the resident set where it was read. The
 -- first repeat of each placement that completed a step, whatever its status; up to 40 bins of neighbouring steps.
 -- Beyond 12 cases: the 12 that need most.
-WITH first_runs AS (
+WITH first_begun AS (
     SELECT * FROM run_summary
     WHERE session_id = $session_id AND steps_completed > 0
     QUALIFY row_number() OVER (
@@ -14,12 +14,12 @@ ranked AS (
         case_name,
         count(*) OVER () AS of_all,
         row_number() OVER (ORDER BY max(peak_memory_allocated_bytes) DESC, case_name) AS place
-    FROM first_runs
+    FROM first_begun
     WHERE peak_memory_allocated_bytes IS NOT NULL
     GROUP BY case_name
 ),
-shown_runs AS (
-    SELECT first_runs.*, of_all FROM first_runs JOIN ranked USING (case_name) WHERE place <= 12
+shfirst_begun AS (
+    SELECT first_begun.*, of_all FROM first_begun JOIN ranked USING (case_name) WHERE place <= 12
 ),
 read AS (
     SELECT
@@ -27,7 +27,7 @@ read AS (
         step, memory_allocated_bytes, memory_reserved_bytes,
         steps_completed AS steps
     FROM step_stats
-    JOIN shown_runs USING (session_id, run_id, attempt)
+    JOIN shfirst_begun USING (session_id, run_id, attempt)
     WHERE session_id = $session_id AND memory_allocated_bytes IS NOT NULL
 ),
 binned AS (

@@ -1,11 +1,6 @@
 -- One row per case, placement, kind of device and bin of time: mean power of a device, over the devices of all nodes.
 -- The first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 that draw most.
-WITH first_runs AS (
-    SELECT * FROM run_summary
-    WHERE session_id = $session_id AND status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
-),
-readings AS (
+WITH readings AS (
     SELECT case_name, workers, placement, kind, time_s, power_w
     FROM sensors
     JOIN first_runs USING (session_id, run_id, attempt)

@@ -1,16 +1,11 @@
 -- One row per case, placement, rank and bin of steps: the rank's median time of a measured step in that bin.
 -- The first ok repeat of each placement; up to 50 bins of neighbouring steps. Beyond 8 ranks: the 4 slowest and the
 -- 4 fastest by their mean. Beyond 12 placements: the 12 whose ranks differ most in their means.
-WITH first_runs AS (
-    SELECT * FROM run_summary
-    WHERE session_id = $session_id AND status = 'ok' AND measured_steps > 0
-    QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
-),
-rank_means AS (
+WITH rank_means AS (
     SELECT run_rank_stats.*, case_name, workers, placement
     FROM run_rank_stats
     JOIN first_runs USING (session_id, run_id, attempt)
-    WHERE session_id = $session_id
+    WHERE session_id = $session_id AND first_runs.measured_steps > 0
 ),
 ranked AS (
     SELECT

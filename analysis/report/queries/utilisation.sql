@@ -1,12 +1,7 @@
 -- One row per case, placement, kind of device and bin of time: mean utilisation over the devices of all nodes. Of the
 -- host: its processors' busy share, other programs included; of a GPU: the share of time in which any kernel ran.
 -- The first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 least busy.
-WITH first_runs AS (
-    SELECT * FROM run_summary
-    WHERE session_id = $session_id AND status = 'ok'
-    QUALIFY row_number() OVER (PARTITION BY case_name, placement ORDER BY repeat) = 1
-),
-readings AS (
+WITH readings AS (
     SELECT case_name, workers, placement, kind, time_s, utilisation
     FROM sensors
     JOIN first_runs USING (session_id, run_id, attempt)
