@@ -1,0 +1,22 @@
+# Sourced by the scripts beside it and by ci/image.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+checkout=$(cd "$here/../.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/scalebench   # survives the checkout: root folder, bases, images
+debian_mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+user_id=1000                                       # of the cluster's ordinary user, inside
+
+say() { printf '%s\n' "$*" >&2; }
+
+need_root() {
+  if [ "$(id -u)" -eq 0 ]; then return; fi
+  say "${0##*/}: call it as root: it makes namespaces, mounts and device nodes"
+  exit 2
+}
+
+# A program and the Debian package that brings it, where they have one name.
+need_program() {
+  if command -v "$1" >/dev/null; then return; fi
+  if ! command -v apt-get >/dev/null; then say "${0##*/}: $1 is not on PATH: install it"; exit 2; fi
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
+}
