@@ -14,8 +14,6 @@ from analysis.report import theme
 
 ROWS = "rows"
 """Name under which a specification finds its data; the page puts them there once."""
-BARS = 40
-"""Labels that a chart of bars shows at most."""
 
 Cases = Sequence[str]
 """All cases of the session in the order of the suite: their colours and shapes are the same in every chart."""
@@ -195,39 +193,6 @@ def point_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
 def line_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
     """What every line over time or steps says first."""
     return [alt.Tooltip("case_name:N", title="case"), alt.Tooltip("placement:N", title=_SIZE), *values]
-
-
-def bars(rows: pl.DataFrame, value: str) -> list[str]:
-    """Labels that a chart of bars shows: all in their order, or where that is too many those of the largest sums."""
-    labels = distinct(rows, "label")
-    if len(labels) <= BARS:
-        return labels
-    sums = rows.group_by("label", maintain_order=True).agg(pl.col(value).sum())
-    return sums.top_k(BARS, by=value).sort(value, descending=True).get_column("label").to_list()
-
-
-def bar_axis(labels: Sequence[str]) -> alt.Y:
-    return alt.Y("label:N", sort=list(labels), title=None, axis=alt.Axis(domain=False, ticks=False))
-
-
-def shown(start: alt.Chart, rows: pl.DataFrame, labels: Sequence[str]) -> alt.Chart:
-    """Only the bars of these labels."""
-    if len(labels) == len(distinct(rows, "label")):
-        return start
-    only: alt.Chart = start.transform_filter(alt.FieldOneOfPredicate(field="label", oneOf=list(labels)))
-    return only
-
-
-def bars_note(rows: pl.DataFrame, labels: Sequence[str], which: str) -> str:
-    count = len(distinct(rows, "label"))
-    return (
-        "" if count == len(labels) else f"Drawn: the {len(labels)} of {count:,} {which}; the data have all."
-    )
-
-
-def bar_height(labels: Sequence[str]) -> int:
-    """Of a chart with one horizontal bar per label, in CSS pixels, its axis included."""
-    return 52 + len(labels) * max(22, min(40, 300 // max(len(labels), 1)))
 
 
 def limit_note(rows: pl.DataFrame, column: str, which: str, of_all: str = "of_all") -> str:

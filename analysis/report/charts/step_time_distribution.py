@@ -6,19 +6,8 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import (
-    Cases,
-    Chart,
-    Drawing,
-    bar_axis,
-    bar_height,
-    bars,
-    bars_note,
-    base,
-    case_colour,
-    layered,
-    shown,
-)
+from analysis.report.bars import bar_axis, bar_height, bars, bars_note, shown
+from analysis.report.chart import Cases, Chart, Drawing, base, case_colour, layered
 
 _TITLE = "time of a step (ms)"
 _QUANTILES = {

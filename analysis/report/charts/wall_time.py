@@ -6,41 +6,25 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import (
-    Cases,
-    Chart,
-    Drawing,
-    bar_axis,
-    bar_height,
-    bars,
-    bars_note,
-    base,
-    shown,
+from analysis.report.bars import Parts, stacked
+from analysis.report.chart import Cases, Chart, Drawing
+
+_PARTS = Parts(
+    part="part",
+    names=["start-up", "measured", "other", "lost"],
+    colours=theme.PART_COLOURS,
+    value="wall_s",
+    title="wall time, all repeats (s)",
+    tooltip=[
+        alt.Tooltip("wall_s:Q", title="wall time, s", format=",.4~r"),
+        alt.Tooltip("runs:Q", title="runs"),
+    ],
+    kept="that took longest",
 )
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
-    labels = bars(rows, "wall_s")
-    parts = ["start-up", "measured", "other", "lost"]
-    scale = alt.Scale(domain=parts, range=theme.PART_COLOURS)
-    view = (
-        shown(base(), rows, labels)
-        .mark_bar(size=14)
-        .encode(
-            x=alt.X("wall_s:Q", title="wall time, all repeats (s)", axis=alt.Axis(grid=True)),
-            y=bar_axis(labels),
-            color=alt.Color("part:N", scale=scale, title=None),
-            order=alt.Order("part_order:Q"),
-            tooltip=[
-                alt.Tooltip("label:N", title="case"),
-                alt.Tooltip("part:N", title="part"),
-                alt.Tooltip("wall_s:Q", title="wall time, s", format=",.4~r"),
-                alt.Tooltip("runs:Q", title="runs"),
-            ],
-        )
-        .properties(height=bar_height(labels))
-    )
-    return Drawing(views={"": view}, note=bars_note(rows, labels, "that took longest"))
+    return stacked(rows, _PARTS)
 
 
 CHART = Chart(

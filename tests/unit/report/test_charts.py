@@ -9,7 +9,8 @@ import pytest
 
 from analysis import database
 from analysis.report import contents, frames
-from analysis.report.chart import BARS, drawing, few_sizes, specification
+from analysis.report.bars import BARS
+from analysis.report.chart import drawing, few_sizes, specification
 from analysis.report.charts import all_charts
 from analysis.report.curves import extremes, workers_axis
 from analysis.report.legend import legend, without_legends

@@ -1,0 +1,87 @@
+"""Horizontal bars, one per label; of very many those that matter most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from analysis.report.chart import Drawing, base, distinct
+
+BARS = 40
+"""Labels that a chart of bars shows at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a bar is made of; `<part>_order`, a column, says how the parts follow each other."""
+
+    part: str
+    names: Sequence[str]
+    """Of the parts, in their order."""
+    colours: Sequence[str]
+    value: str
+    title: str
+    """Of the x axis, with the unit."""
+    tooltip: Sequence[alt.Tooltip]
+    """After the case and the part."""
+    kept: str
+    """Which bars are kept where there are too many."""
+
+
+def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
+    """A bar per label, of its parts one after the other."""
+    labels = bars(rows, parts.value)
+    scale = alt.Scale(domain=list(parts.names), range=list(parts.colours))
+    view = (
+        shown(base(), rows, labels)
+        .mark_bar(size=14)
+        .encode(
+            x=alt.X(f"{parts.value}:Q", title=parts.title, axis=alt.Axis(grid=True)),
+            y=bar_axis(labels),
+            color=alt.Color(f"{parts.part}:N", scale=scale, title=None),
+            order=alt.Order(f"{parts.part}_order:Q"),
+            tooltip=[
+                alt.Tooltip("label:N", title="case"),
+                alt.Tooltip(f"{parts.part}:N", title=parts.part),
+                *parts.tooltip,
+            ],
+        )
+        .properties(height=bar_height(labels))
+    )
+    return Drawing(views={"": view}, note=bars_note(rows, labels, parts.kept))
+
+
+def bars(rows: pl.DataFrame, value: str) -> list[str]:
+    """Labels that a chart of bars shows: all in their order, or where that is too many those of the largest sums."""
+    labels = distinct(rows, "label")
+    if len(labels) <= BARS:
+        return labels
+    sums = rows.group_by("label", maintain_order=True).agg(pl.col(value).sum())
+    return sums.top_k(BARS, by=value).sort(value, descending=True).get_column("label").to_list()
+
+
+def bar_axis(labels: Sequence[str]) -> alt.Y:
+    return alt.Y("label:N", sort=list(labels), title=None, axis=alt.Axis(domain=False, ticks=False))
+
+
+def shown(start: alt.Chart, rows: pl.DataFrame, labels: Sequence[str]) -> alt.Chart:
+    """Only the bars of these labels."""
+    if len(labels) == len(distinct(rows, "label")):
+        return start
+    only: alt.Chart = start.transform_filter(alt.FieldOneOfPredicate(field="label", oneOf=list(labels)))
+    return only
+
+
+def bars_note(rows: pl.DataFrame, labels: Sequence[str], which: str) -> str:
+    count = len(distinct(rows, "label"))
+    return (
+        "" if count == len(labels) else f"Drawn: the {len(labels)} of {count:,} {which}; the data have all."
+    )
+
+
+def bar_height(labels: Sequence[str]) -> int:
+    """Of a chart with one horizontal bar per label, in CSS pixels, its axis included."""
+    return 52 + len(labels) * max(22, min(40, 300 // max(len(labels), 1)))
