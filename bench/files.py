@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ def commit(temporary: Path, path: Path) -> None:
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.rename(path)
+
+
+def copy_whole(path: Path, target: Path) -> None:
+    """Copy a file so that `target` is there whole or not at all. Imports and loads nothing."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    shutil.copyfile(path, temporary)
+    temporary.rename(target)
 
 
 def read_json(path: Path) -> Any:

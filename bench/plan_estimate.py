@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.files import read_json
 from bench.spec import PlannedRun, RunSpec
@@ -36,8 +35,8 @@ class Estimate:
 def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     """From `results`, whatever of it can be read; a folder that does not exist holds nothing."""
     hosted = [run for run in plan if run.skip_reason is None]
-    earlier = _earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
-    known = [(run, earlier[key]) for run in hosted if (key := _key(run.spec.to_json())) in earlier]
+    before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
+    known = [(run, before[kind]) for run in hosted if (kind := key(run.spec)) in before]
     return Estimate(
         runs=len(hosted),
         known=len(known),
@@ -52,13 +51,13 @@ def _gpus(run: PlannedRun) -> int:
     return run.spec.world_size if run.spec.device_type == "cuda" else 0
 
 
-def _earlier(results: Path, suites: set[str]) -> dict[str, float]:
-    """Median seconds by what was run."""
+def earlier(results: Path, suites: set[str]) -> dict[str, float]:
+    """Median seconds by what was run (`key`), from every run of the suites below `results` that was ok."""
     seconds: dict[str, list[float]] = {}
     for suite in suites:
-        for key, elapsed in _finished(results, suite):
-            seconds.setdefault(key, []).append(elapsed)
-    return {key: statistics.median(values) for key, values in seconds.items()}
+        for kind, elapsed in _finished(results, suite):
+            seconds.setdefault(kind, []).append(elapsed)
+    return {kind: statistics.median(values) for kind, values in seconds.items()}
 
 
 def _finished(results: Path, suite: str) -> Iterator[tuple[str, float]]:
@@ -67,12 +66,13 @@ def _finished(results: Path, suite: str) -> Iterator[tuple[str, float]]:
             run = read_json(path)
             if run["spec"]["suite"] == suite and run["outcome"]["status"] == "ok":
                 spec = RunSpec.from_json(run["spec"])  # fills in what is newer than the file
-                yield _key(spec.to_json()), float(run["outcome"]["elapsed_s"])
+                yield key(spec), float(run["outcome"]["elapsed_s"])
         except (OSError, ValueError, KeyError, TypeError):
             continue  # `bench load` is who complains about damaged files; here they only are no evidence
 
 
-def _key(spec: dict[str, Any]) -> str:
-    kept = {key: value for key, value in spec.items() if key not in _VOLATILE}
-    measure = {key: value for key, value in spec["measure"].items() if key not in ("repeats", "timeout_s")}
+def key(run: RunSpec) -> str:
+    """Equal for runs that take equally long."""
+    kept = {name: value for name, value in run.to_json().items() if name not in _VOLATILE}
+    measure = {name: value for name, value in kept["measure"].items() if name not in ("repeats", "timeout_s")}
     return json.dumps(kept | {"measure": measure}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""What this machine, or this Slurm step, can host; and which cores each of its ranks gets."""
+"""What a node of this machine, or of this Slurm step, can host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import pynvml
 
 from bench.errors import InputError
-from bench.spec import DeviceType, RunSpec, Slots
+from bench.spec import DeviceType, Slots
 
 _NO_DEVICES = ("", "-1", "NoDevFiles")
 
@@ -22,7 +22,7 @@ def detect(ranks_per_node: int | None = None) -> Slots:
     by_hand = ranks_per_node or given
     cpus = _cpus(in_step)
     return Slots(
-        nodes=_number("SLURM_STEP_NUM_NODES") or 1 if in_step else 1,
+        nodes=slurm_number("SLURM_STEP_NUM_NODES") or 1 if in_step else 1,
         slots_per_node=by_hand or gpus or cpus,
         cpus_per_node=cpus,
         device_type="cuda" if gpus else "cpu",
@@ -43,18 +43,6 @@ def slots_per_node(slots: Slots, device_type: DeviceType, threads: int | None) -
 def threads_per_rank(slots: Slots, device_type: DeviceType) -> int:
     """Cores of a slot: the threads of a rank where its case does not say."""
     return max(1, slots.cpus_per_node // max(1, slots_per_node(slots, device_type, None)))
-
-
-def cores_for(local_rank: int, spec: RunSpec, slots: Slots) -> list[int]:
-    """The cores of one rank of this node, the same at every world size. Ranks beyond the slots share cores."""
-    cores = sorted(os.sched_getaffinity(0))[: slots.cpus_per_node]
-    count = max(1, slots_per_node(slots, spec.device_type, spec.threads))
-    share = max(1, len(cores) // count)
-    if spec.device_type == "cpu":
-        # cores beyond the threads asked for would stand idle or, worse, not: a loader worker could take them
-        share = min(share, max(spec.threads, 1))
-    first = local_rank % count * share
-    return [cores[(first + offset) % len(cores)] for offset in range(share)]
 
 
 def visible_gpus() -> int:
@@ -113,23 +101,29 @@ def _mig_exists(uuid: str) -> bool:
 
 def _step_gpus(visible: int) -> int:
     """GPUs that Slurm gave this step on a node; 0 where it gave none."""
-    given = _number("SLURM_GPUS_ON_NODE")
+    given = slurm_number("SLURM_GPUS_ON_NODE")
     if given is None:
-        words = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
-        given = 0 if words in _NO_DEVICES else len(words.split(","))
+        given = slurm_gpus_seen()
     # one task on the node sees all that it was given; where several share a node, each sees only its own
     tasks = re.match(r"\d+", os.environ.get("SLURM_STEP_TASKS_PER_NODE", "1"))
     return visible if visible and tasks and int(tasks[0]) == 1 else given
 
 
+def slurm_gpus_seen() -> int:
+    """GPUs that Slurm shows to this task, whether or not a driver is there."""
+    words = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
+    return 0 if words in _NO_DEVICES else len(words.split(","))
+
+
 def _cpus(in_step: bool) -> int:
     """CPUs that this process may use; without cgroups or affinity only Slurm's own number says how many were given."""
     allowed = len(os.sched_getaffinity(0))
-    given = _number("SLURM_CPUS_ON_NODE") if in_step else None
+    given = slurm_number("SLURM_CPUS_ON_NODE") if in_step else None
     return min(allowed, given) if given else allowed
 
 
-def _number(variable: str) -> int | None:
+def slurm_number(variable: str) -> int | None:
+    """Null where it is not set. Raises InputError where it is no number."""
     text = os.environ.get(variable, "").strip()
     if not text:
         return None

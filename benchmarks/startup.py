@@ -18,8 +18,9 @@ import tempfile
 from pathlib import Path
 from time import perf_counter_ns
 
-from bench.launch.agent import Agent, Place
-from bench.launch.coordinate import Alone
+from bench.launch.agent import Agent, HostJob
+from bench.launch.leading import Leading
+from bench.launch.places import Place
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure import recorder
@@ -44,7 +45,7 @@ def cores() -> list[list[int]]:
     return [[given[local % len(given)]] for local in range(2)]
 
 
-def _nobody(news: object) -> None:
+def _nobody(*news: object) -> None:
     """Nobody listens."""
 
 
@@ -54,8 +55,11 @@ def begin_to_barrier_s(scratch: Path, began_ns: int) -> float:
 
 def warm(agent: Agent, spec: RunSpec, scratch: Path) -> float:
     places = [Place(rank=r, local_rank=r, cores=cores()[r], device_index=None) for r in range(2)]
+    rendezvous = f"file://{scratch}/rendezvous"
+    job = HostJob(run=spec, node=0, local_task=0, places=places, rendezvous=rendezvous, interface="lo")
     began_ns = perf_counter_ns()
-    outcome = agent.host(spec, places, scratch, scratch, _nobody)
+    orders = Leading(spec, {}, StopRequest(), scratch / "STOP", _nobody)
+    outcome = agent.host(job, orders, scratch, scratch, _nobody)
     assert outcome.fault is None, outcome.fault
     return begin_to_barrier_s(scratch, began_ns)
 
@@ -82,7 +86,7 @@ def be_a_rank(job: dict[str, object]) -> None:
     ranks.main(
         json.dumps(
             {
-                "spec": job["spec"], "rank": number, "local_rank": number, "node": 0, "cores": job["cores"][number],
+                "spec": job["spec"], "rank": number, "local_rank": number, "node": 0, "local_task": 0, "cores": job["cores"][number],
                 "device_index": None, "rendezvous": "env://", "interface": "lo", "scratch": job["scratch"],
                 "log": f"{job['scratch']}/rank{number}.log", "server_pid": os.getppid(),
             }
@@ -103,7 +107,7 @@ def main() -> None:
         root = Path(folder)
         server = WarmServer()
         server.start()
-        agent = Agent(server, Alone(folder), StopRequest(), _nobody)
+        agent = Agent(server, StopRequest())
         for number in range(-1, options.pairs):
             for which, taken in times.items():
                 spec, scratch = run_spec(options.strategy, number), root / f"{which}{number}"

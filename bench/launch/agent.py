@@ -1,4 +1,4 @@
-"""The agent: one process per node. Starts, watches and ends the ranks of its node; never touches the device."""
+"""The agent: one process per task. Starts, watches and ends its ranks; never touches the device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.launch import postmortem
-from bench.launch.coordinate import Coordinator, Fault
+from bench.launch.orders import Fault, Orders, Standing
+from bench.launch.places import Place
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure import recorder
@@ -27,107 +28,94 @@ _TICK_S = 0.1
 """How often a running run is looked at for progress, time and faults announced elsewhere; deaths wake at once."""
 _STACKS_S = 0.5
 """Time for ranks to write their stacks before they are ended."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where one rank of a run runs."""
-
-    rank: int
-    local_rank: int
-    cores: list[int]
-    device_index: int | None
+_SIGNAL_S = 2.0
+"""Longest from a signal to a whole step, which also ends what mounts the image, to its arrival here."""
 
 
 @dataclass(kw_only=True)
-class NodeOutcome:
-    """How a run went on one node."""
+class AgentOutcome:
+    """How a run went on one agent."""
 
     fault: Fault | None
     outcomes: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By rank, what each rank said itself."""
 
 
-class Agent:
-    """Hosts the ranks of one node, one run at a time."""
+@dataclass(frozen=True, kw_only=True)
+class HostJob:
+    """One agent's part of a run."""
 
-    def __init__(
-        self,
-        server: WarmServer,
-        coordinator: Coordinator,
-        stop: StopRequest,
-        watch_pids: Callable[[list[int]], None],
-    ) -> None:
+    run: RunSpec
+    node: int
+    """Index of this agent's node in the session."""
+    local_task: int
+    """This agent's number among those of its node."""
+    places: list[Place]
+    rendezvous: str
+    """What the ranks meet by: see bench/train/group.py."""
+    interface: str | None
+    """Network interface for gloo; null leaves the choice to it."""
+
+
+class Agent:
+    """Hosts the ranks of one agent, one run at a time."""
+
+    def __init__(self, server: WarmServer, stop: StopRequest) -> None:
         self._server = server
-        self._coordinator = coordinator
         self._stop = stop
-        self._watch_pids = watch_pids
 
     def host(
-        self, run: RunSpec, places: list[Place], scratch: Path, logs: Path, show: Callable[[LastStep], None]
-    ) -> NodeOutcome:
-        """Run this node's ranks to their end, good or bad; afterwards no process of them is left."""
-        kernel_kills = postmortem.kernel_oom_kills()
+        self, job: HostJob, orders: Orders, scratch: Path, logs: Path, show: Callable[[LastStep], None]
+    ) -> AgentOutcome:
+        """Run this agent's ranks to their end, good or bad; afterwards no process of them is left."""
         ranks: dict[int, ForkServerProcess] = {}
+        hosted = _Hosted(ranks=ranks, node=job.node, kernel_kills=postmortem.kernel_oom_kills())
         try:
-            self._fork(ranks, run, places, scratch, logs)
-            self._watch_pids([process.pid for process in ranks.values() if process.pid])
-            fault = self._watch(run, ranks, scratch, show, kernel_kills)
+            self._fork(ranks, job, scratch, logs)
+            orders.started([process.pid for process in ranks.values() if process.pid])
+            fault = self._watch(hosted, orders, scratch, show)
         except (EOFError, ConnectionError) as error:
             text = f"the process that ranks are forked from is gone ({type(error).__name__})"
-            fault = Fault(status="failed", error=text, rank=None, node=self._coordinator.index)
+            fault = orders.report(Fault(status="failed", error=text, rank=None, node=job.node))
         finally:
             _end(ranks)
-            self._watch_pids([])
-        return NodeOutcome(fault=fault, outcomes={rank: _outcome(scratch, rank) for rank in ranks})
+        return AgentOutcome(fault=fault, outcomes={rank: _outcome(scratch, rank) for rank in ranks})
 
-    def _fork(
-        self,
-        ranks: dict[int, ForkServerProcess],
-        run: RunSpec,
-        places: list[Place],
-        scratch: Path,
-        logs: Path,
-    ) -> None:
-        rendezvous = self._coordinator.rendezvous(f"{run.run_id}.{run.attempt}")
-        for place in places:
-            job = RankJob(
-                spec=run.to_json(),
+    def _fork(self, ranks: dict[int, ForkServerProcess], job: HostJob, scratch: Path, logs: Path) -> None:
+        spec = job.run.to_json()
+        for place in job.places:
+            rank_job = RankJob(
+                spec=spec,
                 rank=place.rank,
                 local_rank=place.local_rank,
-                node=self._coordinator.index,
+                node=job.node,
+                local_task=job.local_task,
                 cores=place.cores,
                 device_index=place.device_index,
-                rendezvous=rendezvous,
-                interface="lo" if run.nodes == 1 else None,
+                rendezvous=job.rendezvous,
+                interface=job.interface,
                 scratch=str(scratch),
                 log=str(logs / f"rank{place.rank}.log"),
                 server_pid=self._server.pid,
             )
-            ranks[place.rank] = self._server.fork(json.dumps(job.__dict__))
+            ranks[place.rank] = self._server.fork(json.dumps(rank_job.__dict__))
 
     def _watch(
-        self,
-        run: RunSpec,
-        ranks: dict[int, ForkServerProcess],
-        scratch: Path,
-        show: Callable[[LastStep], None],
-        kernel_kills: int | None,
+        self, hosted: _Hosted, orders: Orders, scratch: Path, show: Callable[[LastStep], None]
     ) -> Fault | None:
-        deadline = time.monotonic() + run.measure.timeout_s
-        living = dict(ranks)
-        watched = step_file(scratch, min(ranks))
+        living = dict(hosted.ranks)
+        watched = step_file(scratch, min(living))
         while living:
             waiting = [process.sentinel for process in living.values()]
-            connection.wait([*waiting, self._stop.fd], timeout=_TICK_S)
+            connection.wait([*waiting, self._stop.fd, *orders.waits()], timeout=_TICK_S)
             dead = {
                 rank: process.exitcode for rank, process in living.items() if process.exitcode is not None
             }
-            fault = self._fault(dead, len(living), scratch, kernel_kills)
-            if fault is None and time.monotonic() > deadline:
-                fault = self._timed_out(run, living, scratch)
+            fault = self._fault(hosted, dead, len(living), scratch)
             if fault is not None:
-                self._coordinator.announce(fault)
+                return orders.report(fault)
+            fault = orders.look(lambda: _standing(hosted.node, living, scratch))
+            if fault is not None:
                 return fault
             for rank in dead:
                 del living[rank]
@@ -136,48 +124,40 @@ class Agent:
                 show(last)
         return None
 
-    def _fault(
-        self, dead: dict[int, int], living: int, scratch: Path, kernel_kills: int | None
-    ) -> Fault | None:
+    def _fault(self, hosted: _Hosted, dead: dict[int, int], living: int, scratch: Path) -> Fault | None:
         failed = {
             rank: postmortem.Death(exit_code=code, outcome=_outcome(scratch, rank))
             for rank, code in dead.items()
             if code != 0 or "parameters" not in _outcome(scratch, rank)
         }
+        if postmortem.lost_the_image(failed):
+            self._stop.wait(_SIGNAL_S)  # what ended the image was meant for us, too
         if self._stop.requested and (failed or len(dead) < living):
             return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
-        if failed:
-            return postmortem.first_to_die(failed, self._coordinator.index, kernel_kills)
-        return self._coordinator.announced()
-
-    def _timed_out(self, run: RunSpec, living: dict[int, ForkServerProcess], scratch: Path) -> Fault:
-        for process in living.values():
-            if process.pid:
-                os.kill(
-                    process.pid, signal.SIGUSR1
-                )  # faulthandler writes every thread's stack to the rank's log
-        time.sleep(_STACKS_S)
-        rows = {
-            rank: last.rows if (last := recorder.peek(step_file(scratch, rank))) else 0 for rank in living
-        }
-        stopped = [rank for rank, process in living.items() if process.pid and is_stopped(process.pid)]
-        steps = ", ".join(f"rank {rank}: {count}" for rank, count in sorted(rows.items()))
-        return Fault(
-            status="timeout",
-            error=f"not done after {run.measure.timeout_s:g} s (measure.timeout_s); steps completed: {steps}; "
-            + "".join(f"rank {rank} is stopped; " for rank in stopped)
-            + "stacks are in the ranks' logs",
-            rank=_behind(rows, stopped),
-            node=self._coordinator.index,
-        )
+        return postmortem.first_to_die(failed, hosted.node, hosted.kernel_kills) if failed else None
 
 
-def _behind(rows: dict[int, int], stopped: list[int]) -> int | None:
-    """The rank that the others wait for: a stopped one, else the one with fewest steps; null where none stands out."""
-    if stopped:
-        return min(stopped)
-    fewest = [rank for rank, count in rows.items() if count == min(rows.values())]
-    return fewest[0] if len(fewest) == 1 else None
+@dataclass(frozen=True, kw_only=True)
+class _Hosted:
+    """The ranks of a run that are being watched."""
+
+    ranks: dict[int, ForkServerProcess]
+    node: int
+    kernel_kills: int | None
+    """Processes that the kernel had ended for want of memory before."""
+
+
+def _standing(node: int, living: dict[int, ForkServerProcess], scratch: Path) -> Standing:
+    """How far the living ranks are; each writes its threads' stacks into its log."""
+    for process in living.values():
+        if process.pid:
+            os.kill(process.pid, signal.SIGUSR1)  # faulthandler's
+    time.sleep(_STACKS_S)
+    return Standing(
+        node=node,
+        rows={rank: last.rows if (last := recorder.peek(step_file(scratch, rank))) else 0 for rank in living},
+        stopped=[rank for rank, process in living.items() if process.pid and is_stopped(process.pid)],
+    )
 
 
 def _end(ranks: dict[int, ForkServerProcess]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.launch.coordinate import Fault
+from bench.launch.orders import Fault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,8 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
     said = death.outcome.get("error")
     if said:
         status = "oom" if death.outcome.get("oom") else "failed"
-        return Fault(status=status, error=str(said), rank=rank, node=node)
+        lost = _lost_a_peer(death)
+        return Fault(status=status, error=str(said), rank=rank, node=node, secondhand=lost)
     if death.exit_code == -signal.SIGKILL and _grew(kernel_kills_before):
         error = "ended by the kernel for want of host memory (SIGKILL)"
         return Fault(status="oom", error=error, rank=rank, node=node)
@@ -44,7 +45,23 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
 def _lost_a_peer(death: Death) -> bool:
     text = str(death.outcome.get("error", "")).lower()
     return any(
-        word in text for word in ("connection reset", "connection closed", "closed by peer", "broken pipe")
+        word in text
+        for word in (
+            "connection reset",
+            "connection closed",
+            "closed by peer",
+            "broken pipe",
+            "ncclremoteerror",
+        )
+    )
+
+
+def lost_the_image(failed: dict[int, Death]) -> bool:
+    """Whether a rank could no longer read the container's image: a signal to the whole step ends what mounts it."""
+    return any(
+        death.exit_code == -signal.SIGBUS
+        or "transport endpoint is not connected" in str(death.outcome.get("error", "")).lower()
+        for death in failed.values()
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from bench.errors import InputError
-from bench.launch import run_suite
+from bench.launch import following, run_suite
+from bench.launch.gathering import Gathering
 from bench.launch.run_suite import Ended
 from bench.launch.session import SessionFolder, new_session_id
 from bench.paths import results_folder
 from bench.plan import plan
 from bench.plan_view import plan_lines
 from bench.slots import detect
+from bench.slurm.step import Step
 from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
@@ -40,6 +41,8 @@ class Request:
     session: str | None
     resume: str | None
     tags: tuple[str, ...]
+    launcher: str = "auto"
+    """`auto` takes part in the Slurm step around this process, `local` is alone in it."""
 
     def __post_init__(self) -> None:
         for tag in self.tags:
@@ -52,11 +55,24 @@ class Request:
 
     def carry_out(self) -> Ended:
         """Run it. Raises InputError before anything is written where it cannot be run."""
+        with Gathering(self._step, self._results, self.ranks_per_node) as gathering:
+            if self.resume is None:
+                self._suite  # noqa: B018 - a mistake in it is told before anyone is waited for
+            return self._carry_out(gathering)
+
+    def follow(self) -> int | None:
+        """Take part where another task of this step leads, and return the exit code; null where this one leads."""
+        if self._step is None or self._step.task == 0:
+            return None
+        return following.follow(self._step, self._results, self.ranks_per_node)
+
+    def _carry_out(self, gathering: Gathering) -> Ended:
         folder = self._folder
         if self.resume is not None or folder.exists:
             self._refuse_what_a_resume_ignores()
-            return run_suite.resume(folder, self._slots)
+            return run_suite.resume(folder, gathering.wait())
         suite = self._suite
+        gathered = gathering.wait()
         head = {
             "suite": suite.name,
             "title": suite.title,
@@ -65,12 +81,13 @@ class Request:
             "tags": list(self.tags),
             "resolved": suite.to_json(),
         }
-        return run_suite.begin(folder, head, self._plan, self._slots)
+        return run_suite.begin(folder, head, self._plan(gathered.slots), gathered)
 
     def plan_lines(self) -> list[str]:
         """The plan with its estimate, for --dry-run."""
-        run_suite.refuse_a_plan_of_skips(self._plan)
-        return plan_lines(self._plan, self._results)
+        planned = self._plan(detect(self.ranks_per_node))
+        run_suite.refuse_a_plan_of_skips(planned)
+        return plan_lines(planned, self._results)
 
     @cached_property
     def _folder(self) -> SessionFolder:
@@ -85,15 +102,8 @@ class Request:
         return folder
 
     @cached_property
-    def _slots(self) -> Slots:
-        slots = detect(self.ranks_per_node)
-        tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "1")
-        if slots.nodes > 1 or tasks != "1":
-            raise InputError(
-                f"this Slurm step has {tasks} tasks on {slots.nodes} nodes: this version runs on one node, "
-                "so start it with `srun --nodes 1 --ntasks 1`"
-            )
-        return slots
+    def _step(self) -> Step | None:
+        return Step.here() if self.launcher == "auto" else None
 
     @cached_property
     def _suite(self) -> ResolvedSuite:
@@ -111,12 +121,11 @@ class Request:
         )
         return load_suite(self.suite, selection)
 
-    @cached_property
-    def _plan(self) -> tuple[PlannedRun, ...]:
+    def _plan(self, slots: Slots) -> tuple[PlannedRun, ...]:
         data_root = None if self.data_root is None else str(Path(self.data_root).resolve())
         return plan(
             self._suite,
-            self._slots,
+            slots,
             self._folder.session_id,
             oversubscribe=self.oversubscribe,
             data_root=data_root,

@@ -12,8 +12,9 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.files import read_json
-from bench.launch import environment, preflight
+from bench.launch import preflight
 from bench.launch.execute import Execution
+from bench.launch.gathering import Gathered
 from bench.launch.progress import display
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
@@ -31,6 +32,10 @@ class Ended:
     """Runs of the plan by status; runs that were never begun count as `not run`."""
     stopped_by: int | None
     """128 + signal where it was told to stop."""
+    lost: tuple[str, ...] = ()
+    """Agents of the step that ended before the session did, and why."""
+    left_for_time: int = 0
+    """Runs that did not fit into the rest of the allocation."""
 
     @property
     def resume_command(self) -> str:
@@ -45,14 +50,13 @@ class Ended:
     def exit_code(self) -> int:
         if self.stopped_by is not None:
             return self.stopped_by
-        return (
-            1
-            if any(self.statuses.get(status) for status in ("failed", "timeout", "oom", "interrupted"))
-            else 0
-        )
+        failed = any(self.statuses.get(status) for status in ("failed", "timeout", "oom", "interrupted"))
+        return 1 if failed or self.lost else 0
 
 
-def begin(session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, ...], slots: Slots) -> Ended:
+def begin(
+    session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, ...], gathered: Gathered
+) -> Ended:
     """Check the plan against this machine, then create the session and run it."""
     server = _warm(plan)
     session.lock()
@@ -60,29 +64,29 @@ def begin(session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, 
         raise InputError(
             f"session {session.session_id} exists already: --resume {session.session_id} continues it"
         )
-    session.create(head | _machine(slots), plan)
-    return _execute(session, plan, slots, server)
+    session.create(head | _machine(gathered), plan)
+    return _execute(session, plan, gathered, server)
 
 
-def resume(session: SessionFolder, slots: Slots) -> Ended:
+def resume(session: SessionFolder, gathered: Gathered) -> Ended:
     """Run what is left of a session's plan."""
     if not session.exists:
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
     plan = session.plan()
-    _refuse_a_smaller_machine(session, slots)
+    _refuse_a_smaller_machine(session, gathered.slots)
     server = _warm(plan)
     session.lock()
+    session.stop_file.unlink(missing_ok=True)
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
-    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(slots))
-
-    return _execute(session, plan, slots, server)
+    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(gathered))
+    return _execute(session, plan, gathered, server)
 
 
 def _refuse_a_smaller_machine(session: SessionFolder, slots: Slots) -> None:
     """The plan was made for the slots of then: with fewer, ranks would share cores and nobody would say so."""
     then = session.head()["slots"]
-    for key in ("slots_per_node", "cpus_per_node", "cuda_devices_per_node"):
+    for key in ("nodes", "slots_per_node", "cpus_per_node", "cuda_devices_per_node"):
         if getattr(slots, key) < then[key]:
             raise InputError(
                 f"session {session.session_id} was planned for {key} = {then[key]}, here it is {getattr(slots, key)}: "
@@ -106,25 +110,30 @@ def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
     return server
 
 
-def _machine(slots: Slots) -> dict[str, Any]:
-    return {"command": sys.argv, "slots": asdict(slots), "environment": {"0": environment.gather()}}
+def _machine(gathered: Gathered) -> dict[str, Any]:
+    facts = {str(node): facts for node, facts in sorted(gathered.facts.items())}
+    return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
 
 
-def _execute(session: SessionFolder, plan: tuple[PlannedRun, ...], slots: Slots, server: WarmServer) -> Ended:
+def _execute(
+    session: SessionFolder, plan: tuple[PlannedRun, ...], gathered: Gathered, server: WarmServer
+) -> Ended:
     with StopRequest() as stop:
-        Execution(session, slots, server, display(sys.stderr), stop).run(plan)
-        if not stop.requested:
+        lost = Execution(session, gathered, server, display(sys.stderr), stop).run(plan)
+        outcomes = _outcomes(session.path, plan)
+        left = sum(bool(outcome.get("skipped_for")) for outcome in outcomes)
+        if not stop.requested and not left:
             session.update(finished_at=utc_now())
         return Ended(
             session_id=session.session_id,
             folder=session.path,
-            statuses=_statuses(session.path, plan),
+            statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
             stopped_by=stop.exit_code if stop.requested else None,
+            lost=tuple(lost),
+            left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
         )
 
 
-def _statuses(folder: Path, plan: tuple[PlannedRun, ...]) -> dict[str, int]:
+def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     files = [folder / run.spec.run_id / "run.json" for run in plan]
-    return dict(
-        Counter(read_json(path)["outcome"]["status"] if path.exists() else "not run" for path in files)
-    )
+    return [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]

@@ -15,6 +15,7 @@ from typing import Any
 from bench.errors import InputError
 from bench.files import read_json, write_json
 from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
+from bench.launch.stop import StopRequest
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}")
@@ -49,6 +50,16 @@ class SessionFolder:
     @property
     def exists(self) -> bool:
         return (self.path / "session.json").exists()
+
+    @property
+    def stop_file(self) -> Path:
+        """Whoever creates it asks the session to stop; a batch script's answer to an early signal."""
+        return self.path / "STOP"
+
+    def look_for_stop_file(self, stop: StopRequest) -> None:
+        """Pass on what it asks for."""
+        if self.stop_file.exists():
+            stop.ask(f"the file {self.stop_file.name}")
 
     def lock(self) -> None:
         """Hold the folder for this process's life. Raises InputError where another process has it."""
@@ -140,7 +151,7 @@ def _state(run_json: Path) -> tuple[int, bool]:
     try:
         run = read_json(run_json)
         outcome = run["outcome"]
-        return int(run["attempt"]), outcome["status"] in _FINAL and outcome.get("skipped_for") != "time"
+        return int(run["attempt"]), outcome["status"] in _FINAL and not outcome.get("skipped_for")
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{run_json} cannot be read ({error}): move that folder away to run it again"

@@ -1,8 +1,11 @@
-"""Asking a session to stop: Ctrl-C, SIGTERM, a closed terminal. A flag, and a descriptor that wakes a wait."""
+"""Asking a session to stop: Ctrl-C, SIGTERM, a closed terminal, a stop file.
+
+A flag, and a descriptor that wakes a wait."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 from types import FrameType, TracebackType
 from typing import Self
@@ -13,13 +16,14 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
+        self._asked: str | None = None
         self.fd, self._write_fd = os.pipe()
         for fd in (self.fd, self._write_fd):
             os.set_blocking(fd, False)
 
     @property
     def requested(self) -> bool:
-        return self.signal is not None
+        return self.signal is not None or self._asked is not None
 
     @property
     def terminal_gone(self) -> bool:
@@ -28,14 +32,25 @@ class StopRequest:
 
     @property
     def reason(self) -> str:
-        assert self.signal is not None
-        return f"stopped by {self.signal.name}"
+        assert self.requested
+        return f"stopped by {self.signal.name if self.signal is not None else self._asked}"
 
     @property
     def exit_code(self) -> int:
-        """128 + the signal's number, as shells have it."""
-        assert self.signal is not None
-        return 128 + self.signal
+        """128 + the signal's number, as shells have it; asked otherwise, as for SIGTERM."""
+        assert self.requested
+        return 128 + (signal.SIGTERM if self.signal is None else self.signal)
+
+    def ask(self, by: str) -> None:
+        """Request it without a signal."""
+        if not self.requested:
+            self._asked = by
+            os.write(self._write_fd, b"x")
+
+    def wait(self, seconds: float) -> None:
+        """Until it is requested, but no longer than that."""
+        if not self.requested:
+            select.select([self.fd], [], [], seconds)
 
     def __enter__(self) -> Self:
         self._before = {
@@ -52,6 +67,6 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature
-        if self.signal is None:
+        if not self.requested:
             self.signal = signal.Signals(number)
             os.write(self._write_fd, b"x")

@@ -34,13 +34,15 @@ _STEP_KEYS = ["rank", "node", "kind"]
 _SAMPLE_KEYS = ["node", "device"]
 
 
-def write_steps(folder: Path, node: int, ranks: list[StepRows]) -> int:
-    """Write `steps.nodeN.parquet` of one node's ranks. Returns the number of rows."""
+def write_steps(folder: Path, node: int, ranks: list[StepRows], local_task: int = 0) -> int:
+    """Write `steps.nodeN.parquet` of one node's ranks, `steps.nodeN.taskM.parquet` of those that another task of that
+    node than its first hosts: one writer per file. Returns the number of rows."""
     ranks = [rows for rows in ranks if len(rows.words)]
     if not ranks:
         return 0
     table = pa.concat_tables([_step_table(rows) for rows in ranks])
-    _write(folder / f"steps.node{node}.parquet", table, ranks[0].identity, _STEP_KEYS, _STEP_ENCODINGS)
+    name = f"steps.node{node}.task{local_task}.parquet" if local_task else f"steps.node{node}.parquet"
+    _write(folder / name, table, ranks[0].identity, _STEP_KEYS, _STEP_ENCODINGS)
     return int(table.num_rows)
 
 
@@ -101,8 +103,8 @@ def _finalise_run(run_json: Path) -> None:
     run = read_json(run_json)
     recorded = [recorder.read(path) for path in sorted(folder.glob("steps.rank*.raw"))]
     ranks = [rows for rows in recorded if len(rows.words)]
-    for node in sorted({rows.identity["node"] for rows in ranks}):
-        write_steps(folder, node, [rows for rows in ranks if rows.identity["node"] == node])
+    for node, task in sorted({_task(rows) for rows in ranks}):
+        write_steps(folder, node, [rows for rows in ranks if _task(rows) == (node, task)], task)
     validations = evals.read(folder)
     if len(validations):
         write_evals(folder, identity_of(run["session_id"], run["run_id"], run["attempt"], None), validations)
@@ -110,6 +112,11 @@ def _finalise_run(run_json: Path) -> None:
     write_json(run_json, run)
     for path in raw_files(folder):
         path.unlink()
+
+
+def _task(rows: StepRows) -> tuple[int, int]:
+    """Node, and task of that node, that a rank ran on."""
+    return rows.identity["node"], rows.identity.get("local_task", 0)
 
 
 def _step_table(rows: StepRows) -> pa.Table:

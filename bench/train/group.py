@@ -1,24 +1,76 @@
-"""The ranks of a run together: joining them and meeting."""
+"""The ranks of a run together: joining them and meeting.
+
+A rendezvous is `file:///a/path` where one agent hosts all ranks, so that nothing listens on a network, else
+`store://ADDRESS:PORT/PREFIX`: rank 0 listens there, on that one interface, and every key begins with a prefix that
+only the run's own ranks know. What a stranger writes there is read by nobody.
+"""
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import torch
+    from torch.distributed import Store  # type: ignore[attr-defined]
 
 
 def join(rendezvous: str, rank: int, world_size: int, device: torch.device) -> None:
-    """Make the default process group. `rendezvous`: torch.distributed's init_method."""
+    """Make the default process group."""
     import torch.distributed as dist
 
+    where = (
+        {"store": _store(rendezvous, rank)}
+        if rendezvous.startswith("store://")
+        else {"init_method": rendezvous}
+    )
     dist.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
-        init_method=rendezvous,
         rank=rank,
         world_size=world_size,
         device_id=device if device.type == "cuda" else None,
+        **where,
     )
+
+
+def reserve(address: str) -> socket.socket:
+    """A port that stays this user's until the socket is closed: rank 0 may listen there, nobody else.
+
+    Bound, never listening: with SO_REUSEPORT on both, connections reach whoever listens."""
+    reserved = _bindable()
+    reserved.bind((address, 0))
+    return reserved
+
+
+def _store(rendezvous: str, rank: int) -> Store:
+    from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+
+    parts = urlsplit(rendezvous)
+    assert parts.hostname
+    assert parts.port
+    if rank == 0:
+        # left to itself the store would listen on every interface
+        listener = _bindable()
+        listener.bind((parts.hostname, parts.port))
+        listener.listen(1024)
+        store = TCPStore(
+            parts.hostname,
+            parts.port,
+            is_master=True,
+            wait_for_workers=False,
+            master_listen_fd=listener.detach(),
+        )
+    else:
+        store = TCPStore(parts.hostname, parts.port, is_master=False)
+    return PrefixStore(parts.path, store)
+
+
+def _bindable() -> socket.socket:
+    bindable = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bindable.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bindable.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    return bindable
 
 
 def barrier(device: torch.device) -> None:

@@ -32,12 +32,14 @@ class RankJob:
     rank: int
     local_rank: int
     node: int
+    local_task: int
+    """Which of its node's agents hosts it."""
     cores: list[int]
     """CPUs this rank may use; the same at every world size."""
     device_index: int | None
     """CUDA device; null on CPU."""
     rendezvous: str
-    """torch.distributed init_method."""
+    """What the ranks meet by: see bench/train/group.py."""
     interface: str | None
     """Network interface for gloo; null leaves the choice to it."""
     scratch: str
@@ -202,6 +204,7 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
         "attempt": spec.attempt,
         "rank": job.rank,
         "node": job.node,
+        "local_task": job.local_task,
     }
     file = StepFile(job.step_file(), steps, identity)
     if device.type == "cuda":

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pynvml
@@ -14,10 +12,8 @@ import pytest
 
 from bench import slots
 from bench.errors import InputError
-from bench.plan import plan
-from bench.slots import cores_for, detect
-from bench.spec import RunSpec, Slots
-from bench.suite.resolve import load_suite
+from bench.slots import detect
+from bench.spec import Slots
 
 UUIDS = ["GPU-aaaa1111-0000", "GPU-aaaa2222-0000", "GPU-bbbb3333-0000", "GPU-cccc4444-0000"]
 
@@ -152,49 +148,6 @@ def test_what_slurm_never_writes_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     step(monkeypatch, SLURM_GPUS_ON_NODE="four")
     with pytest.raises(InputError, match="SLURM_GPUS_ON_NODE=four: Slurm sets a number there"):
         detect()
-
-
-def spec(**changes: Any) -> RunSpec:
-    smoke = load_suite(str(Path(__file__).parents[2] / "suites" / "smoke.yaml"))
-    first = plan(smoke, Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu"), "s")[0].spec
-    return dataclasses.replace(first, **changes)
-
-
-CPU_16 = Slots(slots_per_node=16, cpus_per_node=16, device_type="cpu")
-GPU_4 = Slots(slots_per_node=4, cpus_per_node=16, device_type="cuda", cuda_devices_per_node=4)
-
-
-def test_a_rank_has_the_same_cores_at_every_world_size() -> None:
-    for world in (1, 2, 4):
-        run = spec(device_type="cuda", ranks_per_node=world, threads=4)
-        assert [cores_for(rank, run, GPU_4) for rank in range(world)] == [
-            [0, 1, 2, 3],
-            [4, 5, 6, 7],
-            [8, 9, 10, 11],
-            [12, 13, 14, 15],
-        ][:world]
-
-
-def test_a_rank_on_cpus_has_as_many_cores_as_threads() -> None:
-    assert [cores_for(rank, spec(threads=3), CPU_16) for rank in range(3)] == [
-        [0, 1, 2],
-        [3, 4, 5],
-        [6, 7, 8],
-    ]
-    assert [cores_for(rank, spec(threads=1), CPU_16) for rank in range(3)] == [[0], [1], [2]]
-
-
-def test_cores_are_those_that_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    given_cpus(monkeypatch, [5, 9, 30, 31])
-    two = Slots(slots_per_node=2, cpus_per_node=4, device_type="cpu", fixed=True)
-    assert [cores_for(rank, spec(threads=2), two) for rank in range(2)] == [[5, 9], [30, 31]]
-
-
-def test_ranks_beyond_the_slots_share_cores() -> None:
-    two = Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu")
-    assert [cores_for(rank, spec(), two) for rank in range(4)] == [[0], [1], [0], [1]]
-    by_hand = Slots(slots_per_node=4, cpus_per_node=2, device_type="cpu", fixed=True)
-    assert [cores_for(rank, spec(), by_hand) for rank in range(4)] == [[0], [1], [0], [1]]
 
 
 @pytest.mark.gpu

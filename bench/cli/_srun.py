@@ -1,0 +1,51 @@
+"""`bench suite --launcher srun`: from the options of the call to srun's command line."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bench.cli._suite_options import folders_read, given, resolve
+
+_OPTIONS = ("image", "nodes", "gpus_per_node", "srun")
+
+
+def step_options(options: dict[str, Any], launcher: str) -> dict[str, Any]:
+    """Takes those of the step out of `options`. Raises InputError where they are given and nothing starts a step."""
+    from bench.errors import InputError
+
+    step = {name: options.pop(name) for name in _OPTIONS}
+    wished = [f"--{name.replace('_', '-')}" for name, value in step.items() if value not in (None, ())]
+    if wished and launcher != "srun":
+        raise InputError(f"{', '.join(wished)}: only with --launcher srun, which starts a step; add that")
+    return step
+
+
+def through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool) -> int:
+    """Become srun, or print its command line."""
+    import os
+
+    from bench.errors import InputError
+    from bench.paths import results_folder
+    from bench.slurm.srun import Launch, argv, become
+
+    call = context.params
+    if call["suite"] is not None:
+        resolve(call["suite"], call)  # what is wrong is said now, not when the job has waited its turn
+    elif call["resume"] is None:
+        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites there are")
+    folders = folders_read(call["suite"], call["data_root"])
+    launch = Launch(
+        suite=tuple(given(context, without=(*_OPTIONS, "launcher", "dry_run", "results"))),
+        results=str(results_folder(call["results"]).absolute()),
+        folders=tuple(str(Path(folder).absolute()) for folder in folders),
+        device=call["device"],
+        **step,
+    )
+    if dry_run:
+        click.echo(shlex.join(argv(launch, os.environ)))
+        return 0
+    return become(launch)

@@ -1,0 +1,125 @@
+"""A follower: an agent that hosts what its leader gives it, until the leader lets it go or is gone."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from bench.errors import InputError
+from bench.launch import environment
+from bench.launch.agent import Agent, HostJob
+from bench.launch.crew import job_of
+from bench.launch.host import Host
+from bench.launch.link.channel import Channel, Lost
+from bench.launch.link.meeting import join
+from bench.launch.link.secret import share
+from bench.launch.offer import Offer, own_offer
+from bench.launch.orders import Fault, Standing
+from bench.launch.places import Place
+from bench.launch.salvage import SCRATCH_PREFIX
+from bench.launch.stop import StopRequest
+from bench.launch.warm import WarmServer
+from bench.measure.recorder import LastStep
+from bench.slurm.step import Step
+from bench.spec import RunSpec
+
+
+def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
+    """Take part in a session that another task of the step leads. Returns this process's exit code."""
+    offer = own_offer(step, ranks_per_node)
+    channel = join(step, share(results, step.key))
+    try:
+        channel.send({"offer": asdict(offer), "facts": environment.gather()})
+        return _serve(channel, offer)
+    except Lost as error:
+        sys.stderr.write(f"bench: task {step.task} on {offer.node_name}: the leading task is gone: {error}\n")
+        return 1
+    finally:
+        channel.close()
+
+
+def _serve(channel: Channel, offer: Offer) -> int:
+    server = WarmServer()
+    try:
+        server.start()
+    except InputError as error:
+        channel.send({"unusable": str(error)})
+        return 2
+    with StopRequest() as stop, tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
+        host = Host(Agent(server, stop), Path(scratch))
+        channel.send({"ready": True})
+        try:
+            return _host_until_dismissed(channel, offer, host, server, stop)
+        finally:
+            host.stop()
+
+
+def _host_until_dismissed(
+    channel: Channel, offer: Offer, host: Host, server: WarmServer, stop: StopRequest
+) -> int:
+    while not stop.requested:
+        connection.wait([channel.fileno(), stop.fd])
+        while not stop.requested and (order := channel.poll()) is not None:
+            if order["do"] == "leave":
+                return 0
+            if order["do"] == "host":
+                orders = Following(channel, offer, host, stop)
+                report = host.host(_job(order, offer, channel), orders, Path(order["folder"]), _nobody)
+                channel.send({"report": report.to_json()})
+                if report.fault is not None and not stop.requested:
+                    server.start()  # what ended the run may have ended the server too; alive, it answers at once
+    return stop.exit_code
+
+
+class Following:
+    """Orders (bench/launch/orders.py) of a follower."""
+
+    def __init__(self, channel: Channel, offer: Offer, host: Host, stop: StopRequest) -> None:
+        self._channel = channel
+        self._offer = offer
+        self._host = host
+        self._stop = stop
+
+    def waits(self) -> list[Any]:
+        return [self._channel]
+
+    def started(self, pids: list[int]) -> None:
+        self._host.watch(self._offer.task, pids)
+        with suppress(Lost):  # `look` finds that out
+            self._channel.send({"pids": pids})
+
+    def look(self, standing: Callable[[], Standing]) -> Fault | None:
+        try:
+            while (order := self._channel.poll()) is not None:
+                if order["do"] == "end":
+                    return Fault(**order["fault"])
+                if order["do"] == "stand":
+                    self._channel.send({"standing": standing().to_json()})
+                if order["do"] == "watch":
+                    self._host.watch(order["task"], order["pids"])
+        except Lost as error:
+            # told apart from a signal: nobody is left who would write the run's outcome
+            return Fault(
+                status="interrupted", error=f"the leading agent is gone: {error}", rank=None, node=None
+            )
+        return None
+
+    def report(self, fault: Fault) -> Fault:
+        with suppress(Lost):  # the leader is gone too: what was measured is kept all the same
+            self._channel.send({"fault": asdict(fault)})
+        return fault
+
+
+def _job(order: dict[str, Any], offer: Offer, channel: Channel) -> HostJob:
+    run, here = RunSpec.from_json(order["run"]), [Place(**place) for place in order["places"]]
+    return job_of(run, offer, here, order["rendezvous"], channel.own_address)
+
+
+def _nobody(last: LastStep) -> None:
+    """The leader alone shows how it goes."""

@@ -1,0 +1,117 @@
+"""The beginning and the end of a step's crew, on its leading task: who is here, and that everyone may go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from bench.launch import environment
+from bench.launch.link.channel import Channel, Lost
+from bench.launch.link.meeting import Meeting
+from bench.launch.link.secret import secret_file, share
+from bench.launch.offer import Offer, own_offer, total, uneven
+from bench.slurm.step import Step
+from bench.spec import Slots
+
+_DISMISSAL_S = 60.0
+"""For tasks that are still starting when the session cannot begin: each is told, or it would wait for minutes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follower:
+    """Another agent."""
+
+    offer: Offer
+    channel: Channel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gathered:
+    """Everyone who can host ranks."""
+
+    own: Offer
+    followers: Mapping[int, Follower] = field(default_factory=dict)
+    """By task."""
+    address: str = "127.0.0.1"
+    """The leader's, on the interface that the others reach it by."""
+    facts: Mapping[int, dict[str, str]]
+    """What each node is, by its number."""
+
+    @property
+    def offers(self) -> list[Offer]:
+        return [self.own, *(follower.offer for follower in self.followers.values())]
+
+    @property
+    def slots(self) -> Slots:
+        return total(self.offers)
+
+
+class Gathering:
+    """Within `with`, the leading task of a step; outside of a step, the only one."""
+
+    def __init__(self, step: Step | None, results: Path, ranks_per_node: int | None) -> None:
+        self._own = own_offer(step, ranks_per_node)
+        self._step = step if step is not None and step.tasks > 1 else None
+        self._results = results
+        self._followers: dict[int, Follower] = {}
+
+    def __enter__(self) -> Self:
+        if self._step is not None:
+            self._meeting = Meeting(self._step, share(self._results, self._step.key))
+            sys.stderr.write(f"waiting for the {self._step.tasks - 1} other tasks of this step ...\n")
+        return self
+
+    def wait(self) -> Gathered:
+        """Until everyone is here. Raises InputError with the tasks that are not."""
+        facts = {self._own.node: environment.gather() | _task_facts(self._own)}
+        if self._step is None:
+            return Gathered(own=self._own, facts=facts)
+        try:
+            joined = self._meeting.wait()
+        finally:
+            secret_file(self._results, self._step.key).unlink(missing_ok=True)
+        for task, one in sorted(joined.items()):
+            offer = Offer(**one.hello["offer"])
+            self._followers[task] = Follower(offer=offer, channel=one.channel)
+            facts[offer.node] = {**one.hello["facts"], **facts.get(offer.node, {}), **_task_facts(offer)}
+        self._say_what_is_odd()
+        return Gathered(own=self._own, followers=self._followers, address=self._meeting.address, facts=facts)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._step is None:
+            return
+        channels = [follower.channel for follower in self._followers.values()]
+        if not channels:  # nobody was waited for yet
+            channels = [one.channel for one in self._meeting.whoever_comes(_DISMISSAL_S)]
+            secret_file(self._results, self._step.key).unlink(missing_ok=True)
+        for channel in channels:
+            _dismiss(channel)
+
+    def _say_what_is_odd(self) -> None:
+        offers = [self._own, *(follower.offer for follower in self._followers.values())]
+        odd = uneven(offers)
+        if odd is not None:
+            sys.stderr.write(f"bench: {odd}\n")
+        if self._meeting.refused:
+            sys.stderr.write(
+                f"bench: {self._meeting.refused} connections were refused: they did not know this step's secret\n"
+            )
+
+
+def _task_facts(offer: Offer) -> dict[str, str]:
+    """What one task of a node was given."""
+    given: dict[str, Any] = {"cpus": offer.cpus, "slots": offer.slots, "devices": offer.devices}
+    return {f"task{offer.task}_{name}": str(value) for name, value in given.items()}
+
+
+def _dismiss(channel: Channel) -> None:
+    with suppress(Lost, OSError):  # gone already
+        channel.send({"do": "leave"})
+    channel.close()

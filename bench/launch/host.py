@@ -1,0 +1,126 @@
+"""One agent's part of one run, from its ranks' fork to its files: the same for the leader and a follower."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.files import copy_whole, raw_files
+from bench.launch.agent import Agent, AgentOutcome, HostJob
+from bench.launch.keeper import Keeper
+from bench.launch.orders import Fault, Orders
+from bench.measure import evals, finalise, recorder
+from bench.measure.recorder import LastStep, StepRows
+from bench.measure.sensors import Sensors
+from bench.spec import RunSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """How a run went on one agent; as JSON it is what a follower says at its end."""
+
+    fault: Fault | None
+    said: dict[str, Any]
+    """What the first rank that could say anything said of the model and the device."""
+    rows: dict[int, int]
+    """Completed steps by rank."""
+    setup_s: float | None
+    """From the begin of the run to the ranks' common barrier."""
+    finalised: bool
+    """Whether its rows are Parquet; else they are raw files in the run's folder."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"rows": sorted(self.rows.items())}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Report:
+        fault = None if value["fault"] is None else Fault(**value["fault"])
+        return cls(**{**value, "rows": dict(value["rows"]), "fault": fault})
+
+
+class Host:
+    """Hosts runs, one at a time, with this agent's scratch, sensors and keeper."""
+
+    def __init__(self, agent: Agent, scratch: Path) -> None:
+        self.scratch = scratch
+        """Of the agent; each run gets a folder in it."""
+        self._agent = agent
+        self._sensors = Sensors.start(scratch / "samples.raw")
+        self._keeper = Keeper.start(scratch)
+        self._pids: dict[int, list[int]] = {}
+
+    def watch(self, task: int, pids: list[int]) -> None:
+        """Sum the resident memory of these ranks, too, which the agent `task` of this node hosts."""
+        self._pids[task] = pids
+        self._sensors.watch([pid for pids in self._pids.values() for pid in pids])
+
+    def host(self, job: HostJob, orders: Orders, folder: Path, show: Callable[[LastStep], None]) -> Report:
+        """Run this agent's ranks; afterwards their rows lie in `folder`."""
+        scratch = self.run_scratch(job.run)
+        scratch.mkdir()
+        self._keeper.begin(scratch, folder)
+        began_ns = time.perf_counter_ns()
+        outcome = self._agent.host(job, orders, scratch, folder, show)
+        report = self._store(job, outcome, scratch, folder, (began_ns, time.perf_counter_ns()))
+        shutil.rmtree(scratch)
+        self._keeper.end()
+        self._pids.clear()
+        self._sensors.watch([])
+        return report
+
+    def run_scratch(self, run: RunSpec) -> Path:
+        return self.scratch / f"{run.run_id}.{run.attempt}"
+
+    def stop(self) -> None:
+        self._sensors.stop()
+        self._keeper.stop()
+
+    def _store(
+        self, job: HostJob, outcome: AgentOutcome, scratch: Path, folder: Path, span: tuple[int, int]
+    ) -> Report:
+        rows = _read_rows(scratch)
+        barriers = [rank.barrier_ns for rank in rows if rank.barrier_ns]
+        if outcome.fault is not None and outcome.fault.status == "interrupted":
+            finalised = _keep_raw(scratch, folder)
+        else:
+            finalised = True
+            self._finalise(job, scratch, folder, rows, span)
+        return Report(
+            fault=outcome.fault,
+            said=next((said for said in outcome.outcomes.values() if "parameters" in said), {}),
+            rows=dict.fromkeys(outcome.outcomes, 0)
+            | {rank.identity["rank"]: len(rank.words) for rank in rows if rank.identity},
+            setup_s=(min(barriers) - span[0]) / 1e9 if barriers else None,
+            finalised=finalised,
+        )
+
+    def _finalise(
+        self, job: HostJob, scratch: Path, folder: Path, rows: list[StepRows], span: tuple[int, int]
+    ) -> None:
+        run = job.run
+        identity = finalise.identity_of(run.session_id, run.run_id, run.attempt, job.node)
+        finalise.write_steps(folder, job.node, rows, job.local_task)
+        barrier = min((rank.barrier_ns for rank in rows if rank.barrier_ns), default=span[0])
+        if job.local_task == 0:
+            finalise.write_samples(folder, identity, self._sensors.rows_between(*span), barrier)
+        finalise.write_evals(folder, identity, evals.read(scratch))
+
+
+def _read_rows(scratch: Path) -> list[StepRows]:
+    files = sorted(scratch.glob("steps.rank*.raw"), key=lambda path: int(path.name.split(".")[1][4:]))
+    return [recorder.read(path) for path in files if path.stat().st_size]
+
+
+def _keep_raw(scratch: Path, folder: Path) -> bool:
+    """Copy raw files as they are: when told to stop, the image that holds pyarrow may be going away.
+
+    Returns whether nothing is left to be made into Parquet.
+    """
+    raws = raw_files(scratch)
+    for path in raws:
+        copy_whole(path, folder / path.name)
+    return not raws

@@ -1,0 +1,81 @@
+"""Keeps what an agent that dies leaves behind: a small process that outlives it by the moment that this takes.
+
+`python -m bench.launch.keeper FOLDER` is told on its standard input, a JSON line each, which run's raw files lie
+where and where they belong; null when that run is stored. When its input ends with a run open, it moves that run's
+raw files to where a resume and `bench load` find them, removes FOLDER, the agent's scratch, and ends. It imports
+nothing outside the standard library and, once it runs, nothing at all: the image it came from may be gone by then.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.files import copy_whole, raw_files
+
+RANKS_END_S = 0.3
+"""The ranks of a dead agent are killed by the kernel; what they were storing is stored by then."""
+
+
+@dataclass(kw_only=True)
+class Keeper:
+    """The agent's handle."""
+
+    process: subprocess.Popen[bytes]
+
+    @classmethod
+    def start(cls, agent_scratch: Path) -> Keeper:
+        command = [sys.executable, "-m", "bench.launch.keeper", str(agent_scratch)]
+        # a session of its own: what is sent to the agent's process group is not meant for it
+        return cls(process=subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True))
+
+    def begin(self, scratch: Path, folder: Path) -> None:
+        """From now on `scratch` holds a run that belongs into `folder`."""
+        self._say([str(scratch), str(folder)])
+
+    def end(self) -> None:
+        """That run is stored."""
+        self._say(None)
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _say(self, news: list[str] | None) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write((json.dumps(news) + "\n").encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # without it less is kept where the agent dies; the run does not fail for that
+
+
+def main(agent_scratch: str) -> None:
+    """The process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    open_run: list[str] | None = None
+    for line in sys.stdin:
+        open_run = json.loads(line)
+    if open_run is not None:
+        time.sleep(RANKS_END_S)
+        keep(Path(open_run[0]), Path(open_run[1]))
+    shutil.rmtree(agent_scratch, ignore_errors=True)
+
+
+def keep(scratch: Path, folder: Path) -> None:
+    """Move a run's raw files; those already there stay."""
+    for path in raw_files(scratch):
+        if not (folder / path.name).exists():
+            copy_whole(path, folder / path.name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

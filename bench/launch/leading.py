@@ -1,0 +1,162 @@
+"""The leader's orders for one run: its own ranks, its followers' news, the time limit, and the stop file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from bench.launch.gathering import Follower
+from bench.launch.host import Report
+from bench.launch.link.channel import Lost
+from bench.launch.orders import Fault, Standing
+from bench.launch.stop import StopRequest
+from bench.launch.timeout import timed_out
+from bench.spec import RunSpec
+
+_CAUSE_S = 2.0
+"""A lost connection is heard of at once, what ended the other side within this."""
+_ANSWER_S = 5.0
+"""For followers to say how far their ranks are; stacks take half a second."""
+_REPORT_S = 20.0
+"""For followers to end their ranks and store their rows. One that takes longer is lost."""
+_STOP_FILE_S = 1.0
+"""How often the leader looks for the stop file, which may lie on a shared file system."""
+
+
+class Leading:
+    """Orders (bench/launch/orders.py) of the leader; without followers, of an agent that is alone."""
+
+    def __init__(
+        self,
+        run: RunSpec,
+        followers: Mapping[int, Follower],
+        stop: StopRequest,
+        stop_file: Path,
+        watch: Callable[[int, list[int]], None],
+    ) -> None:
+        self._run = run
+        self._followers = followers
+        self._channels = {task: follower.channel for task, follower in followers.items()}
+        self._stop = stop
+        self._stop_file = stop_file
+        self._watch = watch
+        self._deadline_s = time.monotonic() + run.measure.timeout_s
+        self._next_look_s = 0.0
+        self._faults: list[Fault] = []
+        self._standings: list[Standing] = []
+        self._reports: dict[int, Report] = {}
+        self.lost: dict[int, str] = {}
+        """Why, by task."""
+
+    def send(self, task: int, message: dict[str, Any]) -> None:
+        """To one follower; one that does not take it is lost."""
+        try:
+            self._channels[task].send(message)
+        except Lost as error:
+            self._lose(task, error)
+
+    def waits(self) -> list[Any]:
+        return [channel for task, channel in self._channels.items() if task not in self._reports]
+
+    def started(self, pids: list[int]) -> None:
+        self._watch(0, pids)
+
+    def look(self, standing: Callable[[], Standing]) -> Fault | None:
+        self._look_for_the_stop_file()
+        self._hear()
+        if self._faults:
+            return self._tell(self._first_cause())
+        if time.monotonic() > self._deadline_s:
+            return self._tell(self._overdue(standing()))
+        return None
+
+    def report(self, fault: Fault) -> Fault:
+        self._faults.append(fault)
+        return self._tell(self._first_cause())
+
+    def finish(self, own: Report) -> list[Report]:
+        """Wait for the followers' reports. The first one, the leader's, says why the run ended, whoever found out."""
+        fault = own.fault
+        while fault is None and self._waiting():
+            connection.wait([*self.waits(), self._stop.fd], timeout=_STOP_FILE_S)
+            if self._stop.requested:
+                fault = self.report(
+                    Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
+                )
+            else:
+                fault = self.look(lambda: Standing(node=0))
+        self._collect()
+        return [replace(own, fault=fault), *self._reports.values()]
+
+    def _tell(self, fault: Fault) -> Fault:
+        """Every follower ends its ranks now."""
+        for task in self._waiting():
+            self.send(task, {"do": "end", "fault": asdict(fault)})
+        return fault
+
+    def _collect(self) -> None:
+        deadline = time.monotonic() + _REPORT_S
+        while self._waiting() and time.monotonic() < deadline:
+            connection.wait(self.waits(), timeout=0.5)
+            self._hear()
+        for task in self._waiting():
+            self._lose(task, Lost(f"it did not end its ranks within {_REPORT_S:g} s"))
+
+    def _waiting(self) -> list[int]:
+        return [task for task in self._channels if task not in self._reports]
+
+    def _hear(self) -> None:
+        for task in self._waiting():
+            try:
+                while task not in self._reports and (news := self._channels[task].poll()) is not None:
+                    self._take(task, news)
+            except Lost as error:
+                self._lose(task, error)
+
+    def _take(self, task: int, news: dict[str, Any]) -> None:
+        if "fault" in news:
+            self._faults.append(Fault(**news["fault"]))
+        elif "pids" in news:
+            self._watch(task, news["pids"])
+        elif "standing" in news:
+            self._standings.append(Standing.from_json(news["standing"]))
+        elif "report" in news:
+            self._reports[task] = Report.from_json(news["report"])
+
+    def _lose(self, task: int, error: Lost) -> None:
+        offer = self._followers[task].offer
+        self.lost[task] = f"the agent of task {task} on {offer.node_name} is gone: {error}"
+        self._faults.append(Fault(status="failed", error=self.lost[task], rank=None, node=offer.node))
+        del self._channels[task]
+
+    def _first_cause(self) -> Fault:
+        """The first fault that is no consequence of another; those are waited for, for a moment."""
+        deadline = time.monotonic() + _CAUSE_S
+        while all(fault.secondhand for fault in self._faults) and self._waiting():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                break
+            connection.wait(self.waits(), timeout=left_s)
+            self._hear()
+        return next((fault for fault in self._faults if not fault.secondhand), self._faults[0])
+
+    def _overdue(self, own: Standing) -> Fault:
+        for task in self._waiting():
+            self.send(task, {"do": "stand"})
+        deadline = time.monotonic() + _ANSWER_S
+        self._standings = [own]
+        while len(self._standings) <= len(self._waiting()) and time.monotonic() < deadline:
+            connection.wait(self.waits(), timeout=0.5)
+            self._hear()
+        return timed_out(self._run, self._standings)
+
+    def _look_for_the_stop_file(self) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._next_look_s:
+            self._next_look_s = now_s + _STOP_FILE_S
+            if self._stop_file.exists():
+                self._stop.ask(f"the file {self._stop_file.name}")

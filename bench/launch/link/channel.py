@@ -1,0 +1,176 @@
+"""Messages between two agents: JSON objects over TCP, each signed with a key that only this connection has.
+
+A frame is its length (4 bytes), an HMAC-SHA256 over its number and content, and the content. Who does not know the
+step's secret can neither connect nor change, repeat or leave out a message without being noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import select
+import socket
+import struct
+import time
+from collections import deque
+from typing import Any
+
+_LENGTH = struct.Struct("!I")
+_NUMBER = struct.Struct("!Q")
+_DIGEST_BYTES = 32
+_NONCE_BYTES = 32
+_LARGEST_BYTES = 1 << 24
+"""A message; the largest there are hold a node's facts or the outcomes of its ranks."""
+_SEND_S = 20.0
+"""An agent that takes no message for so long is as good as gone."""
+GREETING = b"scalebench agents 1\n"
+"""What a leader says first; other services say something else."""
+
+
+class Lost(ConnectionError):  # noqa: N818 - a word that reads well where it is raised
+    """The other side is gone, or is not who it should be."""
+
+
+class Channel:
+    """One authenticated connection."""
+
+    def __init__(self, connection: socket.socket, key: bytes, *, leads: bool) -> None:
+        self._socket = connection
+        self._socket.settimeout(_SEND_S)
+        _notice_a_dead_peer(connection)
+        ours, theirs = (b"leader", b"follower") if leads else (b"follower", b"leader")
+        self._send_key, self._receive_key = _mac(key, ours), _mac(key, theirs)
+        self._sent = self._received = 0
+        self._buffer = bytearray()
+        self._messages: deque[dict[str, Any]] = deque()
+
+    @property
+    def own_address(self) -> str:
+        """Of the interface on this side."""
+        return str(self._socket.getsockname()[0])
+
+    def fileno(self) -> int:
+        """For select and multiprocessing.connection.wait."""
+        return self._socket.fileno()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Raises Lost where nobody takes it."""
+        content = json.dumps(message).encode()
+        digest = _mac(self._send_key, _NUMBER.pack(self._sent) + content)
+        self._sent += 1
+        try:
+            self._socket.sendall(_LENGTH.pack(len(content)) + digest + content)
+        except OSError as error:
+            raise Lost(str(error)) from error
+
+    def poll(self) -> dict[str, Any] | None:
+        """The next message where one is there. Raises Lost once all that came before the end has been taken."""
+        if not self._messages:
+            ended = self._fill()
+            while (message := self._next()) is not None:
+                self._messages.append(message)
+            if ended and not self._messages:
+                raise Lost("the connection was closed")
+        return self._messages.popleft() if self._messages else None
+
+    def receive(self, patience_s: float) -> dict[str, Any]:
+        """The next message. Raises Lost where none comes in time."""
+        deadline = time.monotonic() + patience_s
+        while (message := self.poll()) is None:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise Lost(f"it said nothing for {patience_s:g} s")
+            select.select([self], [], [], left_s)
+        return message
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _fill(self) -> bool:
+        """Whether the connection has ended."""
+        self._socket.setblocking(False)
+        try:
+            while chunk := self._socket.recv(1 << 16):
+                self._buffer += chunk
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            self._socket.settimeout(_SEND_S)
+        return True
+
+    def _next(self) -> dict[str, Any] | None:
+        head = _LENGTH.size + _DIGEST_BYTES
+        if len(self._buffer) < head:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > _LARGEST_BYTES:
+            raise Lost(f"a message of {length} bytes: {_LARGEST_BYTES} at most")
+        if len(self._buffer) < head + length:
+            return None
+        digest, content = bytes(self._buffer[_LENGTH.size : head]), bytes(self._buffer[head : head + length])
+        del self._buffer[: head + length]
+        if not hmac.compare_digest(digest, _mac(self._receive_key, _NUMBER.pack(self._received) + content)):
+            raise Lost("a message was not signed with this step's secret")
+        self._received += 1
+        message: dict[str, Any] = json.loads(content)
+        return message
+
+
+def welcome(connection: socket.socket, secret: bytes) -> Channel:
+    """The leader's side of a new connection. Raises Lost where the other side does not know the secret."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    try:
+        connection.sendall(GREETING + nonce)
+        theirs = _exactly(connection, _NONCE_BYTES + _DIGEST_BYTES)
+        their_nonce, proof = theirs[:_NONCE_BYTES], theirs[_NONCE_BYTES:]
+        if not hmac.compare_digest(proof, _mac(secret, b"follower" + nonce + their_nonce)):
+            raise Lost("it does not know this step's secret")
+        connection.sendall(_mac(secret, b"leader" + their_nonce + nonce))
+    except OSError as error:
+        raise Lost(str(error)) from error
+    return Channel(connection, _mac(secret, b"key" + nonce + their_nonce), leads=True)
+
+
+def introduce(connection: socket.socket, secret: bytes) -> Channel:
+    """A follower's side of a new connection. Raises Lost where this is not the step's leader."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    try:
+        if _exactly(connection, len(GREETING)) != GREETING:
+            raise Lost("it is no leader of agents")
+        their_nonce = _exactly(connection, _NONCE_BYTES)
+        connection.sendall(nonce + _mac(secret, b"follower" + their_nonce + nonce))
+        if not hmac.compare_digest(
+            _exactly(connection, _DIGEST_BYTES), _mac(secret, b"leader" + nonce + their_nonce)
+        ):
+            raise Lost("it does not know this step's secret")
+    except OSError as error:
+        raise Lost(str(error)) from error
+    return Channel(connection, _mac(secret, b"key" + their_nonce + nonce), leads=False)
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    found = b""
+    while len(found) < count:
+        chunk = connection.recv(count - len(found))
+        if not chunk:
+            raise Lost("the connection was closed")
+        found += chunk
+    return found
+
+
+def _mac(key: bytes, content: bytes) -> bytes:
+    return hmac.digest(key, content, hashlib.sha256)
+
+
+def _notice_a_dead_peer(connection: socket.socket) -> None:
+    """A node without power closes nothing: unanswered probes end the connection after about 8 s."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 4)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 8000)

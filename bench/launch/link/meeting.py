@@ -1,0 +1,171 @@
+"""Where the agents of a step meet: the leader listens on the step's own interface until all have come.
+
+The port follows from the secret, so that nothing has to be written down for the others to find it. Once every task
+has joined, nothing listens any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from bench.errors import InputError
+from bench.launch.link.channel import Channel, Lost, introduce, welcome
+from bench.slurm.step import Step
+
+_PORTS = 16
+"""Tried in turn; more than one only where another program has the first."""
+_LOWEST_PORT, _HIGHEST_PORT = 10_000, 32_000
+"""Below the range that Linux gives to outgoing connections."""
+_HANDSHAKE_S = 5.0
+_AT_ONCE = 64
+"""Handshakes; strangers beyond that wait."""
+PATIENCE_S = 300.0
+"""For containers that start slowly."""
+
+
+def ports(secret: bytes) -> list[int]:
+    """Where to listen, in order of preference."""
+    digest = hashlib.sha256(b"ports" + secret).digest()
+    numbers = [int.from_bytes(digest[at : at + 2], "big") for at in range(0, 2 * _PORTS, 2)]
+    return [_LOWEST_PORT + number % (_HIGHEST_PORT - _LOWEST_PORT) for number in numbers]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """A follower that is here."""
+
+    channel: Channel
+    hello: dict[str, Any]
+
+
+class Meeting:
+    """The leader's side: joins are taken in the background from the moment this exists."""
+
+    def __init__(self, step: Step, secret: bytes) -> None:
+        self._step = step
+        self._secret = secret
+        self._joined: dict[int, Joined] = {}
+        self._news = threading.Condition()
+        self._handshakes = threading.Semaphore(_AT_ONCE)
+        self.refused = 0
+        """Connections that did not know the secret."""
+        self.address = own_address(step)
+        self._listener = _listen(self.address, secret)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def wait(self, patience_s: float = PATIENCE_S) -> dict[int, Joined]:
+        """Every follower by its task; then nothing listens any more. Raises InputError with those that are missing."""
+        expected = set(range(1, self._step.tasks))
+        with self._news:
+            self._news.wait_for(lambda: expected <= self._joined.keys(), patience_s)
+            missing = sorted(expected - self._joined.keys())
+        self.close()
+        if missing:
+            raise InputError(
+                f"of this step's {self._step.tasks} tasks, {len(missing)} did not join within {patience_s:g} s: "
+                f"{_named(missing, self._step)}; their own messages say why; do all nodes share the results folder?"
+            )
+        return self._joined
+
+    def whoever_comes(self, patience_s: float) -> list[Joined]:
+        """Those who join in time, if need be not all of them; then nothing listens any more."""
+        with self._news:
+            self._news.wait_for(lambda: len(self._joined) >= self._step.tasks - 1, patience_s)
+        self.close()
+        return list(self._joined.values())
+
+    def close(self) -> None:
+        """Stop listening."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:  # closed
+                return
+            self._handshakes.acquire()
+            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+
+    def _greet(self, connection: socket.socket) -> None:
+        try:
+            connection.settimeout(_HANDSHAKE_S)
+            channel = welcome(connection, self._secret)
+            hello = channel.receive(_HANDSHAKE_S)
+            with self._news:
+                self._joined[int(hello["offer"]["task"])] = Joined(channel=channel, hello=hello)
+                self._news.notify()
+        except (Lost, KeyError, TypeError, ValueError):
+            self.refused += 1
+            connection.close()
+        finally:
+            self._handshakes.release()
+
+
+def join(step: Step, secret: bytes, patience_s: float = PATIENCE_S) -> Channel:
+    """A follower's side. Raises InputError where no leader is found in time."""
+    leader = step.node_names[0]
+    deadline = time.monotonic() + patience_s
+    why = "nothing listens there"
+    while time.monotonic() < deadline:
+        for port in ports(secret):
+            try:
+                address = "127.0.0.1" if len(step.node_names) == 1 else resolve(leader)
+                connection = socket.create_connection((address, port), timeout=_HANDSHAKE_S)
+                return introduce(connection, secret)
+            except OSError as error:
+                why = str(error)
+        time.sleep(0.2)
+    raise InputError(
+        f"task {step.task} on {step.node_names[step.node]} could not reach the leading task on {leader} within "
+        f"{patience_s:g} s ({why}): do all nodes share the results folder, and can they reach each other's names?"
+    )
+
+
+def own_address(step: Step) -> str:
+    """The leader's address on the interface that leads to the other nodes; loopback on a single node."""
+    others = step.node_names[1:]
+    if not others:
+        return "127.0.0.1"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((resolve(others[0]), 9))  # sends nothing: only asks the kernel for the way there
+        return str(probe.getsockname()[0])
+
+
+def resolve(name: str) -> str:
+    """Raises OSError with the name where nobody knows it."""
+    try:
+        return socket.gethostbyname(name)
+    except OSError as error:
+        raise OSError(f"the name {name} has no address here: {error}") from error
+
+
+def _listen(address: str, secret: bytes) -> socket.socket:
+    error: OSError | None = None
+    for port in ports(secret):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address, port))
+            listener.listen(_AT_ONCE)
+        except OSError as refused:
+            listener.close()
+            error = refused
+            continue
+        return listener
+    raise InputError(f"the leading task can listen on none of {_PORTS} ports of {address}: {error}")
+
+
+def _named(tasks: list[int], step: Step) -> str:
+    """`task 3 on n1, task 4 on n2`, the first few."""
+    nodes = [node for node, count in enumerate(step.tasks_per_node) for _ in range(count)]
+    shown = ", ".join(f"task {task} on {step.node_names[nodes[task]]}" for task in tasks[:8])
+    return shown + (" ..." if len(tasks) > 8 else "")

@@ -1,0 +1,126 @@
+"""What one agent can host: its share of its node's GPUs and CPUs. Tasks that share a node split what both see."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench import slots as node_slots
+from bench.slurm.step import Step
+from bench.spec import DeviceType, Slots
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """One agent's. As JSON it is part of what a follower says first."""
+
+    task: int
+    """Of the step; 0 leads."""
+    node: int
+    node_name: str
+    local_task: int
+    """Among its node's, from 0."""
+    cpus: list[int]
+    """Cores for this agent's ranks."""
+    devices: list[int]
+    """CUDA devices, by the index under which this process sees them."""
+    slots: int
+    """Ranks; where not `fixed`, of one thread each."""
+    fixed: bool
+    """Set by hand (--ranks-per-node) or by Slurm's number of GPUs: holds for every device and number of threads."""
+
+    def hosts(self, device_type: DeviceType, threads: int) -> int:
+        """Ranks that fit here, each with its own device or cores."""
+        if self.fixed:
+            return self.slots
+        return len(self.devices) if device_type == "cuda" else len(self.cpus) // threads
+
+    def cores(self, slot: int, device_type: DeviceType, threads: int) -> list[int]:
+        """Of one rank here, the same at every world size. Ranks beyond the slots share cores."""
+        count = max(1, self.hosts(device_type, threads))
+        share = max(1, len(self.cpus) // count)
+        if device_type == "cpu":
+            # cores beyond the threads asked for would stand idle or, worse, not: a loader worker could take them
+            share = min(share, max(threads, 1))
+        first = slot % count * share
+        return [self.cpus[(first + offset) % len(self.cpus)] for offset in range(share)]
+
+
+def own_offer(step: Step | None, ranks_per_node: int | None) -> Offer:
+    """This process's. Raises InputError where CUDA_VISIBLE_DEVICES or a variable of Slurm's is wrong."""
+    node = node_slots.detect(ranks_per_node)
+    tasks = 1 if step is None else step.tasks_per_node[step.node]
+    local = 0 if step is None else step.local_task
+    cpus = _cpus(node.cpus_per_node, tasks, local)
+    devices = _mine(node_slots.visible_gpus(), node.cuda_devices_per_node, tasks, local)
+    return Offer(
+        task=0 if step is None else step.task,
+        node=0 if step is None else step.node,
+        node_name=platform.node() if step is None else step.node_names[step.node],
+        local_task=local,
+        cpus=cpus,
+        devices=devices,
+        slots=_fixed_slots(node, ranks_per_node, tasks, local) if node.fixed else len(devices) or len(cpus),
+        fixed=node.fixed,
+    )
+
+
+def _fixed_slots(node: Slots, by_hand: int | None, tasks: int, local: int) -> int:
+    seen = node_slots.slurm_gpus_seen()
+    if by_hand is not None or tasks == 1 or seen == 0:
+        return len(_split(node.slots_per_node, tasks, local))
+    return len(_mine(seen, node.slots_per_node, tasks, local))
+
+
+def total(offers: Sequence[Offer]) -> Slots:
+    """What all agents host together; nodes that offer more than the least are used as far as that."""
+    nodes = sorted({offer.node for offer in offers})
+    per_node = [[offer for offer in offers if offer.node == node] for node in nodes]
+    cuda = min(sum(len(offer.devices) for offer in here) for here in per_node)
+    return Slots(
+        nodes=len(nodes),
+        slots_per_node=min(sum(offer.slots for offer in here) for here in per_node),
+        cpus_per_node=min(len({cpu for offer in here for cpu in offer.cpus}) for here in per_node),
+        device_type="cuda" if cuda else "cpu",
+        cuda_devices_per_node=cuda,
+        fixed=any(offer.fixed for offer in offers),
+    )
+
+
+def uneven(offers: Sequence[Offer]) -> str | None:
+    """A warning where nodes do not offer the same; null where they do."""
+    counts: dict[str, int] = {}
+    for offer in offers:
+        counts[offer.node_name] = counts.get(offer.node_name, 0) + offer.slots
+    if len(set(counts.values())) == 1:
+        return None
+    listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return (
+        f"the nodes of this step have different numbers of slots ({listed}): each is used as if it had "
+        f"{min(counts.values())}; ask for --gpus-per-node instead of --gpus to get them alike"
+    )
+
+
+def _cpus(count: int, tasks: int, local: int) -> list[int]:
+    """`count`: those that this process may use. Where Slurm bound each task to cores of its own they are these;
+    else the tasks of a node split them."""
+    cpus = sorted(os.sched_getaffinity(0))[:count]
+    on_node = node_slots.slurm_number("SLURM_CPUS_ON_NODE") or len(cpus)
+    if tasks == 1 or len(cpus) * tasks <= on_node:
+        return cpus
+    share = max(1, len(cpus) // tasks)
+    return [cpus[(local * share + offset) % len(cpus)] for offset in range(share)]
+
+
+def _mine(seen: int, on_node: int, tasks: int, local: int) -> list[int]:
+    """Indices of what this task sees: all where every task sees its own, else its share."""
+    if tasks == 1 or seen * tasks <= on_node:
+        return list(range(seen))
+    return _split(seen, tasks, local)
+
+
+def _split(count: int, tasks: int, local: int) -> list[int]:
+    """Every `tasks`-th of `count`, from `local`."""
+    return list(range(local, count, tasks))

@@ -1,0 +1,34 @@
+"""A run that took too long: which rank the others wait for."""
+
+from __future__ import annotations
+
+from bench.launch.orders import Fault, Standing
+from bench.spec import RunSpec
+
+
+def timed_out(run: RunSpec, standings: list[Standing]) -> Fault:
+    """The fault of a run whose agents said how far their ranks are; ranks that have ended are not among them."""
+    rows = {rank: (count, standing.node) for standing in standings for rank, count in standing.rows.items()}
+    stopped = sorted(rank for standing in standings for rank in standing.stopped)
+    steps = ", ".join(f"rank {rank}: {count}" for rank, (count, _) in sorted(rows.items()))
+    behind = _behind({rank: count for rank, (count, _) in rows.items()}, stopped)
+    return Fault(
+        status="timeout",
+        error=f"not done after {run.measure.timeout_s:g} s (measure.timeout_s); steps completed: {steps}; "
+        + "".join(f"rank {rank} is stopped; " for rank in stopped)
+        + "stacks are in the ranks' logs",
+        rank=behind,
+        node=rows[behind][1] if behind is not None else standings[0].node if _one_node(standings) else None,
+    )
+
+
+def _behind(rows: dict[int, int], stopped: list[int]) -> int | None:
+    """The rank that the others wait for: a stopped one, else the one with fewest steps; null where none stands out."""
+    if stopped:
+        return stopped[0]
+    fewest = [rank for rank, count in rows.items() if count == min(rows.values())]
+    return fewest[0] if len(fewest) == 1 else None
+
+
+def _one_node(standings: list[Standing]) -> bool:
+    return len({standing.node for standing in standings}) == 1

@@ -1,0 +1,1 @@
+"""What Slurm says around a process, and what is said to Slurm."""

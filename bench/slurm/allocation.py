@@ -1,0 +1,171 @@
+"""What Slurm was asked for and what it gave: facts for the `environment` table, and where the two do not agree.
+
+From a fixed list of the step's variables and, where a batch script left it, Slurm's own record of the job. Nothing
+that could hold a secret or a person's name is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.spec import Slots
+
+_TEXTS = {
+    "slurm_cluster": "SLURM_CLUSTER_NAME",
+    "slurm_job_id": "SLURM_JOB_ID",
+    "slurm_job_name": "SLURM_JOB_NAME",
+    "slurm_partition": "SLURM_JOB_PARTITION",
+    "slurm_qos": "SLURM_JOB_QOS",
+    "slurm_nodes": "SLURM_JOB_NUM_NODES",
+    "slurm_node_list": "SLURM_JOB_NODELIST",
+    "slurm_restarts": "SLURM_RESTART_COUNT",
+    "slurm_exclusive": "SLURM_JOB_EXCLUSIVE",
+    "slurm_step_id": "SLURM_STEP_ID",
+    "slurm_step_nodes": "SLURM_STEP_NUM_NODES",
+    "slurm_step_node_list": "SLURM_STEP_NODELIST",
+    "slurm_step_tasks": "SLURM_STEP_NUM_TASKS",
+    "slurm_step_tasks_per_node": "SLURM_STEP_TASKS_PER_NODE",
+    "slurm_gpus_requested": "SLURM_GPUS",
+    "slurm_gpus_per_node_requested": "SLURM_GPUS_PER_NODE",
+    "slurm_gpus_per_task_requested": "SLURM_GPUS_PER_TASK",
+    "slurm_tres_per_task": "SLURM_TRES_PER_TASK",
+    "slurm_gpus_on_node": "SLURM_GPUS_ON_NODE",
+    "slurm_gpu_ids": "SLURM_STEP_GPUS",
+    "slurm_cpus_per_task_requested": "SLURM_CPUS_PER_TASK",
+    "slurm_cpus_on_node": "SLURM_CPUS_ON_NODE",
+}
+_MEBIBYTES = {
+    "slurm_memory_per_node_bytes": "SLURM_MEM_PER_NODE",
+    "slurm_memory_per_cpu_bytes": "SLURM_MEM_PER_CPU",
+    "slurm_memory_per_gpu_bytes": "SLURM_MEM_PER_GPU",
+}
+_TIMES = {"slurm_started_at": "SLURM_JOB_START_TIME", "slurm_ends_at": "SLURM_JOB_END_TIME"}
+
+
+def facts(environ: Mapping[str, str], job: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Facts of the step as this task sees it; empty outside of a job. `job` is what bench/slurm/job.py read."""
+    if "SLURM_JOB_ID" not in environ:
+        return {}
+    found = {key: environ[name] for key, name in _TEXTS.items() if environ.get(name)}
+    for key, name in _MEBIBYTES.items():
+        if (mebibytes := environ.get(name, "")).isdecimal():
+            found[key] = str(int(mebibytes) * 2**20)
+    seconds = {key: int(environ[name]) for key, name in _TIMES.items() if environ.get(name, "").isdecimal()}
+    found |= {key: _iso(value) for key, value in seconds.items()}
+    if len(seconds) == len(_TIMES):
+        found["slurm_time_limit_s"] = str(seconds["slurm_ends_at"] - seconds["slurm_started_at"])
+    return dict(sorted({**(job or {}), **found}.items()))
+
+
+def _iso(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def mismatches(found: Mapping[str, str], slots: Slots) -> list[str]:
+    """Where a step does not get what the job asked for, one sentence each with the remedy.
+
+    `found` are the facts of any task, `slots` what all tasks of the step have together.
+    """
+    judged = (_nodes(found, slots), _gpus(found, slots), _gpus_seen(found, slots), _cpus(found, slots))
+    return [sentence for sentence in judged if sentence]
+
+
+def _nodes(found: Mapping[str, str], slots: Slots) -> str | None:
+    given = _count(found.get("slurm_nodes"))
+    if given <= slots.nodes:
+        return None
+    return (
+        f"the job has {_of(given, 'node')} (SLURM_JOB_NUM_NODES), this step runs on {slots.nodes}: "
+        f"start it with `srun --nodes={given}` to use them all"
+    )
+
+
+def _gpus(found: Mapping[str, str], slots: Slots) -> str | None:
+    asked, variable = _gpus_asked(found)
+    given = _count(found.get("slurm_gpus_on_node")) or slots.cuda_devices_per_node
+    if asked <= given * slots.nodes:
+        return None
+    return (
+        f"asked for {_of(asked, 'GPU')} ({variable}), this node was given {given} and the step runs on "
+        f"{_of(slots.nodes, 'node')}: ask with --nodes and --gpus-per-node, which fix the shape"
+    )
+
+
+def _gpus_asked(found: Mapping[str, str]) -> tuple[int, str]:
+    """Over the whole step, and the variable that says so."""
+    nodes = _count(found.get("slurm_step_nodes")) or 1
+    tasks = _count(found.get("slurm_step_tasks")) or 1
+    asked = (
+        (_count(found.get("slurm_gpus_requested")), "SLURM_GPUS"),
+        (_count(found.get("slurm_gpus_per_node_requested")) * nodes, "SLURM_GPUS_PER_NODE"),
+        (_count(found.get("slurm_gpus_per_task_requested")) * tasks, "SLURM_GPUS_PER_TASK"),
+        (_count_tres(found.get("slurm_tres_per_task")) * tasks, "TresPerTask"),
+        (_count_tres(found.get("slurm_tres_per_node")) * nodes, "TresPerNode"),
+        (_count_tres(found.get("slurm_tres_per_job")), "TresPerJob"),
+    )
+    return max(asked, key=lambda wish: wish[0])
+
+
+def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
+    """Only where CUDA sees some: that it sees none at all is another message's business."""
+    given = _count(found.get("slurm_gpus_on_node"))
+    if not 0 < slots.cuda_devices_per_node < given:
+        return None
+    return (
+        f"Slurm gave {_of(given, 'GPU')} on a node (SLURM_GPUS_ON_NODE), CUDA sees {slots.cuda_devices_per_node}: "
+        "give all of them to one task per node (--ntasks-per-node=1), or one task per GPU (--gpus-per-task=1)"
+    )
+
+
+def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
+    """Of a single task per node: several share the node's CPUs between them."""
+    given = _count(found.get("slurm_cpus_on_node"))
+    if _count(found.get("slurm_step_tasks")) != slots.nodes or given <= slots.cpus_per_node:
+        return None
+    return (
+        f"Slurm gave {_of(given, 'CPU')} on a node (SLURM_CPUS_ON_NODE), the step's task may use "
+        f"{slots.cpus_per_node}: start it with `srun --cpus-per-task={given}`"
+    )
+
+
+def _count(text: str | None) -> int:
+    """`8`, `h200:8`, `a100:4,h200:4` -> 8; 0 where nothing is said."""
+    numbers = (re.search(r"(?:^|:)(\d+)$", word.strip()) for word in (text or "").split(","))
+    return sum(int(number[1]) for number in numbers if number)
+
+
+def _count_tres(text: str | None) -> int:
+    """`cpu=2,gres/gpu:h200:4` -> 4."""
+    return sum(
+        int(number) for number in re.findall(r"gres[/:]gpu(?::[^,:=]*[^,:=\d][^,:=]*)?[:=](\d+)", text or "")
+    )
+
+
+def _of(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def max_rss(steps: Any) -> int | None:
+    """Bytes of the largest resident set that sacct saw a task of any step have; null where it says nothing.
+
+    `steps` is the document of `sacct --json`. The batch shell is no step of ours.
+    """
+    jobs = steps.get("jobs", []) if isinstance(steps, dict) else []
+    used = [
+        int(tres["count"])
+        for job in jobs
+        for step in job.get("steps", [])
+        if _is_numbered(step.get("step", {}).get("id"))
+        for tres in step.get("tres", {}).get("requested", {}).get("max", [])
+        if tres.get("type") == "mem" and tres["count"]  # 0: it ended before Slurm looked
+    ]
+    return max(used, default=None)
+
+
+def _is_numbered(step_id: Any) -> bool:
+    """`12.0`, or as newer versions of Slurm write it {"step_id": "0"}; not `12.batch`."""
+    name = step_id.get("step_id") if isinstance(step_id, dict) else step_id
+    return str(name).rpartition(".")[2].isdecimal()

@@ -1,0 +1,149 @@
+"""The batch script of `bench script`: a template filled in, every value quoted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import string
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import InputError
+from bench.slurm import container
+
+_TEMPLATE = Path(__file__).with_name("batch.sh")
+_EARLY_S = 120
+"""Seconds before the time limit at which Slurm asks the session to stop."""
+_SHORTEST_S = 180
+"""That, and the minute by which Slurm may be early."""
+_TIME = re.compile(
+    r"(?P<minutes>\d+)(?::(?P<seconds>\d+))?"
+    r"|(?P<hours>\d+):(?P<m>\d+):(?P<s>\d+)"
+    r"|(?P<days>\d+)-(?P<day_hours>\d+)(?::(?P<dm>\d+)(?::(?P<ds>\d+))?)?"
+)
+_NAME = re.compile(r"[\w.,@+-]+", re.ASCII)
+_OPTION = re.compile(r"-\w|--\w[\w-]*", re.ASCII)
+_OURS = {
+    "--nodes": "--nodes", "-N": "--nodes", "--gpus-per-node": "--gpus-per-node", "--time": "--time", "-t": "--time",
+    "--cpus-per-task": "--cpus-per-task", "-c": "--cpus-per-task", "--account": "--account", "-A": "--account",
+    "--partition": "--partition", "-p": "--partition",
+}  # fmt: skip
+
+
+class _Template(string.Template):
+    delimiter = "%"  # a script is full of dollars
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What `bench script` was asked for."""
+
+    command: tuple[str, ...]
+    """This call, for the script's head."""
+    suite_name: str
+    suite: tuple[str, ...]
+    """Arguments of `bench suite`, without session and results."""
+    session: str
+    results: str
+    folders: tuple[str, ...]
+    """Others that the container is to see."""
+    image: str
+    device: str | None
+    """--device; null leaves it to the suite."""
+    nodes: int
+    gpus_per_node: int | None
+    cpus_per_task: int | None
+    time: str | None
+    account: str | None
+    partition: str | None
+    sbatch: tuple[str, ...]
+
+
+def script(batch: Batch) -> str:
+    """The script's text. Raises InputError for what Slurm or Apptainer would refuse, or take for something else."""
+    for word in batch.command:
+        if not word.isprintable():
+            raise InputError(
+                f"{word!r} has a line break or another control character: a script cannot show it"
+            )
+    values = {
+        "command": shlex.join(batch.command),
+        "sbatch": "\n".join(f"#SBATCH {line}" for line in _head(batch)),
+        "image": shlex.quote(container.check_image(batch.image)),
+        "results": shlex.quote(container.check_folder("--results", batch.results)),
+        "session": shlex.quote(batch.session),
+        "binds": "".join(
+            f' --bind "$(realpath -m -- {shlex.quote(container.check_folder("folder", folder))})"'
+            for folder in batch.folders
+        ),
+        "warning": _warning(batch.image),
+        # srun does not take it from the job
+        "srun": f" --cpus-per-task={batch.cpus_per_task}" if batch.cpus_per_task else "",
+        "nv": " --nv" if batch.gpus_per_node and batch.device != "cpu" else "",
+        "suite": shlex.join(batch.suite),
+    }
+    return _Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(values)
+
+
+def _head(batch: Batch) -> list[str]:
+    """Options of sbatch; those given by hand come last, so that they hold."""
+    own = {
+        "--job-name": batch.suite_name,
+        "--nodes": batch.nodes,
+        "--ntasks-per-node": 1,
+        "--gpus-per-node": batch.gpus_per_node,
+        "--cpus-per-task": batch.cpus_per_task,
+        "--time": _checked_time(batch.time),
+        "--account": _checked_name("--account", batch.account),
+        "--partition": _checked_name("--partition", batch.partition),
+        "--signal": f"B:USR1@{_EARLY_S}",
+    }
+    lines = [f"{name}={value}" for name, value in own.items() if value is not None]
+    return lines + [_checked_option(line) for line in batch.sbatch]
+
+
+def _checked_time(text: str | None) -> str | None:
+    if text is None:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise InputError(
+            f"--time {text}: Slurm writes times as minutes, hours:minutes:seconds or days-hours: 90, 1:30:00, 1-12"
+        )
+    if _seconds(match) <= _SHORTEST_S:
+        raise InputError(
+            f"--time {text}: the last 2 to 3 minutes are kept for a clean end: ask for more than {_SHORTEST_S // 60}"
+        )
+    return text
+
+
+def _seconds(match: re.Match[str]) -> int:
+    part = {name: int(value or 0) for name, value in match.groupdict().items()}
+    hours = part["days"] * 24 + part["day_hours"] + part["hours"]
+    minutes = part["minutes"] + part["m"] + part["dm"]
+    return (hours * 60 + minutes) * 60 + part["seconds"] + part["s"] + part["ds"]
+
+
+def _checked_name(option: str, text: str | None) -> str | None:
+    if text is not None and not _NAME.fullmatch(text):
+        raise InputError(f"{option} {text!r}: Slurm's names are letters, digits and . , @ + _ -")
+    return text
+
+
+def _checked_option(line: str) -> str:
+    """A line for sbatch. Raises InputError for one that is no option, that we write, or that breaks the stop."""
+    name, _, value = line.replace(" ", "=", 1).partition("=")
+    if not _OPTION.fullmatch(name):
+        raise InputError(f"--sbatch {line!r}: not an option of sbatch, as in --sbatch --constraint=h200")
+    if name in _OURS:
+        raise InputError(f"--sbatch {line!r}: say it with {_OURS[name]}")
+    if name == "--signal" and not value.startswith("B:USR1@"):
+        raise InputError(
+            f"--sbatch {line!r}: the script needs B:USR1@SECONDS, which signals the batch shell alone"
+        )
+    return line
+
+
+def _warning(image: str) -> str:
+    missing = f"# Where this was written there was no {image}: check the path.\n"
+    return "" if Path(image).exists() else missing

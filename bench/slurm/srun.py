@@ -1,0 +1,113 @@
+"""--launcher srun: the same `bench suite`, started as a Slurm step from a login node or a batch shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from bench.errors import InputError
+from bench.slurm import container
+from bench.slurm.step import Step
+
+_ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
+_JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """What srun is asked for, and what runs in the step."""
+
+    suite: tuple[str, ...]
+    """Arguments of `bench suite` in the step, but for --results."""
+    results: str
+    """Absolute."""
+    folders: tuple[str, ...] = ()
+    """Others that the container is to see, absolute."""
+    device: str | None = None
+    """--device of the suite's call; null leaves it to the suite."""
+    image: str | None = None
+    """Null runs this interpreter's own bench."""
+    nodes: int | None = None
+    gpus_per_node: int | None = None
+    srun: tuple[str, ...] = ()
+    """Further arguments, after ours: the later one holds."""
+
+
+def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
+    """The command line to execute; `environ` says what the job around it was given, where there is one."""
+    shape = []
+    if launch.nodes is not None:
+        # all three, since srun takes the job's --ntasks from the environment otherwise
+        shape += [f"--nodes={launch.nodes}", f"--ntasks={launch.nodes}", "--ntasks-per-node=1"]
+    if launch.gpus_per_node is not None:
+        shape += [f"--gpus-per-node={launch.gpus_per_node}"]
+    bench = [sys.executable, "-m", "bench"]
+    if launch.image is not None:
+        image = container.check_image(launch.image)
+        folders = tuple(
+            container.check_folder("folder", folder) for folder in (launch.results, *launch.folders)
+        )
+        gpus = launch.device != "cpu" and _with_gpus(launch, environ)
+        bench = [*container.execute(image, gpus=gpus, folders=folders), "bench"]
+    return [
+        "srun",
+        *shape,
+        *map(_checked, launch.srun),
+        *bench,
+        "suite",
+        *launch.suite,
+        "--results",
+        launch.results,
+        "--launcher",
+        "auto",
+    ]
+
+
+def _checked(argument: str) -> str:
+    if not argument.startswith("-"):
+        raise InputError(
+            f"--srun {argument}: not an option of srun, which would take it for the program to start"
+        )
+    return argument
+
+
+def _with_gpus(launch: Launch, environ: Mapping[str, str]) -> bool:
+    asked = launch.gpus_per_node or any(_ASKS_FOR_GPUS.match(argument) for argument in launch.srun)
+    return bool(asked) or any(environ.get(name, "0") not in ("", "0") for name in _JOB_GPUS)
+
+
+def become(launch: Launch) -> NoReturn:
+    """Replace this process by srun. Raises InputError where that cannot be."""
+    step = Step.here()
+    if step is not None:
+        raise InputError(
+            f"--launcher srun inside a step ({step.job_id}.{step.step_id}): its tasks are started already, "
+            "leave --launcher out"
+        )
+    command = argv(launch, os.environ)
+    if shutil.which("srun") is None:
+        raise InputError(_no_srun(launch))
+    if launch.image is not None and not Path(launch.image).exists():
+        raise InputError(f"--image {launch.image}: there is no such file; `ls` it, or build it first")
+    Path(launch.results).mkdir(parents=True, exist_ok=True)  # or the container could not see it
+    sys.stderr.write(f"{shlex.join(command)}\n")
+    sys.stderr.flush()
+    os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+
+
+def _no_srun(launch: Launch) -> str:
+    image = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+    if image is None:
+        return "--launcher srun: srun is not on PATH: call it on a login node of the cluster, or leave --launcher out"
+    command = argv(replace(launch, image=launch.image or image), os.environ)
+    return (
+        "--launcher srun: srun is not on PATH, since this is inside a container: srun is called on the host, and "
+        f"starts the container on every node. Type there:\n  {shlex.join(command)}"
+    )

@@ -1,0 +1,84 @@
+"""The Slurm step around this process: its nodes, its tasks, and which task this is. From the environment alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.errors import InputError
+from bench.slurm.hostlist import expand
+
+_LONGEST_REPEAT = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A step as the task of this process sees it."""
+
+    job_id: str
+    step_id: str
+    restarts: int
+    """How often Slurm has started the job anew."""
+    node_names: tuple[str, ...]
+    """The first one's first task leads."""
+    tasks_per_node: tuple[int, ...]
+    task: int
+    """Of all nodes, from 0."""
+    local_task: int
+    """Of this node, from 0."""
+    node: int
+    """Index in node_names."""
+
+    @property
+    def tasks(self) -> int:
+        return sum(self.tasks_per_node)
+
+    @property
+    def key(self) -> str:
+        """Names the step among all that a cluster has run; fit for a file's name."""
+        return f"{self.job_id}.{self.step_id}.{self.restarts}"
+
+    @classmethod
+    def here(cls, environ: Mapping[str, str] = os.environ) -> Step | None:
+        """The step around this process; null where srun did not start it. Raises InputError for odd variables."""
+        if "SLURM_STEP_ID" not in environ or "SLURM_PROCID" not in environ:
+            return None
+        names = expand(environ.get("SLURM_STEP_NODELIST") or environ.get("SLURMD_NODENAME", "localhost"))
+        tasks = _tasks_per_node(environ.get("SLURM_STEP_TASKS_PER_NODE", "1"))
+        step = cls(
+            job_id=environ.get("SLURM_JOB_ID", "0"),
+            step_id=environ["SLURM_STEP_ID"],
+            restarts=_number(environ, "SLURM_RESTART_COUNT", 0),
+            node_names=names,
+            tasks_per_node=tasks,
+            task=_number(environ, "SLURM_PROCID", 0),
+            local_task=_number(environ, "SLURM_LOCALID", 0),
+            node=_number(environ, "SLURM_NODEID", 0),
+        )
+        if len(tasks) != len(names) or step.node >= len(names) or step.task >= step.tasks:
+            raise InputError(
+                f"SLURM_STEP_NODELIST names {len(names)} nodes, SLURM_STEP_TASKS_PER_NODE={tasks} and this is task "
+                f"{step.task} on node {step.node}: start the step with srun again"
+            )
+        return step
+
+
+def _tasks_per_node(text: str) -> tuple[int, ...]:
+    """`4(x2),1` -> 4, 4, 1."""
+    found: list[int] = []
+    for word in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", word.strip())
+        repeat = int(match[2] or 1) if match else _LONGEST_REPEAT
+        if match is None or repeat >= _LONGEST_REPEAT:
+            raise InputError(f"SLURM_STEP_TASKS_PER_NODE={text}: Slurm writes it as 4(x2),1")
+        found += [int(match[1])] * repeat
+    return tuple(found)
+
+
+def _number(environ: Mapping[str, str], variable: str, default: int) -> int:
+    text = environ.get(variable, "").strip() or str(default)
+    if not text.isdecimal():
+        raise InputError(f"{variable}={text}: Slurm sets a number there; start the step with srun again")
+    return int(text)
