@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from analysis import verdicts
 from analysis.rounding import estimate
 
 Point = dict[str, Any]
 """A row of the view `scaling`."""
-_VERDICTS = ("poor", "acceptable", "good", "excellent", "superlinear")
 
 
 def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str) -> str:
@@ -68,7 +68,8 @@ def _certainty(point: Point) -> str:
     low, high = point["verdict_lo"], point["verdict_hi"]
     if low == high:
         return slower
-    if _VERDICTS.index(high) - _VERDICTS.index(low) == 1:
+    order = verdicts.names()
+    if order.index(high) - order.index(low) == 1:
         return f"{slower}, though the interval reaches from {low} to {high}"
     return f"{slower}; but {point['repeats']} repeats do not decide it: anything from {low} to {high}"
 

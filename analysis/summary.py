@@ -119,7 +119,7 @@ def _show_points(out: Console, session_id: str, points: list[Row], coverage: lis
         ),
         _column(points, "step ms ± std", _step),
         _column(points, "run s", _number("elapsed_s")),
-        _column(points, "s/epoch", _number("time_per_epoch_s")),
+        _column(points, "s/epoch", _epoch),
         _column(points, "best val loss", _number("best_val_loss")),
         _column(points, "best val acc", _number("best_val_accuracy", 3)),
         _column(points, "job", _text("slurm_job_id"), number=False),
@@ -140,6 +140,16 @@ def _value(name: str) -> Callable[[Row], str]:
     return lambda row: (
         "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
     )
+
+
+def _epoch(row: Row) -> str:
+    """Its interval is that of the throughput, upside down."""
+    epoch, rate = row["time_per_epoch_s"], row["throughput"]
+    if epoch is None:
+        return ""
+    ends = (row["throughput_hi"], row["throughput_lo"])
+    low, high = (None if end is None else epoch * rate / end for end in ends)
+    return estimate(epoch, low, high)[0]
 
 
 def _efficiency(row: Row) -> str:

@@ -24,6 +24,7 @@ from analysis.report.markup import (
     Section,
     attribute,
     cut,
+    headline,
     navigation,
     sections,
     short,
@@ -74,7 +75,7 @@ def _opening(comparison: Comparison) -> str:
     )
     return (
         '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
-        f"<h1>{_heading(comparison)}</h1>{_sides(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
+        f"{_heading(comparison)}{_sides(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
     )
 
 
@@ -85,9 +86,8 @@ def _unbroken(sentence: str) -> str:
 
 def _heading(comparison: Comparison) -> str:
     titles = list(dict.fromkeys(side.session["title"] or side.session["suite"] for side in comparison.sides))
-    if len(titles) == 1:
-        return f"{text(titles[0])}: {len(comparison.sides):,} sessions compared"
-    return f"{len(comparison.sides):,} sessions compared"
+    said = f"{len(comparison.sides):,} sessions compared"
+    return headline(titles[0], f": {said}") if len(titles) == 1 else f"<h1>{said}</h1>"
 
 
 def _unlike(comparison: Comparison) -> str:

@@ -74,7 +74,8 @@ def _different(names: list[str], settings: Settings) -> str:
 
 
 def _pivot(names: list[str], settings: Settings) -> str:
-    columns = [_SETTING, *(_case_column(case, settings) for case in settings)]
+    usual = {name: _usual(name, settings) for name in names}
+    columns = [_SETTING, *(_case_column(case, found, usual) for case, found in settings.items())]
     return table(
         "Settings that differ: one row per setting, one column per case",
         columns,
@@ -82,12 +83,12 @@ def _pivot(names: list[str], settings: Settings) -> str:
     )
 
 
-def _case_column(case: str, settings: Settings) -> Column:
+def _case_column(case: str, found: Mapping[str, str], usual: Mapping[str, str | None]) -> Column:
     def cell(row: Row) -> str:
-        value = settings[case].get(row["name"])
+        value = found.get(row["name"])
         if value is None:
             return units.UNKNOWN
-        return text(value) if value == _usual(row["name"], settings) else differing(text(value))
+        return text(value) if value == usual[row["name"]] else differing(text(value))
 
     return Column(label=case, cell=cell)
 
@@ -99,11 +100,12 @@ def _usual(name: str, settings: Settings) -> str | None:
 
 
 def _values(name: str, settings: Settings) -> Iterator[Row]:
+    usual = _usual(name, settings)
     cases_of: dict[str | None, list[str]] = {}
     for case, found in settings.items():
         cases_of.setdefault(found.get(name), []).append(case)
     for value, cases in sorted(cases_of.items(), key=lambda item: -len(item[1])):
-        yield {"name": name, "value": value, "cases": cases, "is_usual": value == _usual(name, settings)}
+        yield {"name": name, "value": value, "cases": cases, "is_usual": value == usual}
 
 
 def _value(row: Row) -> str:

@@ -33,25 +33,27 @@ def index_page(
     link: Link,
     comparisons: Mapping[str, str],
     compared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    out: str,
 ) -> str:
     """HTML; `sessions` of queries/sessions.sql; `comparisons` are titles by the file name of their page, and
-    `compared` the ids of their sessions, the baseline first."""
+    `compared` the ids of their sessions, the baseline first; `out` is the folder that the page is written into."""
     body = (
         '<header class="page"><h1>scalebench: sessions</h1><p class="facts">Newest first. Speedup and efficiency are '
         "those of the largest judged size, strong scaling first.</p></header>"
-        f'<main class="index"><section aria-label="Sessions">{_list(sessions, link)}</section>'
+        f'<main class="index"><section aria-label="Sessions">{_list(sessions, link, out)}</section>'
         f"{section('comparisons', 'Comparisons', _comparisons(comparisons, compared))}</main><footer></footer>"
     )
     scripts = [asset("index.js")] if sessions else []
     return document(title="Sessions · scalebench", body=body, scripts=scripts, styles=(*BASE_STYLES, "index"))
 
 
-def _list(sessions: Sequence[Row], link: Link) -> str:
+def _list(sessions: Sequence[Row], link: Link, out: str) -> str:
     if not sessions:
         return '<p class="empty">The database holds no session.</p>'
     count = "1 session" if len(sessions) == 1 else f"All {len(sessions):,} sessions"
     heads = "".join(f'<th scope="col" class="{name}">{label}</th>' for name, label in _HEADS.items())
-    rows = "\n".join(_row(row, link) for row in sessions)
+    rows = "\n".join(_row(row, link, out) for row in sessions)
     return (
         f'{_filters(sessions)}<p class="shown" role="status">{count}</p>'
         '<p class="empty none-shown" hidden>No session fits these filters.</p>'
@@ -86,27 +88,28 @@ def _select(name: str, values: Iterable[str]) -> str:
     return f'<label>{name}<select name="{name}"><option value="">all</option>{options}</select></label>'
 
 
-def _row(row: Row, link: Link) -> str:
+def _row(row: Row, link: Link, out: str) -> str:
     suite, judged = attribute(row["suite"]), attribute(row["verdict"] or _NO_VERDICT)
     cells = "".join(_cell(name, content) for name, content in _cells(row).items())
     return (
         f'<tr data-suite="{suite}" data-verdict="{judged}">'
-        f'<th scope="row" class="title">{_title(row, link)}</th>{cells}</tr>'
+        f'<th scope="row" class="title">{_title(row, link, out)}</th>{cells}</tr>'
     )
 
 
-def _title(row: Row, link: Link) -> str:
+def _title(row: Row, link: Link, out: str) -> str:
     """The id tells apart what has the same title."""
     name, file_name = short(row["title"] or row["suite"]), link(row["session_id"])
     shown = f'<a href="{attribute(file_name)}">{name}</a>' if file_name else name
     quick = ' <span class="tag quick">quick</span>' if row["quick"] else ""
     tags = "".join(map(_tag, row["tags"] or []))
     below = f'<span class="below">{text(row["session_id"])}</span>'
-    return f"{shown}{quick}{tags}{below}{'' if file_name else _no_page(row['session_id'])}"
+    return f"{shown}{quick}{tags}{below}{'' if file_name else _no_page(row['session_id'], out)}"
 
 
-def _no_page(session_id: str) -> str:
-    command = f"bench report {shlex.quote(session_id)}"
+def _no_page(session_id: str, out: str) -> str:
+    """`out` as it was given: what ran here once runs here again."""
+    command = shlex.join(["bench", "report", session_id, "--out", out])
     return f'<span class="below">no page: <code>{text(command)}</code></span>'
 
 

@@ -26,6 +26,14 @@ def short(value: object) -> str:
     return text(cut(str(value), LONGEST))
 
 
+def headline(title: str, after: str = "") -> str:
+    """A page's heading. Of a very long title two lines show, the whole where the pointer rests; where our own words
+    come after it, it is cut so that they show too."""
+    if len(title) <= LONGEST:
+        return f"<h1>{text(title)}{after}</h1>"
+    return f'<h1 title="{attribute(title)}">{short(title) if after else text(title)}{after}</h1>'
+
+
 def cut(value: str, longest: int) -> str:
     return value if len(value) <= longest else f"{value[: longest - 1]}…"
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from analysis import verdicts
 from analysis.report import units
-from analysis.report.markup import Row, attribute, short, text, unordered
+from analysis.report.markup import Row, attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
 from analysis.sentence import closing_sentence
 
@@ -24,7 +25,7 @@ def opening(
     why = f'<p class="why">{text(session["why"])}</p>' if session["why"] else ""
     return (
         f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
-        f"<h1>{text(session['title'] or session['suite'])}</h1>"
+        f"{headline(session['title'] or session['suite'])}"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
         f'<p class="verdict">{_sentence(points)}</p>'
         f"{_trouble(not_ok)}{_others(points)}</header>"
@@ -100,15 +101,21 @@ def notes(session: Row, points: list[Row]) -> str:
     return f'<div class="notes">{unordered(html.escape(note) for note in _notes(session, points))}</div>'
 
 
+def _limits() -> str:
+    first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
+    said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
+    return (
+        f"Verdicts: {', '.join(said)}, poor below; retrograde where more workers train fewer examples/s than the next "
+        "smaller number."
+    )
+
+
 def _notes(session: Row, points: list[Row]) -> Iterator[str]:
     yield "Placement 2x4 means 2 nodes with 4 ranks each."
     if _compared(points):
         yield "Efficiency is speedup ÷ workers."
     if any(point["verdict"] for point in points):
-        yield (
-            "Verdicts: superlinear above 105 % efficiency, excellent from 90 %, good from 75 %, acceptable from 50 %, "
-            "poor below; retrograde where more workers train fewer examples/s than the next smaller number."
-        )
+        yield _limits()
     if any(point["throughput_lo"] is not None for point in points):
         yield (
             "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "

@@ -103,4 +103,4 @@ def _index(known: list[Row], out: Path) -> str:
         return name if (out / name).is_file() else None
 
     comparisons = found(out)
-    return index_page(known, link, _titles(known, comparisons), comparisons)
+    return index_page(known, link, _titles(known, comparisons), comparisons, out=str(out))

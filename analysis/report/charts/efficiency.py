@@ -5,14 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from analysis import verdicts
 from analysis.report import theme
 from analysis.report.chart import Cases, Chart, Drawing, layered, once, point_tooltip, sentences
 from analysis.report.curves import HEIGHT, Curve, curves, extremes_note
 from analysis.report.headroom import bounded, cut_note, top
 
 _TITLE = "efficiency (%)"
-_THRESHOLDS = {0.5: "acceptable", 0.75: "good", 0.9: "excellent"}
-"""The least efficiency of each verdict, as docs and the view `scaling` have it."""
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
@@ -48,9 +47,9 @@ def _ideal() -> alt.Chart:
 
 
 def _thresholds() -> list[alt.Chart]:
-    """A dotted rule and, in the right margin, the verdict that begins there."""
+    """A dotted rule and, in the right margin, the verdict that begins there; superlinear is beyond the ideal."""
     layers = []
-    for least, name in _THRESHOLDS.items():
+    for name, least in reversed([item for item in verdicts.limits().items() if item[1] <= 1]):
         layers.append(once().mark_rule(color=theme.MUTED, strokeDash=[1, 4]).encode(y=alt.YDatum(least)))
         label = once().mark_text(x="width", align="left", baseline="middle", dx=8, text=name)
         layers.append(label.encode(y=alt.YDatum(least)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analysis import verdicts
 from tests.factory import Case, make_session
 
 BY_SIZE = "FROM scaling ORDER BY case_name, workers, nodes"
@@ -79,6 +80,16 @@ def test_verdicts_change_at_their_thresholds(measure):
     ask = measure(*(Case(name=f"t{ms}", step_ms={1: 18.9, 2: ms}, repeats=1) for ms in VERDICTS))
     rows = ask("FROM scaling WHERE workers = 2")
     assert {float(row["case_name"][1:]): row["verdict"] for row in rows} == VERDICTS
+
+
+def test_the_limits_that_charts_and_sentences_name_are_those_of_the_verdicts(in_memory):
+    assert verdicts.names() == ("poor", "acceptable", "good", "excellent", "superlinear")
+    for (name, limit), worse in zip(verdicts.limits().items(), verdicts.names()[-2::-1], strict=True):
+        step = 1e-6 if name == "superlinear" else 0
+        judged = in_memory.execute(
+            "SELECT verdict_of($1), verdict_of($2)", [limit + step, limit + step - 1e-6]
+        )
+        assert judged.fetchone() == (name, worse)
 
 
 def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(measure):

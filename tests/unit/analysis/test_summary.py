@@ -59,6 +59,7 @@ def test_the_table_has_the_fields_familiar_columns(sessions):
     assert four[:5] == ["ddp", "4", "1", "672", "3.81"]
     assert four[5].startswith("95.1 % [94.")
     assert four[6:8] == ["excellent", "95.2 ± 0.0"]
+    assert four[9] == "14.9"  # s/epoch: 10,000 examples at 672 per second, whose interval is [669, 675]
 
 
 def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):

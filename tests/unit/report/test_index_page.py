@@ -58,7 +58,7 @@ def words(page):
 @pytest.fixture
 def page():
     """`page(rows...)`, where every session has a page."""
-    return lambda *rows: index_page(rows, lambda session_id: f"{session_id}.html", {})
+    return lambda *rows: index_page(rows, lambda session_id: f"{session_id}.html", {}, out="public")
 
 
 def test_a_row_tells_title_tags_id_time_size_efficiency_verdict_runs_and_device(page):
@@ -94,21 +94,23 @@ def test_one_session_needs_no_filter_and_none_no_table(page):
 
 
 def test_comparisons_are_listed_as_text():
-    page = index_page([ROW], lambda _: None, {"compare-0123456789ab.html": "<i>b</i> against a"})
+    page = index_page(
+        [ROW], lambda _: None, {"compare-0123456789ab.html": "<i>b</i> against a"}, out="public"
+    )
     assert '<a href="compare-0123456789ab.html"><bdi>&lt;i&gt;b&lt;/i&gt; against a</bdi></a>' in page
-    assert "Comparisons" not in index_page([ROW], lambda _: None, {})
+    assert "Comparisons" not in index_page([ROW], lambda _: None, {}, out="public")
 
 
 def test_comparisons_of_the_same_title_are_told_apart_by_the_ids_of_their_sessions():
     ids = {"compare-0123456789ab.html": ["one", "<two>"]}
-    shown = body(index_page([ROW], lambda _: None, dict.fromkeys(ids, "B against A"), ids))
+    shown = body(index_page([ROW], lambda _: None, dict.fromkeys(ids, "B against A"), ids, out="public"))
     assert "A <bdi>one</bdi> · B <bdi>&lt;two&gt;</bdi>" in shown
 
 
 def test_a_session_without_a_page_says_which_command_writes_it():
-    page = index_page([ROW | {"session_id": "one two"}], lambda _: None, {})
-    assert "one two no page: bench report &#x27;one two&#x27;" in words(page)[0]
-    assert "no page" not in body(index_page([ROW], lambda name: f"{name}.html", {}))
+    page = index_page([ROW | {"session_id": "one two"}], lambda _: None, {}, out="public")
+    assert "one two no page: bench report &#x27;one two&#x27; --out public" in words(page)[0]
+    assert "no page" not in body(index_page([ROW], lambda name: f"{name}.html", {}, out="public"))
 
 
 @pytest.mark.parametrize(

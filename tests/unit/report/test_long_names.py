@@ -7,7 +7,8 @@ import re
 
 from analysis.load import load
 from analysis.report import write
-from analysis.report.markup import LONGEST, cut, folded, short
+from analysis.report.document import asset
+from analysis.report.markup import LONGEST, cut, folded, headline, short
 from tests.factory import Case, make_session
 
 LONG = "x" * 10_000
@@ -59,3 +60,13 @@ def test_a_cut_is_marked_and_a_short_name_is_whole():
     assert short("<" * (LONGEST + 1)) == f"<bdi>{'&lt;' * (LONGEST - 1)}…</bdi>"
     assert folded("plain") == "<bdi>plain</bdi>"
     assert f"<bdi>{LONG}</bdi></details>" in folded(LONG)
+
+
+def test_a_long_title_stands_whole_in_its_heading_of_which_two_lines_show():
+    assert headline("DDPM") == "<h1><bdi>DDPM</bdi></h1>"
+    whole = "<" + LONG
+    assert headline(whole) == f'<h1 title="&lt;{LONG}"><bdi>&lt;{LONG}</bdi></h1>'
+    assert headline(whole, ": 2 sessions compared") == (
+        f'<h1 title="&lt;{LONG}">{short(whole)}: 2 sessions compared</h1>'
+    )
+    assert "h1[title] { " in asset("base.css")
