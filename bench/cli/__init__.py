@@ -5,6 +5,7 @@ Commands are imported when they are called; `bench --help` imports their modules
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
@@ -14,6 +15,7 @@ import sys
 import click
 
 import bench
+from bench.container import container_kind
 
 _ORDER = ["suite", "list", "show", "doctor", "load", "sql", "summary", "report", "schema"]
 
@@ -78,7 +80,17 @@ def main() -> None:
             raise
         click.echo(f"bench: {error}", err=True)
         code = exit_code
+    if isinstance(code, int) and code > 128 and container_kind() == "apptainer":
+        _leave_at_once(code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_at_once(code: int) -> None:
+    """Stopped by a signal, which may have ended what mounts a container's image: Python's own end would read it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:

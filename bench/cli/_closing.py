@@ -36,6 +36,11 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         from analysis import summary
 
         summary.show(results, ended.session_id, every_run=False)
+    for lost in ended.lost:
+        click.echo(f"bench: {lost}", err=True)
+    if ended.left_for_time or ended.lost:
+        why = f"{ended.left_for_time} runs did not fit into the allocation: " if ended.left_for_time else ""
+        click.echo(f"{why}`{ended.resume_command}` runs what is left", err=True)
     click.echo(f"results: {ended.folder}")
     return code
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from bench import slots
+from bench.container import container_kind
 from bench.doctor.facts import Facts, Folder
 from bench.doctor.gather_cgroup import cpu_quota, memory_left_bytes
 from bench.doctor.gather_nvidia import gather_nvidia
@@ -57,7 +58,7 @@ def gather(results: Path) -> Facts:
         slots_error=slots_error,
         torch=torch,
         torch_error=torch_error,
-        container=_container(),
+        container=container_kind(),
         environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
         results=folder(results),
         temporary=folder(_temporary()),
@@ -107,14 +108,6 @@ def _memory_available_bytes() -> int:
     left = memory_left_bytes()
     available: int = psutil.virtual_memory().available
     return available if left is None else min(available, left)
-
-
-def _container() -> str | None:
-    if "APPTAINER_CONTAINER" in os.environ or Path("/.singularity.d").is_dir():
-        return "apptainer"
-    if Path("/run/.containerenv").exists():
-        return "podman"
-    return "docker" if Path("/.dockerenv").exists() else None
 
 
 def _size_bytes(path: Path) -> int | None:

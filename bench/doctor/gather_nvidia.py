@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pynvml
 
+from bench.container import KERNEL_DRIVER
 from bench.doctor.facts import Gpu, Nvidia
-
-_KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def gather_nvidia() -> Nvidia:
@@ -27,9 +25,9 @@ def gather_nvidia() -> Nvidia:
 
 
 def _kernel_driver() -> str | None:
-    if not _KERNEL_DRIVER.is_file():
+    if not KERNEL_DRIVER.is_file():
         return None
-    version = re.search(r"\d+\.\d+(\.\d+)?", _KERNEL_DRIVER.read_text())
+    version = re.search(r"\d+\.\d+(\.\d+)?", KERNEL_DRIVER.read_text())
     return version.group() if version else "unknown"
 
 

@@ -17,13 +17,13 @@ from typing import Any
 import psutil
 
 import bench
+from bench.slurm import allocation
 
 _PACKAGES = ("torch", "torchvision", "numpy", "pyarrow")
 _VARIABLES = (
     "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NCCL_DEBUG", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA",
     "NCCL_IB_DISABLE", "NCCL_P2P_DISABLE", "NCCL_ALGO", "NCCL_PROTO", "GLOO_SOCKET_IFNAME", "PYTORCH_CUDA_ALLOC_CONF",
-    "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_PARTITION", "SLURM_JOB_NUM_NODES", "SLURM_STEP_ID",
-    "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_MEM_PER_NODE",
+    "SLURM_JOB_ID", "SLURMD_NODENAME",
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def gather() -> dict[str, str]:
     facts |= {name: _version(name) for name in _PACKAGES}
     facts |= _gpus()
     facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-    return facts
+    return facts | allocation.facts(os.environ)
 
 
 def fingerprint(facts: dict[str, str], suite: dict[str, Any], device_type: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
+from bench.container import gpus_left_out
 from bench.errors import InputError
 from bench.launch import environment
 from bench.launch.agent import Agent, HostJob
@@ -26,6 +27,7 @@ from bench.launch.salvage import SCRATCH_PREFIX
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
+from bench.slots import visible_gpus
 from bench.slurm.step import Step
 from bench.spec import RunSpec
 
@@ -33,6 +35,9 @@ from bench.spec import RunSpec
 def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     """Take part in a session that another task of the step leads. Returns this process's exit code."""
     offer = own_offer(step, ranks_per_node)
+    left_out = gpus_left_out(visible_gpus())
+    if left_out is not None:
+        sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
     channel = join(step, share(results, step.key))
     try:
         channel.send({"offer": asdict(offer), "facts": environment.gather()})

@@ -14,7 +14,7 @@ from bench.launch import environment
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import Meeting
 from bench.launch.link.secret import secret_file, share
-from bench.launch.offer import Offer, own_offer, total, uneven
+from bench.launch.offer import Offer, own_offer, total
 from bench.slurm.step import Step
 from bench.spec import Slots
 
@@ -79,8 +79,12 @@ class Gathering:
             offer = Offer(**one.hello["offer"])
             self._followers[task] = Follower(offer=offer, channel=one.channel)
             facts[offer.node] = {**one.hello["facts"], **facts.get(offer.node, {}), **_task_facts(offer)}
-        self._say_what_is_odd()
-        return Gathered(own=self._own, followers=self._followers, address=self._meeting.address, facts=facts)
+        if self._meeting.refused:
+            sys.stderr.write(
+                f"bench: {self._meeting.refused} connections were refused: they did not know this step's secret\n"
+            )
+        address = self._meeting.address
+        return Gathered(own=self._own, followers=self._followers, address=address, facts=facts)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -93,16 +97,6 @@ class Gathering:
             secret_file(self._results, self._step.key).unlink(missing_ok=True)
         for channel in channels:
             _dismiss(channel)
-
-    def _say_what_is_odd(self) -> None:
-        offers = [self._own, *(follower.offer for follower in self._followers.values())]
-        odd = uneven(offers)
-        if odd is not None:
-            sys.stderr.write(f"bench: {odd}\n")
-        if self._meeting.refused:
-            sys.stderr.write(
-                f"bench: {self._meeting.refused} connections were refused: they did not know this step's secret\n"
-            )
 
 
 def _task_facts(offer: Offer) -> dict[str, str]:

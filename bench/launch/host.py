@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import copy_whole, raw_files
+from bench.launch import image_pages
 from bench.launch.agent import Agent, AgentOutcome, HostJob
 from bench.launch.keeper import Keeper
 from bench.launch.orders import Fault, Orders
@@ -52,6 +53,7 @@ class Host:
         self._sensors = Sensors.start(scratch / "samples.raw")
         self._keeper = Keeper.start(scratch)
         self._pids: dict[int, list[int]] = {}
+        image_pages.read_all_pages()
 
     def watch(self, task: int, pids: list[int]) -> None:
         """Sum the resident memory of these ranks, too, which the agent `task` of this node hosts."""

@@ -89,6 +89,19 @@ def total(offers: Sequence[Offer]) -> Slots:
     )
 
 
+def odd(offers: Sequence[Offer]) -> list[str]:
+    """Warnings: what Slurm gave and hardly anyone wants."""
+    together = total(offers)
+    found = [uneven(offers)]
+    if together.fixed and together.cpus_per_node < together.slots_per_node:
+        found.append(
+            f"each node gives {together.slots_per_node} slots and {together.cpus_per_node} "
+            f"CPU{'s' * (together.cpus_per_node > 1)}: ranks share cores; "
+            "ask srun for --cpus-per-gpu or --cpus-per-task"
+        )
+    return [text for text in found if text]
+
+
 def uneven(offers: Sequence[Offer]) -> str | None:
     """A warning where nodes do not offer the same; null where they do."""
     counts: dict[str, int] = {}

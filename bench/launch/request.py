@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from bench.container import gpus_left_out
 from bench.errors import InputError
 from bench.launch import following, run_suite
 from bench.launch.gathering import Gathering
@@ -14,7 +15,7 @@ from bench.launch.session import SessionFolder, new_session_id
 from bench.paths import results_folder
 from bench.plan import plan
 from bench.plan_view import plan_lines
-from bench.slots import detect
+from bench.slots import detect, visible_gpus
 from bench.slurm.step import Step
 from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite
@@ -56,8 +57,8 @@ class Request:
     def carry_out(self) -> Ended:
         """Run it. Raises InputError before anything is written where it cannot be run."""
         with Gathering(self._step, self._results, self.ranks_per_node) as gathering:
-            if self.resume is None:
-                self._suite  # noqa: B018 - a mistake in it is told before anyone is waited for
+            if self.resume is None:  # a mistake in it is told before anyone is waited for
+                self._refuse_a_container_without_gpus(self._suite)
             return self._carry_out(gathering)
 
     def follow(self) -> int | None:
@@ -131,6 +132,11 @@ class Request:
             data_root=data_root,
             tags=self.tags,
         )
+
+    def _refuse_a_container_without_gpus(self, suite: ResolvedSuite) -> None:
+        left_out = gpus_left_out(visible_gpus())
+        if left_out is not None and any(case.device != "cpu" for case in suite.cases):
+            raise InputError(f"{left_out}; --device cpu measures without")
 
     def _refuse_what_a_resume_ignores(self) -> None:
         """A resumed session keeps its plan: an option that would change it must not be passed over in silence."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -15,10 +16,13 @@ from bench.files import read_json
 from bench.launch import preflight
 from bench.launch.execute import Execution
 from bench.launch.gathering import Gathered
+from bench.launch.offer import odd
 from bench.launch.progress import display
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
+from bench.slurm import allocation
+from bench.slurm.job import read_job
 from bench.spec import PlannedRun, Slots
 
 
@@ -64,7 +68,7 @@ def begin(
         raise InputError(
             f"session {session.session_id} exists already: --resume {session.session_id} continues it"
         )
-    session.create(head | _machine(gathered), plan)
+    session.create(head | _machine(session, gathered), plan)
     return _execute(session, plan, gathered, server)
 
 
@@ -79,7 +83,7 @@ def resume(session: SessionFolder, gathered: Gathered) -> Ended:
     session.stop_file.unlink(missing_ok=True)
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
-    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(gathered))
+    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(session, gathered))
     return _execute(session, plan, gathered, server)
 
 
@@ -110,8 +114,14 @@ def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
     return server
 
 
-def _machine(gathered: Gathered) -> dict[str, Any]:
-    facts = {str(node): facts for node, facts in sorted(gathered.facts.items())}
+def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
+    facts = {str(node): dict(facts) for node, facts in sorted(gathered.facts.items())}
+    own = facts[str(gathered.own.node)]
+    own |= allocation.facts(os.environ, read_job(session.path, os.environ.get("SLURM_JOB_ID", "")))
+    warnings = [*odd(gathered.offers), *allocation.mismatches(own, gathered.slots)]
+    if warnings:
+        own["warnings"] = "; ".join(warnings)
+        sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))
     return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
 
 

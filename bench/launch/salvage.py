@@ -52,14 +52,18 @@ def salvage(folder: Path) -> bool:
         started_at = str(begun["started_at"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read ({error}): move that folder away to run it again") from error
-    copied = _copy_raw(scratch, folder) if here else 0
+    if here:
+        _take_raw(scratch, folder)
+    kept = len(raw_files(folder)) + len(
+        [*folder.glob("steps.*.parquet")]
+    )  # its keeper, and other agents, kept some
     outcome = {
         "status": "interrupted",
         "error": "the agent ended before the run did"
-        + ("" if copied else f"; rows that it left may lie in {scratch} on {begun['hostname']}"),
+        + ("" if kept else f"; rows that it left may lie in {scratch} on {begun['hostname']}"),
         "started_at": started_at,
         "elapsed_s": None,
-        "finalised": copied == 0,
+        "finalised": not raw_files(folder),
     }
     write_json(folder / "run.json", run_record(spec, outcome, {}))
     path.unlink()
@@ -92,18 +96,17 @@ def mark(scratch: Path, session: Path) -> None:
     (scratch / _OWNER).write_text(str(session.resolve()))
 
 
-def _copy_raw(scratch: Path, folder: Path) -> int:
-    """Move this session's raw files here, then remove the dead agent's folder. Returns how many there were."""
+def _take_raw(scratch: Path, folder: Path) -> None:
+    """Move this session's raw files here, then remove the dead agent's folder."""
     # begun.json may come from anywhere: only a folder that an agent of this user marked as this session's counts
     owner = scratch.parent / _OWNER
     if not owner.is_file() or owner.is_symlink() or owner.stat().st_uid != os.getuid():
-        return 0
+        return
     if not scratch.parent.name.startswith(SCRATCH_PREFIX) or owner.read_text() != str(
         folder.parent.resolve()
     ):
-        return 0
+        return
     raws = [path for path in raw_files(scratch) if path.is_file() and not path.is_symlink()]
     for path in raws:
         shutil.move(path, folder / path.name)
     shutil.rmtree(scratch.parent)
-    return len(raws)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bench.container import WITH_GPUS
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, fail, ok, warn
-
-_INTO_CONTAINER = {
-    "apptainer": "start it with --nv",
-    "docker": "start it with --gpus all",
-    "podman": "start it with --device nvidia.com/gpu=all",
-}
 
 
 def check(facts: Facts) -> Verdicts:
@@ -42,7 +37,7 @@ def _driver_without_gpus(facts: Facts) -> Verdicts:
         cause = f" (NVML: {facts.nvidia.nvml_error})" if facts.nvidia.nvml_error else ""
         text = f"driver {facts.nvidia.kernel_driver} is loaded, but no GPU is visible{cause}"
     if facts.container:
-        text, remedy = f"{text} inside this {facts.container} container", _INTO_CONTAINER[facts.container]
+        text, remedy = f"{text} inside this {facts.container} container", WITH_GPUS[facts.container]
     else:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
     yield (fail if _given(facts) else warn)(text, remedy)
