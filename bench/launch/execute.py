@@ -51,6 +51,8 @@ class Execution:
         self._suite: dict[str, Any] = session.head()["resolved"]
         self._facts = gathered.facts[gathered.own.node]
         self._time = TimeLeft.here(session.path.parent)
+        self.transports: dict[str, str] = {}
+        """What ranks talked over, by placement."""
 
     def run(self, plan: tuple[PlannedRun, ...]) -> list[str]:
         """Every run that is not done yet, until the last or until told to stop. Returns which agents were lost."""
@@ -121,6 +123,8 @@ class Execution:
         fault = reports[0].fault
         said: dict[str, Any] = next((report.said for report in reports if report.said), {})
         device_name = self._facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
+        if said.get("transport"):
+            self.transports[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = said["transport"]
         rows = [count for report in reports for count in report.rows.values()]
         return {
             "status": "ok" if fault is None else fault.status,

@@ -129,7 +129,10 @@ def _execute(
     session: SessionFolder, plan: tuple[PlannedRun, ...], gathered: Gathered, server: WarmServer
 ) -> Ended:
     with StopRequest() as stop:
-        lost = Execution(session, gathered, server, display(sys.stderr), stop).run(plan)
+        execution = Execution(session, gathered, server, display(sys.stderr), stop)
+        lost = execution.run(plan)
+        if execution.transports:
+            session.note_facts(gathered.own.node, execution.transports)
         outcomes = _outcomes(session.path, plan)
         left = sum(bool(outcome.get("skipped_for")) for outcome in outcomes)
         if not stop.requested and not left:

@@ -92,6 +92,12 @@ class SessionFolder:
         path = self.path / "session.json"
         write_json(path, read_json(path) | changes)
 
+    def note_facts(self, node: int, facts: dict[str, str]) -> None:
+        """Add facts that only came out while it ran to what session.json says of a node."""
+        environment = self.head()["environment"]
+        environment[str(node)] = environment.get(str(node), {}) | facts
+        self.update(environment=environment)
+
     def head(self) -> dict[str, Any]:
         head: dict[str, Any] = read_json(self.path / "session.json")
         return head

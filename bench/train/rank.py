@@ -103,11 +103,12 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     import torch
 
     from bench.measure import evals
-    from bench.train import group
+    from bench.train import group, transport
     from bench.train.validate import Validation
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     _configure(spec, device)
+    transport.ask_nccl(Path(job.scratch), job.rank)
     if spec.strategy != "single":
         group.join(job.rendezvous, job.rank, spec.world_size, device)
     workload = _workload(spec)
@@ -124,7 +125,16 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "device_name": _device_name(device),
+        "transport": _transport(job, spec, device),
     }
+
+
+def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
+    from bench.train import transport
+
+    if spec.world_size == 1:
+        return None
+    return transport.of_nccl(Path(job.scratch), job.rank) if device.type == "cuda" else transport.of_gloo()
 
 
 def _configure(spec: RunSpec, device: torch.device) -> None:

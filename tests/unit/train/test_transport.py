@@ -1,0 +1,38 @@
+"""What NCCL says of its transport, from lines as its users post them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.train import transport
+
+OVER_TWO_NODES = """\
+n1:4015539:4015539 [0] NCCL INFO NCCL version 2.27.3+cuda12.9
+n1:4015539:4015652 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>
+n1:4015539:4015652 [0] NCCL INFO Using network IB
+n1:4015539:4015652 [0] NCCL INFO Channel 07/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA
+n1:4015539:4015652 [0] NCCL INFO Channel 00/0 : 1[1] -> 3[1] [send] via NET/IB/2/GDRDMA
+n1:4015539:4015652 [0] NCCL INFO Channel 00/0 : 3[1] -> 2[0] via P2P/CUMEM
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (OVER_TWO_NODES, "NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB"),
+        ("x NCCL INFO Channel 01 : 0[0] -> 1[1] via SHM/direct/direct\n", "NCCL via SHM/direct/direct"),
+        ("x NCCL INFO Using network Socket\n", "NCCL; network Socket"),
+        ("x NCCL INFO comm 0x1 rank 0 nranks 1 - Init COMPLETE\n", None),
+        ("", None),
+    ],
+)
+def test_the_transport_is_read_from_the_log(log: str, expected: str | None) -> None:
+    assert transport.chosen(log) == expected
+
+
+def test_who_has_set_nccl_debug_keeps_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NCCL_DEBUG", "WARN")
+    monkeypatch.delenv("NCCL_DEBUG_FILE", raising=False)
+    transport.ask_nccl(tmp_path, 0)
+    assert (transport.os.environ["NCCL_DEBUG"], "NCCL_DEBUG_FILE" in transport.os.environ) == ("WARN", False)
+    assert transport.of_nccl(tmp_path, 0) is None
