@@ -39,11 +39,10 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     """Print a Slurm batch script that runs the suite NAME, or the YAML file FILE: `bench script ... | sbatch`.
 
     It needs srun and apptainer on the cluster, and nothing else. Submitted again it resumes its session."""
-    from pathlib import Path
-
     from bench.launch.session import SessionFolder, new_session_id
     from bench.paths import results_folder
     from bench.slurm.batch import Batch, script
+    from bench.slurm.container import is_here
 
     name = resolve(suite, options).name
     results = results_folder(options["results"])
@@ -69,5 +68,5 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
         **{key: options[key] for key in slurm},
     )
     click.echo(script(batch), nl=False)
-    if not Path(batch.image).exists():
+    if not is_here(batch.image):
         click.echo(f"bench: there is no {batch.image} here: check the path in the script", err=True)

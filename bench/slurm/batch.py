@@ -146,4 +146,4 @@ def _checked_option(line: str) -> str:
 
 def _warning(image: str) -> str:
     missing = f"# Where this was written there was no {image}: check the path.\n"
-    return "" if Path(image).exists() else missing
+    return "" if container.is_here(image) else missing

@@ -4,6 +4,7 @@
 %sbatch
 
 set -u
+cd -P . # Apptainer does not see the folder through a link
 %{warning}image=%image
 results=$(realpath -m -- %results)
 session=%session
@@ -42,7 +43,9 @@ steps=$folder/slurm-steps-$SLURM_JOB_ID.json
 sacct --json --jobs "$SLURM_JOB_ID" > "$steps" 2> /dev/null || rm -f -- "$steps"
 
 # Also where runs have failed: that is in the tables, too.
-"${container[@]}" "$image" bench load "$results"
-"${container[@]}" "$image" bench summary "$session" --results "$results"
-"${container[@]}" "$image" bench report "$session" --results "$results" --out "$results/public"
+if [[ -e $folder/session.json ]]; then
+    "${container[@]}" "$image" bench load "$results"
+    "${container[@]}" "$image" bench summary "$session" --results "$results"
+    "${container[@]}" "$image" bench report "$session" --results "$results" --out "$results/public"
+fi
 exit "$code"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from bench.errors import InputError
 
 
@@ -13,6 +16,13 @@ def check_image(image: str) -> str:
             "then --image bench.sif"
         )
     return image
+
+
+def is_here(image: str) -> bool:
+    """Whether the file is there; inside a container of that image it is, though it is not seen."""
+    own = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+    path = Path(image)
+    return path.exists() or str(path.absolute()) == own
 
 
 def check_folder(option: str, folder: str) -> str:

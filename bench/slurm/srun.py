@@ -19,6 +19,9 @@ from bench.slurm.step import Step
 _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
 _JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
 
+_RESERVED = 2**32 - 16
+"""Slurm's special steps as unsigned numbers begin here."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
@@ -86,7 +89,7 @@ def _with_gpus(launch: Launch, environ: Mapping[str, str]) -> bool:
 def become(launch: Launch) -> NoReturn:
     """Replace this process by srun. Raises InputError where that cannot be."""
     step = Step.here()
-    if step is not None:
+    if step is not None and _started_by_srun(step.step_id):
         raise InputError(
             f"--launcher srun inside a step ({step.job_id}.{step.step_id}): its tasks are started already, "
             "leave --launcher out"
@@ -97,9 +100,15 @@ def become(launch: Launch) -> NoReturn:
     if launch.image is not None and not Path(launch.image).exists():
         raise InputError(f"--image {launch.image}: there is no such file; `ls` it, or build it first")
     Path(launch.results).mkdir(parents=True, exist_ok=True)  # or the container could not see it
+    os.environ["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()
     os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+
+
+def _started_by_srun(step_id: str) -> bool:
+    """Not so the batch shell, which new versions of Slurm call step -5, and the shell that salloc opens: -6."""
+    return step_id.isdecimal() and int(step_id) < _RESERVED
 
 
 def _no_srun(launch: Launch) -> str:
