@@ -17,8 +17,10 @@ def command(results: str | None, option: str | None) -> int:
     from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
     from bench.paths import results_folder
+    from bench.slurm.accounting import note_max_rss
 
     folder = results_folder(results or option)
+    note_max_rss(folder)
     problems = [*finalise(folder), *begun_and_never_ended(folder)]
     report = load(folder)
     click.echo("\n".join([str(report), *problems]))
