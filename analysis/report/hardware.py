@@ -143,8 +143,8 @@ _SOFTWARE = {
     "container": "container",
     "os": "operating system",
 }
-_NETWORK = r"(?i)(transport_|nccl_|gloo_|ucx_|nvlink|ib_|infiniband|interconnect|topology|pcie|fabric)"
-_ALLOCATION = r"(?i)slurm"
+_NETWORK = r"(?i:transport_|nccl_|gloo_|ucx_|nvlink|ib_|infiniband|interconnect|topology|pcie|fabric)"
+_ALLOCATION = r"(?i:slurm)"
 _GROUPS: tuple[tuple[str, Callable[[Facts], Iterable[tuple[str, str]]]], ...] = (
     ("Devices", _devices),
     ("Software", lambda facts: _named(facts, _SOFTWARE)),
