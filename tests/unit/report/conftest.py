@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from analysis import database
 from analysis.load import load
-from analysis.report import write
+from analysis.report import frames, write
+from analysis.report.compare_page import compare_page
 from tests.factory import BEGAN, Case, make_session
 
 SCALING = "20261121T014925Z-smoke-3f9a"
@@ -75,6 +77,12 @@ def page_of(pages: list[Path]) -> dict[str, str]:
     """HTML by session, and of the index, with Vega cut out."""
     names = [HOSTILE, BROKEN, GPUS, SCALING, "index"]
     return {name: _without_vega(path.read_text("utf-8")) for name, path in zip(names, pages, strict=True)}
+
+
+def comparison(results: Path, sessions: Sequence[str]) -> str:
+    """HTML of the page that compares them, without Vega; `write` would make the page of every session, too."""
+    with database.reader(results) as connection, frames.kept(connection, sessions):
+        return compare_page(connection, sessions, bundle="")
 
 
 def _without_vega(html: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
@@ -18,6 +19,7 @@ from analysis.report.compare.found import found
 from analysis.report.compare.ratios import sentence
 from analysis.report.files import compare_name, page_name
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.report.conftest import comparison
 
 OLD, NEW, GPUS = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b", "20261123T014925Z-big-000c"
 HOSTILE = "<\u2215title>\"'><script>window.hacked=1<\u2215script>\u202e"
@@ -56,24 +58,21 @@ def compared(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page_of(compared, tmp_path_factory):
-    """`page_of(sessions...)`: HTML of their comparison, without Vega."""
-    made = {}
+def page_of(compared):
+    """`page_of(sessions...)`: HTML of their comparison, without scripts."""
 
+    @functools.cache
     def read(*sessions):
-        if sessions not in made:
-            out = tmp_path_factory.mktemp("out")
-            paths = write(compared, sessions, out, compare=True)
-            assert [path.name for path in paths] == [
-                *map(page_name, sessions),
-                compare_name(sessions),
-                "index.html",
-            ]
-            page = paths[-2].read_text("utf-8")
-            made[sessions] = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
-        return made[sessions]
+        return re.sub(r"<script>.*?</script>", "", comparison(compared, sessions), flags=re.S)
 
     return read
+
+
+@pytest.fixture(scope="module")
+def written(compared, tmp_path_factory):
+    """The paths of a comparison with its sessions, and those of a later report into the same folder."""
+    out = tmp_path_factory.mktemp("out")
+    return write(compared, [OLD, NEW], out, compare=True), write(compared, [GPUS], out)
 
 
 def plain(page, start, end):
@@ -184,7 +183,7 @@ def test_of_many_cases_those_whose_throughput_differs_most_are_drawn(tmp_path):
         cases = [case(f"c{n}", {1: 10.0, 2: 5.0 * factor**n}, repeats=2) for n in range(20)]
         make_session(tmp_path, cases, session_id=session)
     load(tmp_path)
-    page = write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)[-2].read_text("utf-8")
+    page = comparison(tmp_path, ["a", "b"])
     payload = json.loads(re.search(r'id="throughput".*?json">(.*?)</script>', page, re.S)[1])
     assert payload["columns"]["panel"]["values"] == [f"c{n}" for n in range(8, 20)]
     assert "Drawn: the 12 of 20 cases whose throughput differs most" in page
@@ -196,25 +195,29 @@ def test_hostile_names_are_text_and_the_page_is_found_again(page_of, compared, t
     assert "<script" not in markup
     assert "hacked" in markup
     assert markup.count("<title>") == 1
-    path = write(compared, [HOSTILE, OLD], tmp_path, compare=True)[-2]
-    assert found(tmp_path) == {path.name: [HOSTILE, OLD]}
+    (tmp_path / compare_name([HOSTILE, OLD])).write_text(page, "utf-8")
+    assert found(tmp_path) == {compare_name([HOSTILE, OLD]): [HOSTILE, OLD]}
 
 
-def test_a_later_report_into_the_folder_still_lists_the_comparison(compared, tmp_path):
-    write(compared, [OLD, NEW], tmp_path, compare=True)
-    write(compared, [GPUS], tmp_path)
-    index = (tmp_path / "index.html").read_text("utf-8")
+def test_a_comparison_is_written_beside_the_pages_of_its_sessions(written):
+    names = [path.name for path in written[0]]
+    assert names == [page_name(OLD), page_name(NEW), compare_name([OLD, NEW]), "index.html"]
+    assert found(written[0][0].parent) == {compare_name([OLD, NEW]): [OLD, NEW]}
+
+
+def test_a_later_report_into_the_folder_still_lists_the_comparison(written):
+    index = written[1][-1].read_text("utf-8")
     title = "The suite smoke: B (2026-11-22) against A (2026-11-21)"
     assert f'<a href="{compare_name([OLD, NEW])}"><bdi>{title}</bdi></a>' in index
     assert f"A <bdi>{OLD}</bdi> · B <bdi>{NEW}</bdi>" in index
 
 
-def test_the_pages_of_the_sessions_lead_to_the_comparison_and_back(compared, tmp_path):
-    *pages, comparison, _ = write(compared, [OLD, NEW], tmp_path, compare=True)
+def test_the_pages_of_the_sessions_lead_to_the_comparison_and_back(written):
+    (*pages, path, _), (other, _) = written
     for page in pages:
-        assert f'href="{comparison.name}"' in page.read_text("utf-8")
-        assert f'href="{page.name}"' in comparison.read_text("utf-8")
-    assert comparison.name not in write(compared, [GPUS], tmp_path)[0].read_text("utf-8")
+        assert f'href="{path.name}"' in page.read_text("utf-8")
+        assert f'href="{page.name}"' in path.read_text("utf-8")
+    assert path.name not in other.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from analysis.load import load
 from analysis.report import write
 from tests.factory import make_session
+from tests.unit.report.conftest import comparison
 from tests.unit.report.test_compare_page import STEPS, case, plain, verdicts
 
 
@@ -22,7 +23,7 @@ def warning_of(tmp_path):
         for name, cases in (("a", old), ("b", new)):
             make_session(tmp_path, cases, session_id=name)
         load(tmp_path)
-        page = write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)[-2].read_text("utf-8")
+        page = comparison(tmp_path, ["a", "b"])
         _, _, said = page.partition('class="verdict"')[0].partition("These sessions are unlike.")
         return html.unescape(re.sub(r"</?bdi>", "", said)), page
 
@@ -61,7 +62,7 @@ def other_workload(tmp_path_factory):
     for session, workload in (("a", "spiral_mlp"), ("b", "ddpm_unet")):
         make_session(results, [case("ddp", {1: 20.0, 2: STEPS[0]}, workload=workload)], session_id=session)
     load(results)
-    return write(results, ["a", "b"], results / "out", compare=True)[-2].read_text("utf-8")
+    return comparison(results, ["a", "b"])
 
 
 def test_cases_of_one_name_and_different_workloads_are_not_drawn_over_each_other(other_workload):
@@ -80,8 +81,8 @@ def test_cases_of_one_name_and_different_workloads_have_nothing_in_common(other_
 
 @pytest.fixture
 def of_own_files(tmp_path):
-    """`of_own_files(change)`: the comparison of two sessions of one file in different folders; `change` edits what
-    a run of the second says."""
+    """`of_own_files(change)`: a results folder with two sessions of one file in different folders; `change` edits
+    what a run of the second says."""
 
     def read(change):
         for name in ("a", "b"):
@@ -94,17 +95,19 @@ def of_own_files(tmp_path):
                     change(run)
                 path.write_text(json.dumps(run), "utf-8")
         assert load(tmp_path).problems == ()
-        return write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)[-2].read_text("utf-8")
+        return tmp_path
 
     return read
 
 
-def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(of_own_files, tmp_path):
-    page = of_own_files(lambda run: None)
+def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(of_own_files):
+    results = of_own_files(lambda run: None)
+    pages = write(results, ["a", "b"], results / "out", compare=True)
+    page = pages[-2].read_text("utf-8")
     assert "so are all 2 sizes" in verdicts(page)[0]
     assert "These sessions are unlike" not in page
     assert "my_model.py:TinyLm" in page
-    for path in (tmp_path / "out").glob("*.html"):
+    for path in pages:
         assert "/home/" not in path.read_text("utf-8")
 
 
@@ -113,6 +116,7 @@ def test_a_users_workload_that_was_changed_in_place_is_said_to_be_unlike(of_own_
         run["fingerprint"]["content of my_model.py"] = "2222"
         run["outcome"]["parameters"] = 9_999
 
-    said = html.unescape(re.sub(r"<[^>]+>", "", of_own_files(widen).partition('class="verdict"')[0]))
+    page = comparison(of_own_files(widen), ["a", "b"])
+    said = html.unescape(re.sub(r"<[^>]+>", "", page.partition('class="verdict"')[0]))
     assert "content of my_model.py: A 1111 · B 2222" in said
     assert "parameters of all cases in common: A 2,804 · B 9,999" in said

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
+
 from analysis.load import load
 from analysis.report import write
 from analysis.report.document import asset
@@ -20,6 +22,12 @@ def lines(path):
     return [html.unescape(part) for part in re.split(r"<[^>]+>", page)]
 
 
+@pytest.fixture(scope="module")
+def long_tag(tmp_path_factory):
+    """Pages of two sessions with a very long tag, that of their comparison, and the index."""
+    return made(tmp_path_factory.mktemp("long"), [LONG])
+
+
 def made(tmp_path, tags):
     for name, fact in (("a", "y"), ("b", "z")):
         cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
@@ -29,15 +37,15 @@ def made(tmp_path, tags):
     return write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)
 
 
-def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(tmp_path):
-    for path in made(tmp_path, [LONG]):
+def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(long_tag):
+    for path in long_tag:
         shown = lines(path)
         assert max(map(len, shown)) < 500
         assert cut(LONG, LONGEST) in [part.removeprefix("tag ") for part in shown]
 
 
-def test_the_filter_still_knows_the_whole_tag(tmp_path):
-    index = made(tmp_path, [LONG])[-1].read_text("utf-8")
+def test_the_filter_still_knows_the_whole_tag(long_tag):
+    index = long_tag[-1].read_text("utf-8")
     assert f'<option value="{LONG}">{cut(LONG, LONGEST)}</option>' in index
     assert index.count(f'data-tag="{LONG}"') == 2
 

@@ -13,10 +13,11 @@ import pytest
 
 from analysis import database
 from analysis.load import load
-from analysis.report import frames, write
+from analysis.report import frames
 from analysis.report.chart import drawing, specification
 from analysis.report.charts import all_charts
 from tests.factory import Case, make_session
+from tests.unit.report.conftest import comparison
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_a_comparison_marks_the_place_and_names_the_session(tmp_path):
         folder = make_session(tmp_path, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
     _put_nan(next(folder.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
     load(tmp_path)
-    page = write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)[-2].read_text("utf-8")
+    page = comparison(tmp_path, ["a", "b"])
     assert "first of B b ddp 1x1 at step 7." in html.unescape(re.sub(r"<[^>]+>", "", page))
 
 

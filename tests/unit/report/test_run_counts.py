@@ -12,27 +12,34 @@ import pytest
 from analysis.load import load
 from analysis.report import write
 from tests.factory import Case, make_session, write_json
+from tests.unit.report.conftest import comparison
+
+WHOLE = "whole"
+"""The session that the others are compared with."""
 
 
-@pytest.fixture
-def said(tmp_path):
-    """`said(change)`: what header, coverage, index and comparison say of a session of 9 runs that `change` edits."""
-
-    def read(change):
-        folder = make_session(tmp_path, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})], session_id="a")
-        make_session(tmp_path, [Case(name="ddp", step_ms={1: 9.0})], session_id="b")
-        change(folder)
-        assert load(tmp_path).problems == ()
-        page, _, comparison, index = (
-            words(path) for path in write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """Session -> what header, coverage, comparison and its row of the index say; of each 9 runs were made."""
+    folder = tmp_path_factory.mktemp("counts")
+    make_session(folder, [Case(name="ddp", step_ms={1: 9.0})], session_id=WHOLE)
+    for name, change in CHANGES.items():
+        change(make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})], session_id=name))
+    assert load(folder).problems == ()
+    *pages, index = write(folder, list(CHANGES), folder / "out")
+    rows = re.findall(r"<tr .*?</tr>", index.read_text("utf-8"), re.S)
+    return {
+        name: (
+            words(page.read_text("utf-8")),
+            words(comparison(folder, [name, WHOLE])),
+            *(words(row) for row in rows if f"<bdi>{name}</bdi>" in row),
         )
-        return page, comparison, index
+        for name, page in zip(CHANGES, pages, strict=True)
+    }
 
-    return read
 
-
-def words(path):
-    page = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", path.read_text("utf-8"), flags=re.S)
+def words(page):
+    page = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.S)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
@@ -41,19 +48,9 @@ def lose_four(folder):
         shutil.rmtree(run)
 
 
-def test_runs_without_a_result_count_everywhere(said):
-    page, comparison, index = said(lose_four)
-    assert "5 of 9 runs ok" in page
-    assert "5 of 9 planned runs are ok." in page
-    assert "4 missing" in page
-    assert "5 of 9" in comparison.partition("Ratios")[0]
-    assert "5 of 9" in index
-
-
-def test_a_session_without_any_result_has_none_of_its_planned_runs_ok(said):
-    page, comparison, index = said(lambda folder: [shutil.rmtree(run) for run in folder.glob("ddp*")])
-    assert "0 of 9 runs ok" in page
-    assert all("0 of 9" in other for other in (comparison, index))
+def lose_all(folder):
+    for run in folder.glob("ddp*"):
+        shutil.rmtree(run)
 
 
 def forget_four(folder):
@@ -62,10 +59,28 @@ def forget_four(folder):
     write_json(path, session | {"plan": session["plan"][:5]})
 
 
+CHANGES = {"four_lost": lose_four, "all_lost": lose_all, "four_forgotten": forget_four}
+
+
+def test_runs_without_a_result_count_everywhere(said):
+    page, compared, index = said["four_lost"]
+    assert "5 of 9 runs ok" in page
+    assert "5 of 9 planned runs are ok." in page
+    assert "4 missing" in page
+    assert "5 of 9" in compared.partition("Ratios")[0]
+    assert "5 of 9" in index
+
+
+def test_a_session_without_any_result_has_none_of_its_planned_runs_ok(said):
+    page, compared, index = said["all_lost"]
+    assert "0 of 9 runs ok" in page
+    assert all("0 of 9" in other for other in (compared, index))
+
+
 def test_runs_beyond_the_plan_count_and_are_named(said):
-    page, comparison, index = said(forget_four)
+    page, compared, index = said["four_forgotten"]
     assert "9 of 9 runs ok" in page
     assert "All 9 runs are ok. 4 runs are not in the plan: ddp 1x1, 1x2, 1x4" in page
-    assert "9 of 9" in comparison.partition("Ratios")[0]
+    assert "9 of 9" in compared.partition("Ratios")[0]
     assert "9 of 9" in index
-    assert "9 of 5" not in page + comparison + index
+    assert "9 of 5" not in page + compared + index
