@@ -49,11 +49,10 @@ def command(
     from bench.launch.request import Request
 
     request = Request(launcher=launcher, **options)
+    if request.follows:
+        return 0 if dry_run else request.follow()
     if dry_run:
         click.echo("\n".join(request.plan_lines()))
         return 0
-    code = request.follow()
-    if code is not None:
-        return code
     ended = request.carry_out()
     return close(ended, load=not no_load, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,8 @@ class Crew:
             key=lambda other: other.offer.local_task,
         )
         if first.offer.task != task:
-            first.channel.send({"do": "watch", "task": task, "pids": pids})
+            with suppress(Lost):  # who hosts its ranks finds that out
+                first.channel.send({"do": "watch", "task": task, "pids": pids})
 
     def _look_for_the_lost(self) -> None:
         for task, follower in list(self._followers.items()):

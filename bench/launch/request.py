@@ -61,10 +61,14 @@ class Request:
                 self._refuse_a_container_without_gpus(self._suite)
             return self._carry_out(gathering)
 
-    def follow(self) -> int | None:
-        """Take part where another task of this step leads, and return the exit code; null where this one leads."""
-        if self._step is None or self._step.task == 0:
-            return None
+    @property
+    def follows(self) -> bool:
+        """Whether another task of this step leads."""
+        return self._step is not None and self._step.task > 0
+
+    def follow(self) -> int:
+        """Take part in what the leading task does; returns the exit code."""
+        assert self._step is not None
         return following.follow(self._step, self._results, self.ranks_per_node)
 
     def _carry_out(self, gathering: Gathering) -> Ended:

@@ -53,6 +53,7 @@ class Meeting:
         self._joined: dict[int, Joined] = {}
         self._news = threading.Condition()
         self._handshakes = threading.Semaphore(_AT_ONCE)
+        self._closed = False
         self.refused = 0
         """Connections that did not know the secret."""
         self.address = own_address(step)
@@ -76,12 +77,13 @@ class Meeting:
     def whoever_comes(self, patience_s: float) -> list[Joined]:
         """Those who join in time, if need be not all of them; then nothing listens any more."""
         with self._news:
-            self._news.wait_for(lambda: len(self._joined) >= self._step.tasks - 1, patience_s)
+            self._news.wait_for(lambda: self._closed or len(self._joined) >= self._step.tasks - 1, patience_s)
         self.close()
         return list(self._joined.values())
 
     def close(self) -> None:
         """Stop listening."""
+        self._closed = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
