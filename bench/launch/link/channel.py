@@ -10,11 +10,11 @@ import hashlib
 import hmac
 import json
 import secrets
-import select
 import socket
 import struct
 import time
 from collections import deque
+from multiprocessing.connection import wait
 from typing import Any
 
 _LENGTH = struct.Struct("!I")
@@ -45,6 +45,8 @@ class Channel:
         self._sent = self._received = 0
         self._buffer = bytearray()
         self._messages: deque[dict[str, Any]] = deque()
+        self._end: str | None = None
+        """Why nothing more is read."""
 
     @property
     def own_address(self) -> str:
@@ -67,13 +69,13 @@ class Channel:
 
     def poll(self) -> dict[str, Any] | None:
         """The next message where one is there. Raises Lost once all that came before the end has been taken."""
-        if not self._messages:
-            ended = self._fill()
-            while (message := self._next()) is not None:
-                self._messages.append(message)
-            if ended and not self._messages:
-                raise Lost("the connection was closed")
-        return self._messages.popleft() if self._messages else None
+        if not self._messages and self._end is None:
+            self._read()
+        if self._messages:
+            return self._messages.popleft()
+        if self._end is not None:
+            raise Lost(self._end)
+        return None
 
     def receive(self, patience_s: float) -> dict[str, Any]:
         """The next message. Raises Lost where none comes in time."""
@@ -82,11 +84,21 @@ class Channel:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise Lost(f"it said nothing for {patience_s:g} s")
-            select.select([self], [], [], left_s)
+            wait([self._socket], left_s)  # select takes no descriptor above 1023
         return message
 
     def close(self) -> None:
         self._socket.close()
+
+    def _read(self) -> None:
+        try:
+            ended = self._fill()
+            while (message := self._next()) is not None:
+                self._messages.append(message)
+            if ended:
+                raise Lost("the connection was closed")
+        except Lost as error:
+            self._end = str(error)
 
     def _fill(self) -> bool:
         """Whether the connection has ended."""

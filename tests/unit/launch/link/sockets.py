@@ -1,0 +1,62 @@
+"""Real TCP connections on loopback, and channels over them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
+
+from bench.launch.link.channel import Channel, introduce, welcome
+
+KEY = b"k" * 32
+SECRET = b"s" * 32
+PATIENCE_S = 20.0
+"""For what comes at once, also on a busy machine."""
+
+
+@contextmanager
+def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of one connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        one = socket.create_connection(listener.getsockname())
+        other, _ = listener.accept()
+    with one, other:
+        for end in (one, other):
+            end.settimeout(PATIENCE_S)
+        yield one, other
+
+
+@contextmanager
+def channels() -> Iterator[tuple[Channel, Channel]]:
+    """A leader's and its follower's, past their handshake."""
+    with connected() as (one, other), ThreadPoolExecutor(1) as pool:
+        leading = pool.submit(welcome, one, SECRET)
+        following = introduce(other, SECRET)
+        yield leading.result(), following
+
+
+@contextmanager
+def reading() -> Iterator[tuple[socket.socket, Channel]]:
+    """A follower's channel, and the socket on which the test plays what comes to it."""
+    with connected() as (one, other), closing(Channel(other, KEY, leads=False)) as reader:
+        yield one, reader
+
+
+def frames(*messages: dict[str, Any], key: bytes = KEY, leads: bool = True) -> list[bytes]:
+    """What a channel sends for each message, in order."""
+    found = []
+    with connected() as (one, other):
+        writer = Channel(one, key, leads=leads)
+        for message in messages:
+            writer.send(message)
+            found.append(other.recv(1 << 16))
+    return found
+
+
+@contextmanager
+def meanwhile(call: Callable[..., Any], *arguments: Any) -> Iterator[Future[Any]]:
+    """Within `with`, the call runs in another thread; afterwards it is over."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(call, *arguments)
