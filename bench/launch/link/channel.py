@@ -132,12 +132,13 @@ class Channel:
         return message
 
 
-def welcome(connection: socket.socket, secret: bytes) -> Channel:
+def welcome(connection: socket.socket, secret: bytes, patience_s: float) -> Channel:
     """The leader's side of a new connection. Raises Lost where the other side does not know the secret."""
+    deadline = time.monotonic() + patience_s
     nonce = secrets.token_bytes(_NONCE_BYTES)
     try:
         connection.sendall(GREETING + nonce)
-        theirs = _exactly(connection, _NONCE_BYTES + _DIGEST_BYTES)
+        theirs = _exactly(connection, _NONCE_BYTES + _DIGEST_BYTES, deadline)
         their_nonce, proof = theirs[:_NONCE_BYTES], theirs[_NONCE_BYTES:]
         if not hmac.compare_digest(proof, _mac(secret, b"follower" + nonce + their_nonce)):
             raise Lost("it does not know this step's secret")
@@ -147,26 +148,28 @@ def welcome(connection: socket.socket, secret: bytes) -> Channel:
     return Channel(connection, _mac(secret, b"key" + nonce + their_nonce), leads=True)
 
 
-def introduce(connection: socket.socket, secret: bytes) -> Channel:
+def introduce(connection: socket.socket, secret: bytes, patience_s: float) -> Channel:
     """A follower's side of a new connection. Raises Lost where this is not the step's leader."""
+    deadline = time.monotonic() + patience_s
     nonce = secrets.token_bytes(_NONCE_BYTES)
     try:
-        if _exactly(connection, len(GREETING)) != GREETING:
+        if _exactly(connection, len(GREETING), deadline) != GREETING:
             raise Lost("it is no leader of agents")
-        their_nonce = _exactly(connection, _NONCE_BYTES)
+        their_nonce = _exactly(connection, _NONCE_BYTES, deadline)
         connection.sendall(nonce + _mac(secret, b"follower" + their_nonce + nonce))
-        if not hmac.compare_digest(
-            _exactly(connection, _DIGEST_BYTES), _mac(secret, b"leader" + nonce + their_nonce)
-        ):
+        proof = _exactly(connection, _DIGEST_BYTES, deadline)
+        if not hmac.compare_digest(proof, _mac(secret, b"leader" + nonce + their_nonce)):
             raise Lost("it does not know this step's secret")
     except OSError as error:
         raise Lost(str(error)) from error
     return Channel(connection, _mac(secret, b"key" + their_nonce + nonce), leads=False)
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes:
+def _exactly(connection: socket.socket, count: int, deadline: float) -> bytes:
+    """A byte now and then does not prolong it. Raises OSError where the time is over."""
     found = b""
     while len(found) < count:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
         chunk = connection.recv(count - len(found))
         if not chunk:
             raise Lost("the connection was closed")

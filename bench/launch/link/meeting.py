@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.errors import InputError
-from bench.launch.link.channel import Channel, Lost, introduce, welcome
+from bench.launch.link.channel import Channel, introduce, welcome
 from bench.slurm.step import Step
 
 _PORTS = 16
@@ -92,21 +92,24 @@ class Meeting:
         while True:
             try:
                 connection, _ = self._listener.accept()
-            except OSError:  # closed
-                return
+            except OSError:
+                if self._closed:
+                    return
+                time.sleep(0.1)  # no descriptor is free at the moment, say
+                continue
             self._handshakes.acquire()
             threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
 
     def _greet(self, connection: socket.socket) -> None:
         try:
-            connection.settimeout(_HANDSHAKE_S)
-            channel = welcome(connection, self._secret)
+            channel = welcome(connection, self._secret, _HANDSHAKE_S)
             hello = channel.receive(_HANDSHAKE_S)
             with self._news:
                 self._joined[int(hello["offer"]["task"])] = Joined(channel=channel, hello=hello)
                 self._news.notify()
-        except (Lost, KeyError, TypeError, ValueError):
-            self.refused += 1
+        except (OSError, KeyError, TypeError, ValueError):
+            with self._news:
+                self.refused += 1
             connection.close()
         finally:
             self._handshakes.release()
@@ -122,7 +125,7 @@ def join(step: Step, secret: bytes, patience_s: float = PATIENCE_S) -> Channel:
             try:
                 address = "127.0.0.1" if len(step.node_names) == 1 else resolve(leader)
                 connection = socket.create_connection((address, port), timeout=_HANDSHAKE_S)
-                return introduce(connection, secret)
+                return introduce(connection, secret, _HANDSHAKE_S)
             except OSError as error:
                 why = str(error)
         time.sleep(0.2)

@@ -32,8 +32,8 @@ def connected() -> Iterator[tuple[socket.socket, socket.socket]]:
 def channels() -> Iterator[tuple[Channel, Channel]]:
     """A leader's and its follower's, past their handshake."""
     with connected() as (one, other), ThreadPoolExecutor(1) as pool:
-        leading = pool.submit(welcome, one, SECRET)
-        following = introduce(other, SECRET)
+        leading = pool.submit(welcome, one, SECRET, PATIENCE_S)
+        following = introduce(other, SECRET, PATIENCE_S)
         yield leading.result(), following
 
 

@@ -62,9 +62,9 @@ def test_a_message_larger_than_every_buffer_arrives_whole() -> None:
 
 
 def test_a_follower_without_the_secret_is_refused_on_both_sides() -> None:
-    with connected() as (one, other), meanwhile(introduce, other, b"guess") as following:
+    with connected() as (one, other), meanwhile(introduce, other, b"guess", PATIENCE_S) as following:
         with pytest.raises(Lost, match="it does not know this step's secret"):
-            welcome(one, SECRET)
+            welcome(one, SECRET, PATIENCE_S)
         one.close()
         with pytest.raises(Lost):
             following.result()
@@ -72,7 +72,7 @@ def test_a_follower_without_the_secret_is_refused_on_both_sides() -> None:
 
 @pytest.mark.parametrize("kind", ["noise", "echo"])
 def test_a_leader_without_the_secret_is_refused(kind: str) -> None:
-    with connected() as (one, other), meanwhile(introduce, other, SECRET) as following:
+    with connected() as (one, other), meanwhile(introduce, other, SECRET, PATIENCE_S) as following:
         one.sendall(GREETING + secrets.token_bytes(32))
         answer = one.recv(64, socket.MSG_WAITALL)
         one.sendall(secrets.token_bytes(32) if kind == "noise" else answer[32:])
@@ -84,7 +84,7 @@ def test_another_service_is_no_leader() -> None:
     with connected() as (one, other):
         one.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
         with pytest.raises(Lost, match="it is no leader of agents"):
-            introduce(other, SECRET)
+            introduce(other, SECRET, PATIENCE_S)
 
 
 @pytest.mark.parametrize("said", [b"", GREETING[:5], GREETING + b"half a nonce"])
@@ -93,18 +93,18 @@ def test_a_leader_that_leaves_during_the_handshake_is_lost(said: bytes) -> None:
         one.sendall(said)
         one.close()
         with pytest.raises(Lost, match="the connection was closed"):
-            introduce(other, SECRET)
+            introduce(other, SECRET, PATIENCE_S)
 
 
 def test_a_recorded_handshake_opens_nothing_a_second_time() -> None:
-    with connected() as (one, other), meanwhile(welcome, one, SECRET):
+    with connected() as (one, other), meanwhile(welcome, one, SECRET, PATIENCE_S):
         greeting = other.recv(len(GREETING) + 32, socket.MSG_WAITALL)
         other.close()
-    with connected() as (wire, honest), meanwhile(introduce, honest, SECRET):
+    with connected() as (wire, honest), meanwhile(introduce, honest, SECRET, PATIENCE_S):
         wire.sendall(greeting)
         proof = wire.recv(64, socket.MSG_WAITALL)
         wire.close()
-    with connected() as (one, other), meanwhile(welcome, one, SECRET) as leading:
+    with connected() as (one, other), meanwhile(welcome, one, SECRET, PATIENCE_S) as leading:
         other.recv(len(GREETING) + 32, socket.MSG_WAITALL)
         other.sendall(proof)
         with pytest.raises(Lost, match="it does not know this step's secret"):
