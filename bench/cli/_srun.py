@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool)
 
     from bench.errors import InputError
     from bench.paths import results_folder
-    from bench.slurm.srun import Launch, argv, become
+    from bench.slurm.srun import Launch, become, line
 
     call = context.params
     if call["suite"] is not None:
@@ -46,6 +45,6 @@ def through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool)
         **step,
     )
     if dry_run:
-        click.echo(shlex.join(argv(launch, os.environ)))
+        click.echo(line(launch, os.environ))
         return 0
     return become(launch)

@@ -73,6 +73,13 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
     ]
 
 
+def line(launch: Launch, environ: Mapping[str, str]) -> str:
+    """The same for a shell to read."""
+    # a folder that is not there yet could not be bound
+    before = f"mkdir -p {shlex.quote(launch.results)} && " if launch.image is not None else ""
+    return before + shlex.join(argv(launch, environ))
+
+
 def _checked(argument: str) -> str:
     if not argument.startswith("-"):
         raise InputError(
@@ -99,7 +106,7 @@ def become(launch: Launch) -> NoReturn:
         raise InputError(_no_srun(launch))
     if launch.image is not None and not Path(launch.image).exists():
         raise InputError(f"--image {launch.image}: there is no such file; `ls` it, or build it first")
-    Path(launch.results).mkdir(parents=True, exist_ok=True)  # or the container could not see it
+    Path(launch.results).mkdir(parents=True, exist_ok=True)
     os.environ["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()
@@ -115,8 +122,8 @@ def _no_srun(launch: Launch) -> str:
     image = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
     if image is None:
         return "--launcher srun: srun is not on PATH: call it on a login node of the cluster, or leave --launcher out"
-    command = argv(replace(launch, image=launch.image or image), os.environ)
+    command = line(replace(launch, image=launch.image or image), os.environ)
     return (
         "--launcher srun: srun is not on PATH, since this is inside a container: srun is called on the host, and "
-        f"starts the container on every node. Type there:\n  {shlex.join(command)}"
+        f"starts the container on every node. Type there:\n  {command}"
     )

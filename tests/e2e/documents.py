@@ -49,6 +49,11 @@ def _complete(command: str) -> bool:
     return not command.endswith("\\")
 
 
+def needs_a_cluster(command: str) -> bool:
+    """Whether it calls Slurm or Apptainer."""
+    return re.search(r"\b(apptainer|sbatch)\b|--launcher srun", command) is not None
+
+
 def saved_examples(page: Path) -> dict[str, str]:
     """Path -> text of every fenced block that the sentence before it says to save."""
     found = {}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from documents import ROOT, copy_of_the_checkout, saved_examples, shown_commands
+from documents import ROOT, copy_of_the_checkout, needs_a_cluster, saved_examples, shown_commands
 
 from tests.factory import Case, make_session
 
@@ -58,6 +58,7 @@ ELSEWHERE = {
     "ci/test unit": "runs before this test",
     "ci/test e2e": "runs this test",
     "ci/test tree": "runs after this test",
+    **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
 """Shown -> what runs it."""
 NEEDS_CHROMIUM = "ci/docs --picture"

@@ -99,6 +99,7 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
     done = bench(tmp_path, *call, "--tag", "-x", "--dry-run")
     assert (done.returncode, done.stdout) == (
         0,
+        f"mkdir -p {tmp_path}/results && "
         f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite "
         f"smoke --quick --set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
     )
@@ -113,7 +114,7 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
             ["smoke", "--launcher", "srun", "--nodes", "2"],
             {"APPTAINER_CONTAINER": "/images/bench.sif"},
             "inside a container: srun is called on the host, and starts the container on every node. Type there:\n"
-            "  srun --nodes=2 --ntasks=2 --ntasks-per-node=1 apptainer exec --bind",
+            "  mkdir -p ",
         ),
         (
             ["smoke", "--launcher", "srun"],

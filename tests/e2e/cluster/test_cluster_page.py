@@ -1,0 +1,89 @@
+"""Every command that README.md and docs/cluster.md show for a cluster is run on one as it stands, but for its size."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.documents import ROOT, needs_a_cluster, shown_commands
+
+SMALLER = {
+    "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
+    "--cpus-per-task 32": "--cpus-per-task 2",
+    # these GPUs are device files without a driver, which the doctor says, and fails
+    "srun --gpus 1 apptainer exec --nv bench.sif bench doctor": "srun apptainer exec bench.sif bench doctor",
+}
+"""Shown -> run."""
+BUILDS = "apptainer build"
+"""By ci/image, from the same file: test_images.py."""
+COMMANDS = [
+    command for command in shown_commands() if needs_a_cluster(command) and not command.startswith(BUILDS)
+]
+
+LOGIN_BENCH = r"""
+set -e
+offset=$(apptainer sif list {image} 2> /dev/null | sed -nE 's/.*\|([0-9]+)-.*Squashfs.*/\1/p')
+mkdir -p /opt/image /opt/bench/bin /opt/bench/lib/python3.11/site-packages
+squashfuse -o allow_other,offset="$offset" {image} /opt/image
+cp --symbolic-link --no-clobber /opt/image/usr/lib/x86_64-linux-gnu/*.so.* /usr/lib/x86_64-linux-gnu/ || true
+ln -sf /opt/image/usr/bin/python3.11 /opt/bench/bin/python3
+printf 'home = /opt/image/usr/bin\nversion = 3.11\n' > /opt/bench/pyvenv.cfg
+printf '/scalebench\n/opt/image/opt/scalebench/.venv/lib/python3.11/site-packages\n' \
+    > /opt/bench/lib/python3.11/site-packages/bench.pth
+printf '#!/opt/bench/bin/python3\nfrom bench.cli import main\nmain()\n' > /usr/local/bin/bench
+chmod +x /usr/local/bin/bench
+"""
+"""A login node that has a `bench` of its own: the checkout, with Python and packages out of the image."""
+
+
+@pytest.fixture(scope="module")
+def login_bench(cluster: Any, image: str) -> Iterator[None]:
+    def as_root(script: str) -> None:
+        command = [ROOT / "ci/cluster/run", "--in", cluster.results.parent, "--root", "bash", "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+    as_root(LOGIN_BENCH.replace("{image}", shlex.quote(image)))
+    yield
+    as_root("umount /opt/image")
+
+
+@pytest.fixture(scope="module")
+def folder(cluster: Any, image: str) -> str:
+    """Where the commands are typed: it has a bench.sif."""
+    inside = "/results/page"
+    done = cluster.run(f"mkdir -p {inside} && ln -sfn {shlex.quote(image)} {inside}/bench.sif", timeout=30)
+    assert done.returncode == 0, done.stderr
+    return inside
+
+
+@pytest.mark.usefixtures("login_bench")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_for_a_cluster_works_there(command: str, cluster: Any, folder: str) -> None:
+    for shown, run in SMALLER.items():
+        command = f"{command} ".replace(shown, run).strip()
+    done = cluster.run(f"cd {folder} && set -o pipefail && {command}", timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if job := re.search(r"Submitted batch job (\d+)", done.stdout):
+        assert ended_well(job[1], cluster, Path(folder)) == "COMPLETED"
+
+
+def ended_well(job: str, cluster: Any, folder: Path) -> str:
+    """A batch job's state once it has ended; its output where that is not good."""
+    waited = (
+        f"while squeue --noheader --job {job} | grep -q .; do sleep 0.2; done; scontrol -o show job {job}"
+    )
+    state = re.search(r"JobState=(\w+)", cluster.run(waited, timeout=240).stdout)
+    assert state is not None
+    return state[1] if state[1] == "COMPLETED" else str(cluster.run(f"cat {folder}/slurm-{job}.out").stdout)
+
+
+def test_the_three_ways_to_run_are_among_them() -> None:
+    first_words = {shlex.split(command)[0] for command in COMMANDS}
+    assert {"apptainer", "srun", "sbatch", "bench"} <= first_words

@@ -1,0 +1,135 @@
+"""`bench script` as users have it: printed by the image, submitted with sbatch, stopped early, submitted again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+SUITE = "smoke --quick --repeats 1 --case ddp_strong --device cpu"
+SIZE = "--nodes 2 --gpus-per-node 4 --cpus-per-task 2 --time 10"
+
+Job = tuple[int, str]
+"""Exit code of a batch job, and what it printed."""
+
+
+class Folder:
+    """A working folder of the cluster's user, in which `job.sh` is printed and submitted."""
+
+    def __init__(self, cluster: Any, name: str) -> None:
+        self.cluster = cluster
+        self.inside = f"/results/{name}"
+        self.outside: Path = cluster.results / name
+        self.run(f"mkdir -p {shlex.quote(self.inside)}", "/")
+
+    def run(self, command: str, folder: str | None = None) -> str:
+        """Its output. `folder`: another than this one."""
+        line = f"cd {shlex.quote(folder or self.inside)} && {command}"
+        done = self.cluster.run(line, timeout=240)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return str(done.stdout)
+
+    def print_script(self, image: str, options: str) -> str:
+        return self.run(f"apptainer run {image} script {options} --image {image} > job.sh && cat job.sh")
+
+    def submit(self) -> str:
+        """Its job's number."""
+        return self.run("sbatch --parsable --output %j.out job.sh").strip()
+
+    def wait(self, job: str) -> Job:
+        self.run(f"while squeue --noheader --job {job} | grep -q .; do sleep 0.2; done")
+        code = self.run(rf"scontrol -o show job {job} | sed -E 's/.* ExitCode=([0-9]+):.*/\1/'")
+        return int(code), self.said(job)
+
+    def said(self, job: str) -> str:
+        path = self.outside / f"{job}.out"
+        return path.read_text() if path.exists() else ""
+
+    def asked(self, sql: str) -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(self.outside / "results/results.duckdb"), read_only=True) as connection:
+            return connection.sql(sql).fetchall()
+
+
+@pytest.fixture
+def folder(cluster: Any, request: pytest.FixtureRequest) -> Folder:
+    return Folder(cluster, f"it's {request.node.name}")
+
+
+def test_a_submitted_script_ends_with_a_database_and_a_report(folder: Folder, image: str) -> None:
+    text = folder.print_script(image, f"{SUITE} {SIZE} --world 1,8 --tag 'two words'")
+    assert "check the path" not in text
+    code, said = folder.wait(folder.submit())
+    assert code == 0, said
+    assert folder.asked("SELECT run_id, status, nodes, tags FROM runs ORDER BY 1") == [
+        ("ddp_strong.1x1.r0", "ok", 1, ["two words"]),
+        ("ddp_strong.2x4.r0", "ok", 2, ["two words"]),
+    ]
+    assert "ddp_strong on 8 ranks over 2 nodes" in said
+    (session,) = folder.asked("SELECT session_id FROM sessions")[0]
+    assert (folder.outside / f"results/public/{session}.html").stat().st_size > 100_000
+
+
+def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(folder: Folder, image: str) -> None:
+    folder.print_script(image, f"{SUITE} {SIZE} --world 8 --session facts")
+    job = folder.submit()
+    code, said = folder.wait(job)
+    assert code == 0, said
+    record = json.loads((folder.outside / f"results/facts/slurm-job-{job}.json").read_text())
+    assert record["jobs"][0]["job_id"] == int(job)
+    facts = dict(folder.asked("SELECT key, value FROM environment WHERE node = 0 AND key LIKE 'slurm%'"))
+    assert facts["slurm_job_id"] == job
+    assert facts["slurm_tres_per_node"] == "gres/gpu:4"
+    assert facts["slurm_gres_detail"] == "gpu:h200:4(IDX:0-3); gpu:h200:4(IDX:0-3)"
+    assert facts["slurm_time_limit_s"] == "600"
+    assert facts["slurm_cpus_on_node"] == "2"
+
+
+def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: Folder, image: str) -> None:
+    folder.print_script(image, f"{SUITE} {SIZE} --world 1,2 --set measure.steps=400 --session stopped")
+    job = folder.submit()
+    folder.run(f"until grep -q '^.1/2. .* ok ' {job}.out; do sleep 0.2; done; sleep 2")
+    # what Slurm does two minutes before the time limit
+    folder.run(f"scancel --signal=USR1 --batch {job}")
+    code, said = folder.wait(job)
+    assert (code, "stopped by the file STOP" in said) == (143, True), said
+    before = folder.asked("SELECT run_id, attempt, status FROM runs ORDER BY ALL")
+    assert before == [("ddp_strong.1x1.r0", 0, "ok"), ("ddp_strong.1x2.r0", 0, "interrupted")]
+    code, said = folder.wait(folder.submit())
+    assert code == 0, said
+    assert folder.asked("SELECT run_id, attempt, status FROM runs ORDER BY ALL") == [
+        *before,
+        ("ddp_strong.1x2.r0", 1, "ok"),
+    ]
+    assert folder.asked("SELECT session_id FROM sessions") == [("stopped",)]
+
+
+def test_a_script_that_cannot_run_its_suite_exits_with_the_steps_code(folder: Folder, image: str) -> None:
+    folder.print_script(image, f"{SUITE} --nodes 2 --gpus-per-node 2 --time 10 --world 8")
+    code, said = folder.wait(folder.submit())
+    assert (code, "nothing of this plan can run here" in said) == (2, True), said
+    assert not (folder.outside / "results/results.duckdb").exists()
+
+
+def test_a_script_whose_image_is_not_there_says_so(folder: Folder, image: str) -> None:
+    text = folder.print_script(image, f"{SUITE} {SIZE}")
+    (folder.outside / "job.sh").write_text(text.replace(f"image={image}", "image=/nowhere/bench.sif"))
+    code, said = folder.wait(folder.submit())
+    assert (code, said) == (2, f"there is no image /nowhere/bench.sif in {folder.inside}\n")
+
+
+@pytest.mark.parametrize("around", ["", "salloc --quiet --nodes=2 --gpus-per-node=1 "])
+def test_what_launcher_srun_tells_to_type_on_the_host_runs_there(
+    around: str, folder: Folder, image: str
+) -> None:
+    """From a login shell and from an allocation's."""
+    wish = "" if around else "--nodes 2 --gpus-per-node 1"
+    call = f"bench suite {SUITE} --world 2 --tag 'two words' --launcher srun {wish}"
+    told = folder.cluster.run(f"cd {shlex.quote(folder.inside)} && apptainer exec {image} {call}", timeout=60)
+    assert (told.returncode, "srun is called on the host" in told.stderr) == (2, True)
+    line = told.stderr.rstrip().splitlines()[-1].strip()
+    folder.run(f"{around}bash -c {shlex.quote(line)}")
+    assert folder.asked("SELECT run_id, status FROM runs") == [("ddp_strong.2x1.r0", "ok")]
