@@ -4,44 +4,57 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 
 from bench.errors import InputError
 
 _LARGEST = 100_000
 """Nodes; far more than any step has."""
+_BRACKETS = 5
+"""Of one name; Slurm's own limit."""
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_SHOWN = 80
+"""Characters of the list in a message."""
 
 
 def expand(text: str) -> tuple[str, ...]:
     """`rack[1-2]n[01,07-08],login` -> rack1n01, rack1n07, ... login, in Slurm's order.
 
-    Raises InputError where it is no such list."""
-    names = [name for word in _split(text) for name in _expand_word(word, text)]
+    Raises InputError where it is no such list, whatever its size without delay."""
+    try:
+        names = tuple(itertools.islice(_names(text), _LARGEST + 1))
+    except ValueError:
+        names = ()
     if not names or len(names) > _LARGEST:
-        raise InputError(f"{text!r} is no list of node names as Slurm writes them")
-    return tuple(names)
+        raise InputError(f"{text[:_SHOWN]!r} is no list of node names as Slurm writes them")
+    return names
 
 
-def _split(text: str) -> list[str]:
-    """At the commas that are outside of brackets."""
-    return [word for word in re.split(r",(?![^\[]*\])", text.strip()) if word]
+def _names(text: str) -> Iterator[str]:
+    # split at the commas that are outside of brackets
+    for word in re.findall(r"(?:\[[^\[\]]*\]|[^,])+", text.strip()):
+        yield from _expand_word(word)
 
 
-def _expand_word(word: str, text: str) -> list[str]:
+def _expand_word(word: str) -> Iterator[str]:
+    """Raises ValueError where it is no name."""
     parts = re.split(r"\[([0-9,-]+)\]", word)
-    if any("[" in part or "]" in part for part in parts):
-        raise InputError(f"{text!r} is no list of node names as Slurm writes them")
+    if len(parts) > 2 * _BRACKETS + 1 or any("[" in part or "]" in part for part in parts):
+        raise ValueError(word)
     # odd parts stood in brackets
-    choices = [_numbers(part, text) if place % 2 else [part] for place, part in enumerate(parts)]
-    return ["".join(choice) for choice in itertools.islice(itertools.product(*choices), _LARGEST + 1)]
+    choices = [_numbers(part) if place % 2 else [part] for place, part in enumerate(parts)]
+    return map("".join, itertools.product(*choices))
 
 
-def _numbers(ranges: str, text: str) -> list[str]:
-    """`01,07-08` -> 01, 07, 08: as wide as they are written."""
+def _numbers(ranges: str) -> list[str]:
+    """`01,07-08` -> 01, 07, 08: as wide as they are written. Raises ValueError where they are none, or too many."""
     found: list[str] = []
     for part in ranges.split(","):
-        first, dash, last = part.partition("-")
-        last = last if dash else first
-        if not first.isdecimal() or not last.isdecimal() or int(last) - int(first) >= _LARGEST:
-            raise InputError(f"{text!r} is no list of node names as Slurm writes them")
-        found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise ValueError(part)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 0 <= last - first < _LARGEST - len(found):
+            raise ValueError(part)
+        found += [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
     return found

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from bench.errors import InputError
 from bench.slurm.hostlist import expand
 
-_LONGEST_REPEAT = 100_000
+_LARGEST = 100_000
+"""Nodes; far more than any step has."""
+_SHOWN = 80
+"""Characters of a variable in a message."""
+_COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,28 +61,38 @@ class Step:
             local_task=_number(environ, "SLURM_LOCALID", 0),
             node=_number(environ, "SLURM_NODEID", 0),
         )
-        if len(tasks) != len(names) or step.node >= len(names) or step.task >= step.tasks:
-            raise InputError(
-                f"SLURM_STEP_NODELIST names {len(names)} nodes, SLURM_STEP_TASKS_PER_NODE={tasks} and this is task "
-                f"{step.task} on node {step.node}: start the step with srun again"
-            )
+        step._check()
         return step
+
+    def _check(self) -> None:
+        names, tasks = self.node_names, self.tasks_per_node
+        if not re.fullmatch(r"[0-9.-]+", self.key):
+            raise InputError(
+                f"SLURM_JOB_ID={self.job_id[:_SHOWN]} and SLURM_STEP_ID={self.step_id[:_SHOWN]}: Slurm sets numbers "
+                "there; start the step with srun again"
+            )
+        if len(tasks) != len(names) or self.node >= len(names) or self.task >= self.tasks:
+            raise InputError(
+                f"SLURM_STEP_NODELIST names {len(names)} nodes, SLURM_STEP_TASKS_PER_NODE={str(tasks)[:_SHOWN]} and "
+                f"this is task {self.task} on node {self.node}: start the step with srun again"
+            )
 
 
 def _tasks_per_node(text: str) -> tuple[int, ...]:
     """`4(x2),1` -> 4, 4, 1."""
     found: list[int] = []
     for word in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", word.strip())
-        repeat = int(match[2] or 1) if match else _LONGEST_REPEAT
-        if match is None or repeat >= _LONGEST_REPEAT:
-            raise InputError(f"SLURM_STEP_TASKS_PER_NODE={text}: Slurm writes it as 4(x2),1")
-        found += [int(match[1])] * repeat
+        match = _COUNT.fullmatch(word.strip())
+        if match is None or len(found) > _LARGEST:
+            raise InputError(f"SLURM_STEP_TASKS_PER_NODE={text[:_SHOWN]}: Slurm writes it as 4(x2),1")
+        found += [int(match[1])] * int(match[2] or 1)
     return tuple(found)
 
 
 def _number(environ: Mapping[str, str], variable: str, default: int) -> int:
     text = environ.get(variable, "").strip() or str(default)
-    if not text.isdecimal():
-        raise InputError(f"{variable}={text}: Slurm sets a number there; start the step with srun again")
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise InputError(
+            f"{variable}={text[:_SHOWN]}: Slurm sets a number there; start the step with srun again"
+        )
     return int(text)
