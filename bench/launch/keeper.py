@@ -33,7 +33,10 @@ class Keeper:
     def start(cls, agent_scratch: Path) -> Keeper:
         command = [sys.executable, "-m", "bench.launch.keeper", str(agent_scratch)]
         # a session of its own: what is sent to the agent's process group is not meant for it
-        return cls(process=subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True))
+        # unbuffered: what a dead keeper did not take is forgotten, not written again in the end
+        return cls(
+            process=subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, bufsize=0)
+        )
 
     def begin(self, scratch: Path, folder: Path) -> None:
         """From now on `scratch` holds a run that belongs into `folder`."""
@@ -52,7 +55,6 @@ class Keeper:
         assert self.process.stdin is not None
         try:
             self.process.stdin.write((json.dumps(news) + "\n").encode())
-            self.process.stdin.flush()
         except BrokenPipeError:
             pass  # without it less is kept where the agent dies; the run does not fail for that
 
