@@ -1,0 +1,67 @@
+"""Which rank the others wait for when a run takes too long."""
+
+from __future__ import annotations
+
+from bench.launch.orders import Fault, Standing
+from bench.launch.timeout import timed_out
+from bench.spec import MeasureSpec
+from tests.unit.launch.test_session import run_spec
+
+RUN = run_spec(nodes=2, ranks_per_node=2, world_size=4, measure=MeasureSpec(steps=3, timeout_s=4))
+
+
+def fault(*standings: Standing) -> Fault:
+    return timed_out(RUN, list(standings))
+
+
+def test_a_stopped_rank_is_the_one_that_the_others_wait_for() -> None:
+    found = fault(Standing(node=0, rows={0: 5, 1: 5}), Standing(node=1, rows={2: 5, 3: 5}, stopped=[3]))
+    assert found == Fault(
+        status="timeout",
+        error="not done after 4 s (measure.timeout_s); steps completed: rank 0: 5, rank 1: 5, rank 2: 5, rank 3: 5; "
+        "rank 3 is stopped; stacks are in the ranks' logs",
+        rank=3,
+        node=1,
+    )
+
+
+def test_of_several_stopped_ranks_all_are_named() -> None:
+    found = fault(
+        Standing(node=1, rows={2: 5, 3: 4}, stopped=[3]), Standing(node=0, rows={0: 5}, stopped=[0])
+    )
+    assert (found.rank, found.node) == (0, 0)
+    assert "rank 0 is stopped; rank 3 is stopped; " in found.error
+
+
+def test_a_stopped_rank_comes_before_one_that_has_done_less() -> None:
+    assert fault(Standing(node=0, rows={0: 1, 1: 5}, stopped=[1])).rank == 1
+
+
+def test_the_rank_with_fewest_steps_is_behind() -> None:
+    found = fault(Standing(node=1, rows={2: 3, 3: 4}), Standing(node=0, rows={0: 4, 1: 4}))
+    assert (found.rank, found.node) == (2, 1)
+    assert "rank 0: 4, rank 1: 4, rank 2: 3, rank 3: 4;" in found.error
+
+
+def test_where_several_are_behind_none_is_blamed() -> None:
+    found = fault(Standing(node=0, rows={0: 4, 1: 3}), Standing(node=1, rows={2: 3, 3: 4}))
+    assert (found.rank, found.node) == (None, None)
+
+
+def test_where_no_rank_stands_out_on_one_node_it_is_that_node() -> None:
+    found = fault(Standing(node=1, rows={2: 3, 3: 3}), Standing(node=1, rows={}))
+    assert (found.rank, found.node) == (None, 1)
+
+
+def test_ranks_that_have_ended_are_not_waited_for() -> None:
+    found = fault(Standing(node=0), Standing(node=1, rows={3: 12}))
+    assert (found.rank, found.node) == (3, 1)
+
+
+def test_a_run_whose_ranks_have_all_ended_blames_none() -> None:
+    assert fault(Standing(node=0), Standing(node=1)).rank is None
+
+
+def test_a_standing_survives_the_way_to_the_leader() -> None:
+    standing = Standing(node=1, rows={11: 4, 2: 3}, stopped=[11])
+    assert Standing.from_json(standing.to_json()) == standing
