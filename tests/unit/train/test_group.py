@@ -1,0 +1,128 @@
+"""Where the ranks of a run meet: one address, one port that is theirs, one prefix that only they know."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+import psutil
+import pytest
+from torch.distributed import PrefixStore, TCPStore
+
+from bench.train import group
+
+ADDRESS = "127.0.0.1"
+
+
+@pytest.fixture
+def reserved() -> Iterator[socket.socket]:
+    with group.reserve(ADDRESS) as held:
+        yield held
+
+
+def rendezvous(reserved: socket.socket) -> str:
+    return f"store://{ADDRESS}:{reserved.getsockname()[1]}/{secrets.token_hex(16)}"
+
+
+def listening(port: int) -> list[str]:
+    here = psutil.Process().net_connections("tcp")
+    return [one.laddr.ip for one in here if one.status == psutil.CONN_LISTEN and one.laddr.port == port]
+
+
+def test_a_reserved_port_listens_on_nothing_and_nobody_elses_program_gets_it(
+    reserved: socket.socket,
+) -> None:
+    port = reserved.getsockname()[1]
+    assert listening(port) == []
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((ADDRESS, port))
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((ADDRESS, port))
+
+
+def test_reservations_are_all_different() -> None:
+    held = [group.reserve(ADDRESS) for _ in range(50)]
+    assert len({one.getsockname()[1] for one in held}) == 50
+    for one in held:
+        one.close()
+
+
+def test_rank_0_listens_on_that_one_address_and_the_others_find_it(reserved: socket.socket) -> None:
+    where = rendezvous(reserved)
+    leader = group._store(where, 0)
+    assert listening(reserved.getsockname()[1]) == [ADDRESS]
+    with ThreadPoolExecutor(3) as pool:
+        others = list(pool.map(lambda rank: group._store(where, rank), (1, 2, 3)))
+    leader.set("from", "0")
+    assert [other.get("from") for other in others] == [b"0"] * 3
+    others[0].set("from", "1")
+    assert leader.get("from") == b"1"
+
+
+def test_a_rank_may_come_before_rank_0(reserved: socket.socket) -> None:
+    where = rendezvous(reserved)
+    with ThreadPoolExecutor(1) as pool:
+        early = pool.submit(group._store, where, 1)
+        leader = group._store(where, 0)
+        leader.set("from", "0")
+        assert early.result().get("from") == b"0"
+
+
+def test_what_a_stranger_writes_is_read_by_nobody(reserved: socket.socket) -> None:
+    leader = group._store(rendezvous(reserved), 0)
+    leader.set("0", "address of rank 0")
+    stranger = TCPStore(ADDRESS, reserved.getsockname()[1], is_master=False)
+    for key in ("0", "1", "/0", "default_pg/0/0"):
+        stranger.set(key, "address of a stranger")
+    PrefixStore("guess", stranger).set("0", "address of a stranger")
+    assert leader.get("0") == b"address of rank 0"
+    assert not leader.check(["1"])
+
+
+def test_noise_does_the_store_no_harm(reserved: socket.socket) -> None:
+    leader = group._store(rendezvous(reserved), 0)
+    for size in (0, 1, 10, 1000, 100_000):
+        stranger = socket.create_connection((ADDRESS, reserved.getsockname()[1]))
+        with stranger, suppress(OSError):
+            stranger.sendall(secrets.token_bytes(size))
+    leader.set("still", "here")
+    assert leader.get("still") == b"here"
+
+
+def test_runs_after_each_other_have_ports_and_prefixes_of_their_own() -> None:
+    with group.reserve(ADDRESS) as one, group.reserve(ADDRESS) as two:
+        first, second = group._store(rendezvous(one), 0), group._store(rendezvous(two), 0)
+        first.set("0", "first")
+        assert not second.check(["0"])
+
+
+def meet(where: str, rank: int, answer: Connection) -> None:
+    """One rank: join, add up, leave."""
+    import torch
+    import torch.distributed as dist
+
+    group.join(where, rank, 2, torch.device("cpu"))
+    total = torch.tensor([rank + 1.0])
+    dist.all_reduce(total)
+    group.barrier(torch.device("cpu"))
+    group.leave()
+    answer.send(total.item())
+
+
+def test_two_ranks_meet_and_add_up(reserved: socket.socket) -> None:
+    context = multiprocessing.get_context("spawn")
+    where = rendezvous(reserved)
+    pipes = [context.Pipe(duplex=False) for _ in range(2)]
+    ranks = [context.Process(target=meet, args=(where, rank, pipes[rank][1])) for rank in range(2)]
+    for rank, (_, theirs) in zip(ranks, pipes, strict=True):
+        rank.start()
+        theirs.close()  # where the rank dies, its answer ends instead of never coming
+    assert [ours.recv() for ours, _ in pipes] == [3.0, 3.0]
+    for rank in ranks:
+        rank.join()
+        assert rank.exitcode == 0
