@@ -36,7 +36,7 @@ _NOT_IN_THE_STEP = (
 @suite_options
 @click.pass_context
 def command(context: click.Context, /, suite: str, **options: Any) -> None:
-    """Print a Slurm batch script that runs the suite NAME, or the YAML file FILE: `bench script ... | sbatch`.
+    """Print a Slurm batch script that runs the suite NAME, or the YAML file FILE, for sbatch to read.
 
     It needs srun and apptainer on the cluster, and nothing else. Submitted again it resumes its session."""
     from bench.launch.session import SessionFolder, new_session_id

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.documents import ROOT, needs_a_cluster, shown_commands
+from tests.e2e.documents import needs_a_cluster, shown_commands
 
 SMALLER = {
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
@@ -44,14 +43,10 @@ chmod +x /usr/local/bin/bench
 
 @pytest.fixture(scope="module")
 def login_bench(cluster: Any, image: str) -> Iterator[None]:
-    def as_root(script: str) -> None:
-        command = [ROOT / "ci/cluster/run", "--in", cluster.results.parent, "--root", "bash", "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
-
-    as_root(LOGIN_BENCH.replace("{image}", shlex.quote(image)))
+    done = cluster.run(LOGIN_BENCH.replace("{image}", shlex.quote(image)), timeout=60, root=True)
+    assert done.returncode == 0, done.stderr
     yield
-    as_root("umount /opt/image")
+    cluster.run("umount /opt/image", timeout=60, root=True)
 
 
 @pytest.fixture(scope="module")

@@ -59,37 +59,44 @@ def folder(cluster: Any, request: pytest.FixtureRequest) -> Folder:
     return Folder(cluster, f"it's {request.node.name}")
 
 
-def test_a_submitted_script_ends_with_a_database_and_a_report(folder: Folder, image: str) -> None:
-    text = folder.print_script(image, f"{SUITE} {SIZE} --world 1,8 --tag 'two words'")
+@pytest.fixture(scope="module")
+def ended(cluster: Any, image: str) -> tuple[Folder, str]:
+    """A job of two nodes that went well, and its number."""
+    folder = Folder(cluster, "it's ended")
+    text = folder.print_script(image, f"{SUITE} {SIZE} --world 1,8 --tag 'two words' --session mine")
     assert "check the path" not in text
-    code, said = folder.wait(folder.submit())
-    assert code == 0, said
-    assert folder.asked("SELECT run_id, status, nodes, tags FROM runs ORDER BY 1") == [
-        ("ddp_strong.1x1.r0", "ok", 1, ["two words"]),
-        ("ddp_strong.2x4.r0", "ok", 2, ["two words"]),
-    ]
-    assert "ddp_strong on 8 ranks over 2 nodes" in said
-    (session,) = folder.asked("SELECT session_id FROM sessions")[0]
-    assert (folder.outside / f"results/public/{session}.html").stat().st_size > 100_000
-
-
-def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(folder: Folder, image: str) -> None:
-    folder.print_script(image, f"{SUITE} {SIZE} --world 8 --session facts")
     job = folder.submit()
     code, said = folder.wait(job)
-    assert code == 0, said
-    record = json.loads((folder.outside / f"results/facts/slurm-job-{job}.json").read_text())
+    assert (code, "ddp_strong on 8 ranks over 2 nodes" in said) == (0, True), said
+    return folder, job
+
+
+def test_a_submitted_script_ends_with_a_database_and_a_report(ended: tuple[Folder, str]) -> None:
+    folder, _ = ended
+    assert folder.asked("SELECT session_id, run_id, status, nodes, tags FROM runs ORDER BY ALL") == [
+        ("mine", "ddp_strong.1x1.r0", "ok", 1, ["two words"]),
+        ("mine", "ddp_strong.2x4.r0", "ok", 2, ["two words"]),
+    ]
+    assert (folder.outside / "results/public/mine.html").stat().st_size > 100_000
+
+
+def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(ended: tuple[Folder, str]) -> None:
+    folder, job = ended
+    record = json.loads((folder.outside / f"results/mine/slurm-job-{job}.json").read_text())
     assert record["jobs"][0]["job_id"] == int(job)
     facts = dict(folder.asked("SELECT key, value FROM environment WHERE node = 0 AND key LIKE 'slurm%'"))
-    assert facts["slurm_job_id"] == job
-    assert facts["slurm_tres_per_node"] == "gres/gpu:4"
-    assert facts["slurm_gres_detail"] == "gpu:h200:4(IDX:0-3); gpu:h200:4(IDX:0-3)"
-    assert facts["slurm_time_limit_s"] == "600"
-    assert facts["slurm_cpus_on_node"] == "2"
+    expected = {
+        "slurm_job_id": job,
+        "slurm_tres_per_node": "gres/gpu:4",
+        "slurm_gres_detail": "gpu:h200:4(IDX:0-3); gpu:h200:4(IDX:0-3)",
+        "slurm_time_limit_s": "600",
+        "slurm_cpus_on_node": "2",
+    }
+    assert {key: facts.get(key) for key in expected} == expected
 
 
 def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: Folder, image: str) -> None:
-    folder.print_script(image, f"{SUITE} {SIZE} --world 1,2 --set measure.steps=400 --session stopped")
+    folder.print_script(image, f"{SUITE} {SIZE} --world 1,2 --set measure.steps=200 --session stopped")
     job = folder.submit()
     folder.run(f"until grep -q '^.1/2. .* ok ' {job}.out; do sleep 0.2; done; sleep 2")
     # what Slurm does two minutes before the time limit
@@ -121,15 +128,12 @@ def test_a_script_whose_image_is_not_there_says_so(folder: Folder, image: str) -
     assert (code, said) == (2, f"there is no image /nowhere/bench.sif in {folder.inside}\n")
 
 
-@pytest.mark.parametrize("around", ["", "salloc --quiet --nodes=2 --gpus-per-node=1 "])
-def test_what_launcher_srun_tells_to_type_on_the_host_runs_there(
-    around: str, folder: Folder, image: str
+def test_what_launcher_srun_tells_to_type_on_the_host_runs_in_an_allocation(
+    folder: Folder, image: str
 ) -> None:
-    """From a login shell and from an allocation's."""
-    wish = "" if around else "--nodes 2 --gpus-per-node 1"
-    call = f"bench suite {SUITE} --world 2 --tag 'two words' --launcher srun {wish}"
+    call = f"bench suite {SUITE} --world 2 --tag 'two words' --launcher srun"
     told = folder.cluster.run(f"cd {shlex.quote(folder.inside)} && apptainer exec {image} {call}", timeout=60)
     assert (told.returncode, "srun is called on the host" in told.stderr) == (2, True)
     line = told.stderr.rstrip().splitlines()[-1].strip()
-    folder.run(f"{around}bash -c {shlex.quote(line)}")
+    folder.run(f"salloc --quiet --nodes=2 --gpus-per-node=1 bash -c {shlex.quote(line)}")
     assert folder.asked("SELECT run_id, status FROM runs") == [("ddp_strong.2x1.r0", "ok")]
