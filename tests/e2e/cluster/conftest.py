@@ -1,0 +1,125 @@
+"""One throw-away Slurm cluster and one image of the whole CUDA stack, for all tests of this folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+_BUILD_TIMEOUT_S = 1_800
+_START_TIMEOUT_S = 180
+
+
+class Cluster:
+    """A cluster of ci/cluster/start: nodes n1 and n2 with four GPU devices each, and a login node.
+
+    Commands are lines for a login shell on the login node, of the ordinary user `user`, in its home folder. Inside,
+    the results folder is /results and the images lie in /images; `apptainer` runs the code of the checkout instead of
+    the image's, unless `own_code`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+        self._log = (folder / "start.log").open("w+")
+        # If we are killed, so is the cluster.
+        command = ["setpriv", "--pdeathsig", "TERM", str(ROOT / "ci/cluster/start"), str(folder)]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, start_new_session=True)
+        self._wait_until_ready()
+
+    def run(
+        self, command: str, timeout: float = 120, *, root: bool = False, own_code: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """Its exit code and output. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        line = self._line(command, root=root, own_code=own_code)
+        return subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def background(
+        self,
+        command: str,
+        *,
+        root: bool = False,
+        own_code: bool = False,
+        output: int | IO[str] = subprocess.PIPE,
+    ) -> subprocess.Popen[str]:
+        """The running command, both outputs in one; terminate() sends SIGTERM to the shell inside."""
+        line = self._line(command, root=root, own_code=own_code)
+        return subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT, text=True)
+
+    def processes(self) -> list[str]:
+        """Command lines of the user's processes on all nodes; what starts and mounts containers is among them."""
+        line = [*self._entry(), "--root", "ps", "--user", "user", "-o", "args="]
+        return subprocess.run(line, capture_output=True, text=True, check=False).stdout.splitlines()
+
+    def first_process(self) -> int:
+        """Its id on this machine."""
+        return int((self.folder / "pid").read_text())
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """The exit code of ci/cluster/start after that signal."""
+        self._process.send_signal(number)
+        code = self._process.wait(30)
+        self._log.close()
+        return code
+
+    def _wait_until_ready(self) -> None:
+        for _ in range(_START_TIMEOUT_S * 10):
+            if (self.folder / "pid").exists():
+                return
+            try:
+                self._process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        self.stop(signal.SIGKILL)
+        raise RuntimeError(f"no cluster: {(self.folder / 'start.log').read_text()}")
+
+    def _entry(self) -> list[str]:
+        return [str(ROOT / "ci/cluster/run"), "--in", str(self.folder)]
+
+    def _line(self, command: str, *, root: bool, own_code: bool) -> list[str]:
+        options = ["--root"] * root + ["--checkout"] * (not own_code)
+        return [*self._entry(), *options, "bash", "-lc", command]
+
+
+def require_root_and_apt() -> None:
+    """Skips where the scripts of ci/ cannot work."""
+    if os.geteuid() != 0:
+        pytest.skip("clusters and images are made by root")
+    if shutil.which("mmdebstrap") is None and shutil.which("apt-get") is None:
+        pytest.skip("there is neither mmdebstrap nor apt-get, which would bring it")
+
+
+def build(*arguments: str) -> Path:
+    """What ci/image made, or had made before."""
+    require_root_and_apt()
+    result = subprocess.run(
+        [ROOT / "ci/image", *arguments], capture_output=True, text=True, timeout=_BUILD_TIMEOUT_S, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return Path(result.stdout.strip())
+
+
+def inside(image: Path) -> str:
+    """Its path in a cluster."""
+    return f"/images/{image.name}"
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    """The path of bench.sif in a cluster. The stack in it is today's; our code in it may be older."""
+    return inside(build("sif", "--any-code"))
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    require_root_and_apt()
+    started = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield started
+    started.stop()

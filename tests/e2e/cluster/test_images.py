@@ -1,0 +1,134 @@
+"""The images as users have them: what they say of themselves, what is in them, that they run where little is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.cluster.conftest import ROOT, Cluster, build, inside
+
+STACK = {"torch", "torchvision", "triton", "nvidia-nccl-cu13", "duckdb", "polars", "altair", "scalebench"}
+"""Some of what must be in every image."""
+RUN = "bench suite smoke --quick --repeats 1 --case ddp_strong"
+INSTALLED = """
+import importlib.metadata, json
+print(json.dumps({d.name.lower(): d.version for d in importlib.metadata.distributions()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def sif() -> Path:
+    """bench.sif with the code of the checkout in it, on this machine."""
+    return build("sif")
+
+
+@pytest.fixture(scope="module")
+def oci() -> Path:
+    """The image of the Containerfile, as Apptainer took it over. Its code of ours may be older than the checkout's."""
+    return build("oci", "--any-code")
+
+
+class Shell:
+    """Runs lines on the cluster that use an image with the code that is in it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def try_(self, line: str) -> subprocess.CompletedProcess[str]:
+        return self._cluster.run(line, own_code=True)
+
+    def __call__(self, line: str) -> str:
+        """Its output; it must succeed."""
+        result = self.try_(line)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+
+@pytest.fixture
+def shell(cluster: Cluster) -> Shell:
+    return Shell(cluster)
+
+
+def test_an_image_says_what_it_was_made_from(sif: Path, oci: Path, shell: Shell) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for image in (sif, oci):
+        labels = _labels(shell, image)
+        assert labels["org.opencontainers.image.title"] == "scalebench"
+        assert labels["org.opencontainers.image.version"] == project["version"]
+        assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?|unknown", labels["org.opencontainers.image.revision"])
+        assert labels["scalebench.lock.sha256"] == hashlib.sha256((ROOT / "uv.lock").read_bytes()).hexdigest()
+
+
+def _labels(shell: Shell, image: Path) -> Any:
+    return json.loads(shell(f"apptainer inspect --json --labels {inside(image)}"))["data"]["attributes"][
+        "labels"
+    ]
+
+
+def test_packages_are_those_of_the_lock(sif: Path, oci: Path, shell: Shell) -> None:
+    locked = {
+        (package["name"], package["version"])
+        for package in tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    }
+    for image in (sif, oci):
+        found = json.loads(shell(f"apptainer exec {inside(image)} python -c {shlex.quote(INSTALLED)}"))
+        versions = {re.sub(r"[-_.]+", "-", name): version for name, version in found.items()}
+        assert versions.keys() >= STACK
+        assert set(versions.items()) - locked == set()
+
+
+def test_an_image_is_small_enough_to_copy(sif: Path, oci: Path) -> None:
+    assert sif.stat().st_size < 3.5e9
+    assert oci.stat().st_size < 3.5e9
+
+
+def test_help_shows_three_ways_to_run(sif: Path, shell: Shell) -> None:
+    shown = shell(f"apptainer run-help {inside(sif)}")
+    assert "apptainer run --nv bench.sif suite" in shown
+    assert "srun --gpus 8 apptainer exec --nv bench.sif bench suite" in shown
+    script = next(line for line in shown.splitlines() if "bench.sif script" in line).replace("> job.sh", "")
+    assert shell(script.replace("bench.sif", inside(sif))).startswith("#!/bin/bash\n")
+
+
+def test_its_own_test_looks_at_the_machine(sif: Path, shell: Shell) -> None:
+    assert "gloo works" in shell(f"apptainer test {inside(sif)}")
+
+
+def test_run_passes_its_arguments_to_bench_as_they_are(sif: Path, shell: Shell) -> None:
+    assert shell(f"apptainer run {inside(sif)} --help").startswith("Usage: bench ")
+    result = shell.try_(f"apptainer run {inside(sif)} show 'no  such; suite'")
+    assert result.returncode == 2
+    assert "no  such; suite" in result.stderr
+
+
+@pytest.mark.parametrize("place", ["/opt/scalebench/new", "/opt/scalebench/.venv/lib/new", "/etc/new"])
+def test_nothing_in_an_image_can_be_written(sif: Path, shell: Shell, place: str) -> None:
+    result = shell.try_(f"apptainer exec {inside(sif)} touch {place}")
+    assert result.returncode == 1
+    assert "Read-only file system" in result.stderr
+
+
+def test_torch_compiles_where_neither_home_nor_the_folder_can_be_written(sif: Path, shell: Shell) -> None:
+    away = f"cd /images && apptainer exec --no-home --bind /results {inside(sif)}"
+    assert (
+        shell(f"{away} sh -c 'test ! -w . && test ! -w $HOME && echo $XDG_CACHE_HOME'")
+        == "/tmp/scalebench-1000\n"
+    )
+    shown = shell(f"{away} {RUN} --world 1 --set train.compile=true --results /results/away")
+    assert "/results/away" in shown
+
+
+def test_the_oci_image_runs_suites_and_is_not_root(oci: Path, shell: Shell) -> None:
+    shown = shell(f"apptainer exec --bind /results {inside(oci)} {RUN} --results /results/oci")
+    assert "ddp_strong on 2 ranks" in shown
+    assert shell(f"apptainer exec {inside(oci)} bench --version").startswith("bench, version ")
+    config = json.loads(Path(f"{oci}.config.json").read_text())
+    assert (config["User"], config["Entrypoint"]) == ("bench", ["bench"])
