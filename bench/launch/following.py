@@ -18,7 +18,7 @@ from bench.launch.agent import Agent, HostJob
 from bench.launch.crew import job_of
 from bench.launch.host import Host
 from bench.launch.link.channel import Channel, Lost
-from bench.launch.link.meeting import join
+from bench.launch.link.meeting import PATIENCE_S, join
 from bench.launch.link.secret import share
 from bench.launch.offer import Offer, own_offer
 from bench.launch.orders import Fault, Standing
@@ -38,9 +38,12 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     left_out = gpus_left_out(visible_gpus())
     if left_out is not None:
         sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
+    hello = {"offer": asdict(offer), "facts": environment.gather()}  # the leader does not wait long for it
     channel = join(step, share(results, step.key))
     try:
-        channel.send({"offer": asdict(offer), "facts": environment.gather()})
+        channel.send(hello)
+        if channel.receive(2 * PATIENCE_S)["do"] == "leave":
+            return 0
         return _serve(channel, offer)
     except Lost as error:
         sys.stderr.write(f"bench: task {step.task} on {offer.node_name}: the leading task is gone: {error}\n")

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +54,8 @@ class Keeper:
 
     def _say(self, news: list[str] | None) -> None:
         assert self.process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # without it less is kept where the agent dies; the run goes on
             self.process.stdin.write((json.dumps(news) + "\n").encode())
-        except BrokenPipeError:
-            pass  # without it less is kept where the agent dies; the run does not fail for that
 
 
 def main(agent_scratch: str) -> None:

@@ -62,7 +62,7 @@ def begin(
     session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, ...], gathered: Gathered
 ) -> Ended:
     """Check the plan against this machine, then create the session and run it."""
-    server = _warm(plan)
+    server = _warm(plan, gathered)
     session.lock()
     if session.exists:
         raise InputError(
@@ -78,7 +78,7 @@ def resume(session: SessionFolder, gathered: Gathered) -> Ended:
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
     plan = session.plan()
     _refuse_a_smaller_machine(session, gathered.slots)
-    server = _warm(plan)
+    server = _warm(plan, gathered)
     session.lock()
     session.stop_file.unlink(missing_ok=True)
     before = session.head()
@@ -105,8 +105,9 @@ def refuse_a_plan_of_skips(plan: tuple[PlannedRun, ...]) -> None:
         raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
 
 
-def _warm(plan: tuple[PlannedRun, ...]) -> WarmServer:
+def _warm(plan: tuple[PlannedRun, ...], gathered: Gathered) -> WarmServer:
     refuse_a_plan_of_skips(plan)
+    gathered.say_that_it_begins()
     sys.stderr.write("loading torch once for all runs ...\n")
     server = WarmServer()
     server.start()
@@ -118,7 +119,8 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
     facts = {str(node): dict(facts) for node, facts in sorted(gathered.facts.items())}
     own = facts[str(gathered.own.node)]
     own |= allocation.facts(os.environ, read_job(session.path, os.environ.get("SLURM_JOB_ID", "")))
-    warnings = [*odd(gathered.offers), *allocation.mismatches(own, gathered.slots)]
+    gpus = sum(int(found.get("slurm_gpus_on_node", 0)) for found in facts.values())
+    warnings = [*odd(gathered.offers), *allocation.mismatches(own, gathered.slots, gpus)]
     if warnings:
         own["warnings"] = "; ".join(warnings)
         sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))
