@@ -14,13 +14,10 @@ from typing import NoReturn
 
 from bench.errors import InputError
 from bench.slurm import container
-from bench.slurm.step import Step
+from bench.slurm.step import Step, id_of_srun
 
 _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
 _JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
-
-_RESERVED = 2**32 - 16
-"""Slurm's special steps as unsigned numbers begin here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +93,7 @@ def _with_gpus(launch: Launch, environ: Mapping[str, str]) -> bool:
 def become(launch: Launch) -> NoReturn:
     """Replace this process by srun. Raises InputError where that cannot be."""
     step = Step.here()
-    if step is not None and _started_by_srun(step.step_id):
+    if step is not None and id_of_srun() is not None:
         raise InputError(
             f"--launcher srun inside a step ({step.job_id}.{step.step_id}): its tasks are started already, "
             "leave --launcher out"
@@ -111,11 +108,6 @@ def become(launch: Launch) -> NoReturn:
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()
     os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
-
-
-def _started_by_srun(step_id: str) -> bool:
-    """Not so the batch shell, which new versions of Slurm call step -5, and the shell that salloc opens: -6."""
-    return step_id.isdecimal() and int(step_id) < _RESERVED
 
 
 def _no_srun(launch: Launch) -> str:

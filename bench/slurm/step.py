@@ -14,7 +14,19 @@ _LARGEST = 100_000
 """Nodes; far more than any step has."""
 _SHOWN = 80
 """Characters of a variable in a message."""
+_RESERVED = 2**32 - 16
+"""Step ids from here on are no steps that srun starts."""
 _COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
+
+
+def id_of_srun(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Of the step that srun started around this process, if it did.
+
+    Not so a batch shell, which new versions of Slurm call step -5, nor the shell that salloc opens, -6; some write
+    2^32 less that."""
+    step_id = environ.get("SLURM_STEP_ID", "").strip()
+    shell = step_id.startswith("-") or (step_id.isdecimal() and int(step_id) >= _RESERVED)
+    return step_id if step_id and not shell else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +58,9 @@ class Step:
 
     @classmethod
     def here(cls, environ: Mapping[str, str] = os.environ) -> Step | None:
-        """The step around this process; null where srun did not start it. Raises InputError for odd variables."""
+        """The step around this process, where there is one; a batch shell counts as one of a single task.
+
+        Raises InputError for odd variables."""
         if "SLURM_STEP_ID" not in environ or "SLURM_PROCID" not in environ:
             return None
         names = expand(environ.get("SLURM_STEP_NODELIST") or environ.get("SLURMD_NODENAME", "localhost"))

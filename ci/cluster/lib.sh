@@ -3,7 +3,6 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 checkout=$(cd "$here/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/scalebench   # survives the checkout: root folder, bases, images
-debian_mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 user_id=1000                                       # of the cluster's ordinary user, inside
 
 say() { printf '%s\n' "$*" >&2; }

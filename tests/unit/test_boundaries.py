@@ -200,7 +200,7 @@ def test_no_except_swallows_everything() -> None:
 
 # A home, a working folder of one machine, or a package registry other than the public ones that the lock names.
 MACHINE = re.compile(
-    r"(?<![\w.$}/])/(?:home|Users|root|work|workspace|mnt|opt/wheels)/[\w.-]"
+    r"(?<![\w.$}/])/(?:home(?!/(?:user|bench)\b)|Users|root|work|workspace|mnt|opt/wheels)/[\w.-]"
     r"|https?://[^\s/\"']*(?:artifactory|nexus|registry|mirror|pypi)[^\s/\"']*/"
     r"|\b(?:index-url|extra-index-url|find-links)\b",
     re.I,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, ok, warn
+from bench.slurm.step import id_of_srun
 
 
 def check(facts: Facts) -> Verdicts:
     given = facts.environment
-    job, step = given.get("SLURM_JOB_ID"), given.get("SLURM_STEP_ID")
+    job, step = given.get("SLURM_JOB_ID"), id_of_srun(given)
     if job is None:
         yield ok("not inside a Slurm job: runs stay on this machine")
         return
