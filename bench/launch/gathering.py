@@ -74,7 +74,8 @@ class Gathering:
 
     def wait(self) -> Gathered:
         """Until everyone is here. Raises InputError with the tasks that are not."""
-        facts = {self._own.node: environment.gather() | _task_facts(self._own)}
+        own_facts = environment.gather()
+        facts = {self._own.node: own_facts | _task_facts(self._own, own_facts)}
         if self._step is None:
             return Gathered(own=self._own, facts=facts)
         try:
@@ -84,7 +85,8 @@ class Gathering:
         for task, one in sorted(joined.items()):
             offer = Offer(**one.hello["offer"])
             self._followers[task] = Follower(offer=offer, channel=one.channel)
-            facts[offer.node] = {**one.hello["facts"], **facts.get(offer.node, {}), **_task_facts(offer)}
+            said = one.hello["facts"]
+            facts[offer.node] = {**said, **facts.get(offer.node, {}), **_task_facts(offer, said)}
         if self._meeting.refused:
             sys.stderr.write(
                 f"bench: {self._meeting.refused} connections were refused: they did not know this step's secret\n"
@@ -105,9 +107,11 @@ class Gathering:
             _dismiss(channel)
 
 
-def _task_facts(offer: Offer) -> dict[str, str]:
-    """What one task of a node was given."""
+def _task_facts(offer: Offer, facts: Mapping[str, str]) -> dict[str, str]:
+    """What one task of a node was given; Slurm may have given each its own GPUs."""
     given: dict[str, Any] = {"cpus": offer.cpus, "slots": offer.slots, "devices": offer.devices}
+    if "slurm_gpu_ids" in facts:
+        given["gpu_ids"] = facts["slurm_gpu_ids"]
     return {f"task{offer.task}_{name}": str(value) for name, value in given.items()}
 
 
