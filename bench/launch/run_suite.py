@@ -119,7 +119,8 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
     facts = {str(node): dict(facts) for node, facts in sorted(gathered.facts.items())}
     own = facts[str(gathered.own.node)]
     own |= allocation.facts(os.environ, read_job(session.path, os.environ.get("SLURM_JOB_ID", "")))
-    warnings = [*odd(gathered.offers), *allocation.mismatches(own, gathered.slots)]
+    gpus = sum(int(found.get("slurm_gpus_on_node", 0)) for found in facts.values())
+    warnings = [*odd(gathered.offers), *allocation.mismatches(own, gathered.slots, gpus)]
     if warnings:
         own["warnings"] = "; ".join(warnings)
         sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))

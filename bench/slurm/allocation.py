@@ -64,12 +64,13 @@ def _iso(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def mismatches(found: Mapping[str, str], slots: Slots) -> list[str]:
+def mismatches(found: Mapping[str, str], slots: Slots, gpus: int | None = None) -> list[str]:
     """Where a step does not get what the job asked for, one sentence each with the remedy.
 
-    `found` are the facts of any task, `slots` what all tasks of the step have together.
+    `found` are the facts of any task, `slots` what all tasks of the step have together, `gpus` what Slurm gave on all
+    nodes; where that is not known, each node was given as many as this one.
     """
-    judged = (_nodes(found, slots), _gpus(found, slots), _gpus_seen(found, slots), _cpus(found, slots))
+    judged = (_nodes(found, slots), _gpus(found, slots, gpus), _gpus_seen(found, slots), _cpus(found, slots))
     return [sentence for sentence in judged if sentence]
 
 
@@ -83,10 +84,10 @@ def _nodes(found: Mapping[str, str], slots: Slots) -> str | None:
     )
 
 
-def _gpus(found: Mapping[str, str], slots: Slots) -> str | None:
+def _gpus(found: Mapping[str, str], slots: Slots, gpus: int | None) -> str | None:
     asked, variable = _gpus_asked(found)
     given = _count(found.get("slurm_gpus_on_node")) or slots.cuda_devices_per_node
-    if asked <= given * slots.nodes:
+    if asked <= (gpus or given * slots.nodes):
         return None
     return (
         f"asked for {_of(asked, 'GPU')} ({variable}), this node was given {given} and the step runs on "
