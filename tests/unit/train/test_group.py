@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import secrets
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from pathlib import Path
 
 import psutil
 import pytest
+import torch
+import torch.distributed as dist
 from torch.distributed import PrefixStore, TCPStore
 
 from bench.train import group
@@ -101,28 +102,15 @@ def test_runs_after_each_other_have_ports_and_prefixes_of_their_own() -> None:
         assert not second.check(["0"])
 
 
-def meet(where: str, rank: int, answer: Connection) -> None:
-    """One rank: join, add up, leave."""
-    import torch
-    import torch.distributed as dist
-
-    group.join(where, rank, 2, torch.device("cpu"))
-    total = torch.tensor([rank + 1.0])
-    dist.all_reduce(total)
-    group.barrier(torch.device("cpu"))
+@pytest.mark.parametrize("kind", ["store", "file"])
+def test_a_rank_joins_meets_and_leaves(reserved: socket.socket, tmp_path: Path, kind: str) -> None:
+    where = rendezvous(reserved) if kind == "store" else f"file://{tmp_path}/rendezvous"
+    device = torch.device("cpu")
+    group.join(where, 0, 1, device)
+    try:
+        assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
+        group.barrier(device)
+    finally:
+        group.leave()
+    assert not dist.is_initialized()
     group.leave()
-    answer.send(total.item())
-
-
-def test_two_ranks_meet_and_add_up(reserved: socket.socket) -> None:
-    context = multiprocessing.get_context("spawn")
-    where = rendezvous(reserved)
-    pipes = [context.Pipe(duplex=False) for _ in range(2)]
-    ranks = [context.Process(target=meet, args=(where, rank, pipes[rank][1])) for rank in range(2)]
-    for rank, (_, theirs) in zip(ranks, pipes, strict=True):
-        rank.start()
-        theirs.close()  # where the rank dies, its answer ends instead of never coming
-    assert [ours.recv() for ours, _ in pipes] == [3.0, 3.0]
-    for rank in ranks:
-        rank.join()
-        assert rank.exitcode == 0
