@@ -22,7 +22,7 @@ class Ended:
 
     def __init__(self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]]) -> None:
         self.results, self.marked = folder / "r", Marked(folder)
-        suite = suite_file(folder, cases, timeout_s=8)
+        suite = suite_file(folder, cases, timeout_s=6)
         command = ["suite", str(suite), "--results", str(self.results), "--session", "s"]
         self.tasks = Tasks(self.marked, folder, tasks_per_node, *command, "--ranks-per-node", "4")
         self.exit_codes = self.tasks.start().wait()
@@ -49,7 +49,7 @@ def steps_of(path: Path) -> dict[int, list[int]]:
 @pytest.fixture(scope="module")
 def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """One task on each of two nodes, four slots each."""
-    cases = [ddp("healthy", world="2x4"), ddp("alone", world="1x2")]
+    cases = [ddp("alone", world="1x2"), ddp("healthy", world="2x4", step_s=0.2)]
     cases += [ddp(fault, world="2x2", fault=fault, on_rank=3) for fault in FAULTS]
     return Ended(tmp_path_factory.mktemp("two_nodes"), (1, 1), [*cases, ddp("last", world="2x1")])
 
@@ -57,7 +57,7 @@ def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 @pytest.fixture(scope="module")
 def two_tasks(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Two tasks on one node, two slots each."""
-    cases = [ddp("healthy", world=4), ddp("alone", world=2)]
+    cases = [ddp("alone", world=2), ddp("healthy", world=4, step_s=0.2)]
     killed = ddp("killed", world=4, fault="killed", on_rank=3)
     return Ended(tmp_path_factory.mktemp("two_tasks"), (2,), [*cases, killed])
 
