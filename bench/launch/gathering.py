@@ -69,7 +69,8 @@ class Gathering:
     def __enter__(self) -> Self:
         if self._step is not None:
             self._meeting = Meeting(self._step, share(self._results, self._step.key))
-            sys.stderr.write(f"waiting for the {self._step.tasks - 1} other tasks of this step ...\n")
+            others = self._step.tasks - 1
+            sys.stderr.write(f"waiting for {others} other task{'s' * (others > 1)} of this step ...\n")
         return self
 
     def wait(self) -> Gathered:
@@ -100,8 +101,9 @@ class Gathering:
         if self._step is None:
             return
         channels = [follower.channel for follower in self._followers.values()]
-        if not channels:  # nobody was waited for yet
-            channels = [one.channel for one in self._meeting.whoever_comes(_DISMISSAL_S)]
+        if not channels:  # nobody was waited for yet; whoever interrupts does not wait either
+            patience_s = _DISMISSAL_S if isinstance(error, Exception) else 0.0
+            channels = [one.channel for one in self._meeting.whoever_comes(patience_s)]
             secret_file(self._results, self._step.key).unlink(missing_ok=True)
         for channel in channels:
             _dismiss(channel)
