@@ -1,4 +1,4 @@
-"""The images as users have them: what they say of themselves, what is in them, that they run where little is allowed."""
+"""The images as users have them: what they say of themselves, what is in them, where they run."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ def test_the_oci_image_runs_suites_and_is_not_root(oci: Path, shell: Shell) -> N
     shown = shell(f"apptainer exec --bind /results {inside(oci)} {RUN} --results /results/oci")
     assert "ddp_strong on 2 ranks" in shown
     assert shell(f"apptainer exec {inside(oci)} bench --version").startswith("bench, version ")
-    config = json.loads(Path(f"{oci}.config.json").read_text())
+    config = json.loads(Path(f"{oci}.json").read_text())["OCIv1"]["config"]
     assert (config["User"], config["Entrypoint"]) == ("bench", ["bench"])
