@@ -13,7 +13,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from bench.launch import postmortem
+from bench.launch import postmortem, stacks
 from bench.launch.orders import Fault, Orders, Standing
 from bench.launch.places import Place
 from bench.launch.stop import StopRequest
@@ -69,7 +69,7 @@ class Agent:
     ) -> AgentOutcome:
         """Run this agent's ranks to their end, good or bad; afterwards no process of them is left."""
         ranks: dict[int, ForkServerProcess] = {}
-        hosted = _Hosted(ranks=ranks, node=job.node, kernel_kills=postmortem.kernel_oom_kills())
+        hosted = _Hosted(ranks=ranks, node=job.node, logs=logs, kernel_kills=postmortem.kernel_oom_kills())
         try:
             self._fork(ranks, job, scratch, logs)
             orders.started([process.pid for process in ranks.values() if process.pid])
@@ -95,7 +95,7 @@ class Agent:
                 rendezvous=job.rendezvous,
                 interface=job.interface,
                 scratch=str(scratch),
-                log=str(logs / f"rank{place.rank}.log"),
+                log=str(_log(logs, place.rank)),
                 server_pid=self._server.pid,
             )
             ranks[place.rank] = self._server.fork(json.dumps(rank_job.__dict__))
@@ -114,7 +114,7 @@ class Agent:
             fault = self._fault(hosted, dead, len(living), scratch)
             if fault is not None:
                 return orders.report(fault)
-            fault = orders.look(lambda: _standing(hosted.node, living, scratch))
+            fault = orders.look(lambda: _standing(hosted, living, scratch))
             if fault is not None:
                 return fault
             for rank in dead:
@@ -143,21 +143,28 @@ class _Hosted:
 
     ranks: dict[int, ForkServerProcess]
     node: int
+    logs: Path
+    """Folder of the ranks' logs."""
     kernel_kills: int | None
     """Processes that the kernel had ended for want of memory before."""
 
 
-def _standing(node: int, living: dict[int, ForkServerProcess], scratch: Path) -> Standing:
+def _standing(hosted: _Hosted, living: dict[int, ForkServerProcess], scratch: Path) -> Standing:
     """How far the living ranks are; each writes its threads' stacks into its log."""
     for process in living.values():
         if process.pid:
             os.kill(process.pid, signal.SIGUSR1)  # faulthandler's
     time.sleep(_STACKS_S)
     return Standing(
-        node=node,
+        node=hosted.node,
         rows={rank: last.rows if (last := recorder.peek(step_file(scratch, rank))) else 0 for rank in living},
         stopped=[rank for rank, process in living.items() if process.pid and is_stopped(process.pid)],
+        busy={rank: where for rank in living if (where := stacks.outside_torch(_log(hosted.logs, rank)))},
     )
+
+
+def _log(logs: Path, rank: int) -> Path:
+    return logs / f"rank{rank}.log"
 
 
 def _end(ranks: dict[int, ForkServerProcess]) -> None:

@@ -30,13 +30,20 @@ class Standing:
     """Completed steps of each living rank."""
     stopped: list[int] = field(default_factory=list)
     """Ranks that a signal has stopped."""
+    busy: dict[int, str] = field(default_factory=dict)
+    """Where each rank is that is not within torch, where ranks wait for each other."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"node": self.node, "rows": sorted(self.rows.items()), "stopped": self.stopped}
+        return {
+            "node": self.node,
+            "rows": sorted(self.rows.items()),
+            "stopped": self.stopped,
+            "busy": sorted(self.busy.items()),
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Standing:
-        return cls(node=value["node"], rows=dict(value["rows"]), stopped=list(value["stopped"]))
+        return cls(**{**value, "rows": dict(value["rows"]), "busy": dict(value["busy"])})
 
 
 class Orders(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bench.launch.orders import Fault, Standing
 from bench.spec import RunSpec
 
@@ -11,22 +13,27 @@ def timed_out(run: RunSpec, standings: list[Standing]) -> Fault:
     rows = {rank: (count, standing.node) for standing in standings for rank, count in standing.rows.items()}
     stopped = sorted(rank for standing in standings for rank in standing.stopped)
     steps = ", ".join(f"rank {rank}: {count}" for rank, (count, _) in sorted(rows.items()))
-    behind = _behind({rank: count for rank, (count, _) in rows.items()}, stopped)
+    busy = {rank: where for standing in standings for rank, where in standing.busy.items()}
+    behind = _behind({rank: count for rank, (count, _) in rows.items()}, stopped, busy)
     return Fault(
         status="timeout",
         error=f"not done after {run.measure.timeout_s:g} s (measure.timeout_s); steps completed: {steps}; "
         + "".join(f"rank {rank} is stopped; " for rank in stopped)
+        + (f"rank {behind} is in {busy[behind]}; " if behind in busy else "")
         + "stacks are in the ranks' logs",
         rank=behind,
         node=rows[behind][1] if behind is not None else standings[0].node if _one_node(standings) else None,
     )
 
 
-def _behind(rows: dict[int, int], stopped: list[int]) -> int | None:
-    """The rank that the others wait for: a stopped one, else the one with fewest steps; null where none stands out."""
+def _behind(rows: dict[int, int], stopped: list[int], busy: Mapping[int, str]) -> int | None:
+    """The rank that the others wait for: a stopped one, else the one with fewest steps, of several the only one that
+    waits for nobody; null where none stands out."""
     if stopped:
         return stopped[0]
     fewest = [rank for rank, count in rows.items() if count == min(rows.values())]
+    if len(fewest) > 1:
+        fewest = [rank for rank in fewest if rank in busy]
     return fewest[0] if len(fewest) == 1 else None
 
 

@@ -63,5 +63,21 @@ def test_a_run_whose_ranks_have_all_ended_blames_none() -> None:
 
 
 def test_a_standing_survives_the_way_to_the_leader() -> None:
-    standing = Standing(node=1, rows={11: 4, 2: 3}, stopped=[11])
+    standing = Standing(node=1, rows={11: 4, 2: 3}, stopped=[11], busy={2: "my_model.py:12, in loss"})
     assert Standing.from_json(standing.to_json()) == standing
+
+
+def test_of_ranks_that_have_done_as_much_the_only_one_that_waits_for_nobody_is_behind() -> None:
+    found = fault(
+        Standing(node=0, rows={0: 5, 1: 5}),
+        Standing(node=1, rows={2: 5, 3: 5}, busy={3: "my_model.py:12, in loss"}),
+    )
+    assert (found.rank, found.node) == (3, 1)
+    assert "rank 3: 5; rank 3 is in my_model.py:12, in loss; stacks are" in found.error
+
+
+def test_where_several_wait_for_nobody_none_is_blamed() -> None:
+    busy = {0: "my_model.py:12, in loss", 1: "my_model.py:12, in loss"}
+    found = fault(Standing(node=0, rows={0: 5, 1: 5}, busy=busy), Standing(node=1, rows={2: 5, 3: 5}))
+    assert (found.rank, found.node) == (None, None)
+    assert "my_model" not in found.error
