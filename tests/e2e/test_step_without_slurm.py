@@ -135,9 +135,12 @@ def test_a_stopped_rank_of_the_second_agent_is_named_at_the_timeout(two_nodes: E
     assert "steps completed: rank 0: 5, rank 1: 5, rank 2: 5, rank 3: 5; rank 3 is stopped" in said["error"]
 
 
-def test_at_a_timeout_every_rank_writes_its_stacks(two_nodes: Ended) -> None:
+def test_a_rank_of_the_second_agent_that_never_returns_is_named_and_every_rank_writes_its_stacks(
+    two_nodes: Ended,
+) -> None:
     said = two_nodes.outcome("endless.2x2.r0")
-    assert (said["status"], said["failed_rank"]) == ("timeout", None)
+    assert (said["status"], said["failed_rank"], said["failed_node"]) == ("timeout", 3, 1)
+    assert "in endless" in said["error"]
     logs = [two_nodes.results / "s/endless.2x2.r0" / f"rank{rank}.log" for rank in range(4)]
     assert ["in endless" in log.read_text() for log in logs] == [False, False, False, True]
     assert ["in backward" in log.read_text() for log in logs] == [True, True, True, False]
