@@ -51,6 +51,14 @@ def finite(value: Any) -> Any:
     return value
 
 
+def attempt_folder(run: Path, attempt: int) -> Path:
+    """Where files of an attempt belong: the run's folder, until a resume has set that attempt aside.
+
+    An agent that was given up, and wakes, must not touch what came after it."""
+    aside = run / f"attempt{attempt}"
+    return aside if aside.is_dir() else run
+
+
 def raw_files(folder: Path) -> list[Path]:
     """What ranks left there, not yet made into Parquet: step rows, and the validations of rank 0."""
     return sorted([*folder.glob("steps.rank*.raw"), *folder.glob("evals.raw")])

@@ -26,10 +26,20 @@ def kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def is_running(pid: int) -> bool:
+    """Whether the process is there and not only waited for by its parent."""
+    return _state(pid) not in ("", "Z", "X")
+
+
 def is_stopped(pid: int) -> bool:
     """Whether the process was stopped by a signal (SIGSTOP, a debugger)."""
+    return _state(pid) in ("T", "t")
+
+
+def _state(pid: int) -> str:
+    """One letter of proc(5); empty where there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # gone
-        return False
-    return stat.rpartition(")")[2].split()[0] in "Tt"
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[0]

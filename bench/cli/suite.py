@@ -12,6 +12,10 @@ from bench.cli._suite_options import suite_options
 @click.command(name="suite", short_help="Run a suite and show how it scales.")
 @click.argument("suite", metavar="NAME|FILE", required=False)
 @suite_options
+@click.option(
+    "--reserve", type=click.FloatRange(min=0), metavar="SECONDS",
+    help="Time before the end of a Slurm allocation that no run may need; 30 unless said.",
+)  # fmt: skip
 @click.option("--resume", metavar="SESSION", help="Finish an earlier session; what is done stays done.")
 @click.option("--no-load", is_flag=True, help="Leave the database alone.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with its estimate; run nothing.")

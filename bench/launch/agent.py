@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from multiprocessing.context import ForkServerProcess
@@ -114,11 +115,11 @@ class Agent:
             fault = self._fault(hosted, dead, len(living), scratch)
             if fault is not None:
                 return orders.report(fault)
-            fault = orders.look(lambda: _standing(hosted, living, scratch))
-            if fault is not None:
-                return fault
             for rank in dead:
                 del living[rank]
+            fault = orders.look(lambda: _standing(hosted, living, scratch)) if living else None
+            if fault is not None:
+                return fault
             last = recorder.peek(watched)
             if last is not None:
                 show(last)
@@ -153,7 +154,8 @@ def _standing(hosted: _Hosted, living: dict[int, ForkServerProcess], scratch: Pa
     """How far the living ranks are; each writes its threads' stacks into its log."""
     for process in living.values():
         if process.pid:
-            os.kill(process.pid, signal.SIGUSR1)  # faulthandler's
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGUSR1)  # faulthandler's
     time.sleep(_STACKS_S)
     return Standing(
         node=hosted.node,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +44,29 @@ class Crew:
         """Why, by task."""
 
     def await_ready(self) -> None:
-        """Every follower has torch imported. One that cannot is lost."""
-        for task, follower in list(self._followers.items()):
-            try:
-                news = follower.channel.receive(READY_S)
-                if "unusable" in news:
-                    raise Lost(str(news["unusable"]))
-            except Lost as error:
-                self._lose(task, f"task {task} on {follower.offer.node_name}: {error}")
+        """Every follower has torch imported, or a stop is requested. A follower that cannot is lost."""
+        waiting = set(self._followers)
+        deadline = time.monotonic() + READY_S
+        while waiting and not self._stop.requested:
+            channels = [self._followers[task].channel.fileno() for task in waiting]
+            wait([*channels, self._stop.fd], timeout=1.0)
+            waiting = {task for task in waiting if not self._is_ready(task, deadline)}
+            if self._stop_file.exists():
+                self._stop.ask(f"the file {self._stop_file.name}")
+
+    def _is_ready(self, task: int, deadline: float) -> bool:
+        """Whether nothing more is to be waited for: the follower is ready, or it is lost."""
+        follower = self._followers[task]
+        try:
+            news = follower.channel.poll()
+            if news is None and time.monotonic() > deadline:
+                raise Lost(f"it did not load torch within {READY_S:g} s")
+            if news is not None and "unusable" in news:
+                raise Lost(str(news["unusable"]))
+        except Lost as error:
+            self._lose(task, f"task {task} on {follower.offer.node_name}: {error}")
+            return True
+        return news is not None
 
     def why_not(self, run: RunSpec) -> str | None:
         """Why those who are left cannot host it; null where they can."""

@@ -35,13 +35,14 @@ class Display(Protocol):
 class Execution:
     """Carries out a plan on everyone who has gathered."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what a session consists of
         self,
         session: SessionFolder,
         gathered: Gathered,
         server: WarmServer,
         display: Display,
         stop: StopRequest,
+        time_left: TimeLeft,
     ) -> None:
         self._session = session
         self._gathered = gathered
@@ -50,7 +51,7 @@ class Execution:
         self._stop = stop
         self._suite: dict[str, Any] = session.head()["resolved"]
         self._facts = gathered.facts[gathered.own.node]
-        self._time = TimeLeft.here(session.path.parent)
+        self._time = time_left
         self.transports: dict[str, str] = {}
         """What ranks talked over, by placement."""
 
@@ -59,7 +60,7 @@ class Execution:
         self._display.session_begins(self._session.session_id, len(plan))
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             mark(Path(scratch), self._session.path)
-            host = Host(Agent(self._server, self._stop), Path(scratch))
+            host = Host(Agent(self._server, self._stop), Path(scratch), self._gathered.own.task)
             self._crew = Crew(self._gathered, host, self._stop, self._session.stop_file)
             try:
                 self._crew.await_ready()

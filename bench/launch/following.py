@@ -34,7 +34,10 @@ from bench.spec import RunSpec
 
 def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     """Take part in a session that another task of the step leads. Returns this process's exit code."""
-    offer = own_offer(step, ranks_per_node)
+    try:
+        offer = own_offer(step, ranks_per_node)
+    except InputError as error:
+        raise InputError(f"task {step.task} on {step.node_names[step.node]}: {error}") from error
     left_out = gpus_left_out(visible_gpus())
     if left_out is not None:
         sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
@@ -60,7 +63,7 @@ def _serve(channel: Channel, offer: Offer) -> int:
         channel.send({"unusable": str(error)})
         return 2
     with StopRequest() as stop, tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
-        host = Host(Agent(server, stop), Path(scratch))
+        host = Host(Agent(server, stop), Path(scratch), offer.task)
         channel.send({"ready": True})
         try:
             return _host_until_dismissed(channel, offer, host, server, stop)

@@ -68,7 +68,12 @@ class Gathering:
 
     def __enter__(self) -> Self:
         if self._step is not None:
-            self._meeting = Meeting(self._step, share(self._results, self._step.key))
+            secret = share(self._results, self._step.key)
+            try:
+                self._meeting = Meeting(self._step, secret)
+            except BaseException:
+                secret_file(self._results, self._step.key).unlink(missing_ok=True)
+                raise
             others = self._step.tasks - 1
             sys.stderr.write(f"waiting for {others} other task{'s' * (others > 1)} of this step ...\n")
         return self

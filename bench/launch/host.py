@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.files import copy_whole, raw_files
+from bench.files import attempt_folder, copy_whole, raw_files
 from bench.launch import image_pages
 from bench.launch.agent import Agent, AgentOutcome, HostJob
 from bench.launch.keeper import Keeper
@@ -46,29 +46,37 @@ class Report:
 class Host:
     """Hosts runs, one at a time, with this agent's scratch, sensors and keeper."""
 
-    def __init__(self, agent: Agent, scratch: Path) -> None:
+    def __init__(self, agent: Agent, scratch: Path, task: int) -> None:
+        self._task = task
         self.scratch = scratch
         """Of the agent; each run gets a folder in it."""
         self._agent = agent
         self._sensors = Sensors.start(scratch / "samples.raw")
         self._keeper = Keeper.start(scratch)
         self._pids: dict[int, list[int]] = {}
+        self._begun: tuple[Path, Path, int] | None = None
+        """Scratch, folder and attempt of the run at hand."""
         image_pages.read_all_pages()
 
     def watch(self, task: int, pids: list[int]) -> None:
-        """Sum the resident memory of these ranks, too, which the agent `task` of this node hosts."""
+        """The agent `task` of this node hosts these ranks: their resident memory is summed with the others'."""
         self._pids[task] = pids
+        if task == self._task and self._begun is not None:
+            self._keeper.begin(*self._begun, pids)
         self._sensors.watch([pid for pids in self._pids.values() for pid in pids])
 
     def host(self, job: HostJob, orders: Orders, folder: Path, show: Callable[[LastStep], None]) -> Report:
         """Run this agent's ranks; afterwards their rows lie in `folder`."""
         scratch = self.run_scratch(job.run)
         scratch.mkdir()
-        self._keeper.begin(scratch, folder)
+        self._begun = (scratch, folder, job.run.attempt)
+        self._keeper.begin(*self._begun)
         began_ns = time.perf_counter_ns()
         outcome = self._agent.host(job, orders, scratch, folder, show)
+        folder = attempt_folder(folder, job.run.attempt)
         report = self._store(job, outcome, scratch, folder, (began_ns, time.perf_counter_ns()))
         shutil.rmtree(scratch)
+        self._begun = None
         self._keeper.end()
         self._pids.clear()
         self._sensors.watch([])

@@ -47,7 +47,8 @@ class Leading:
         self._deadline_s = time.monotonic() + run.measure.timeout_s
         self._next_look_s = 0.0
         self._faults: list[Fault] = []
-        self._standings: list[Standing] = []
+        self._own_ended = False
+        self._standings: dict[int, Standing] = {}
         self._reports: dict[int, Report] = {}
         self.lost: dict[int, str] = {}
         """Why, by task."""
@@ -70,7 +71,7 @@ class Leading:
         self._hear()
         if self._faults:
             return self._tell(self._first_cause())
-        if time.monotonic() > self._deadline_s:
+        if time.monotonic() > self._deadline_s and (not self._own_ended or self._waiting()):
             return self._tell(self._overdue(standing()))
         return None
 
@@ -81,6 +82,9 @@ class Leading:
     def finish(self, own: Report) -> list[Report]:
         """Wait for the followers' reports. The first one, the leader's, says why the run ended, whoever found out."""
         fault = own.fault
+        self._own_ended = True
+        # ranks end together, the leader's have: what is left to the others is to store their rows
+        self._deadline_s = max(self._deadline_s, time.monotonic() + _REPORT_S)
         while fault is None and self._waiting():
             connection.wait([*self.waits(), self._stop.fd], timeout=_STOP_FILE_S)
             if self._stop.requested:
@@ -123,7 +127,7 @@ class Leading:
         elif "pids" in news:
             self._watch(task, news["pids"])
         elif "standing" in news:
-            self._standings.append(Standing.from_json(news["standing"]))
+            self._standings[task] = Standing.from_json(news["standing"])
         elif "report" in news:
             self._reports[task] = Report.from_json(news["report"])
 
@@ -148,11 +152,15 @@ class Leading:
         for task in self._waiting():
             self.send(task, {"do": "stand"})
         deadline = time.monotonic() + _ANSWER_S
-        self._standings = [own]
-        while len(self._standings) <= len(self._waiting()) and time.monotonic() < deadline:
+        while self._silent() and time.monotonic() < deadline:
             connection.wait(self.waits(), timeout=0.5)
             self._hear()
-        return timed_out(self._run, self._standings)
+        silent = [self._followers[task].offer.node_name for task in self._silent()]
+        return timed_out(self._run, [own, *self._standings.values()], silent)
+
+    def _silent(self) -> list[int]:
+        """Followers that have not said how far their ranks are."""
+        return [task for task in self._waiting() if task not in self._standings]
 
     def _look_for_the_stop_file(self) -> None:
         now_s = time.monotonic()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import slots as node_slots
+from bench.slurm.allocation import fewer_than_asked
 from bench.slurm.step import Step
 from bench.spec import DeviceType, Slots
 
@@ -94,10 +95,13 @@ def odd(offers: Sequence[Offer]) -> list[str]:
     together = total(offers)
     found = [uneven(offers)]
     if together.fixed and together.cpus_per_node < together.slots_per_node:
+        per_task = node_slots.slurm_number("SLURM_CPUS_PER_TASK") or 0
+        tasks = sum(offer.node == offers[0].node for offer in offers)
+        few = per_task * tasks > together.cpus_per_node
         found.append(
             f"each node gives {together.slots_per_node} slots and {together.cpus_per_node} "
             f"CPU{'s' * (together.cpus_per_node > 1)}: ranks share cores; "
-            "ask srun for --cpus-per-gpu or --cpus-per-task"
+            + (fewer_than_asked(per_task) if few else "ask srun for --cpus-per-task, the cores of a node")
         )
     return [text for text in found if text]
 

@@ -56,7 +56,8 @@ class Orders(Protocol):
         """The agent's ranks are running."""
 
     def look(self, standing: Callable[[], Standing]) -> Fault | None:
-        """Why the ranks here must end now, if they must. Never waits; `standing` takes half a second."""
+        """Why the ranks here must end now, if they must. Waits only where something went wrong: for its cause, or for
+        how far ranks are; `standing` takes half a second."""
 
     def report(self, fault: Fault) -> Fault:
         """Something went wrong here. Returns what went wrong first, as far as that is known."""

@@ -34,6 +34,9 @@ def places(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]:
     for index, here in enumerate(list(nodes.values())[: run.nodes]):
         for task, place in _on_node(run, index, here):
             found.setdefault(task, []).append(place)
+    leader = min(offer.task for offer in offers)
+    if leader not in found:  # rank 0 has to be where the ranks meet
+        raise LookupError(f"needs {run.threads} CPUs for a rank, the leading task has fewer")
     return found
 
 

@@ -15,15 +15,16 @@ from bench.measure.recorder import LastStep
 from bench.spec import RunSpec
 
 
-def display(stream: TextIO) -> Display:
-    """A live line where `stream` is a terminal, else plain lines."""
-    return LiveLine(stream) if stream.isatty() else PlainLines(stream)
+def display(stream: TextIO, done: int) -> Display:
+    """A live line where `stream` is a terminal, else plain lines. `done`: runs of the plan that need not be run."""
+    return LiveLine(stream, done) if stream.isatty() else PlainLines(stream, done)
 
 
 class PlainLines:
     """One line when a run ends; nothing that a log would not want."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, done: int = 0) -> None:
+        self._done = done
         self._console = Console(file=stream, highlight=False, soft_wrap=True, markup=False)
         self._runs = self._number = self._hosted = 0
         self._begun_s = time.monotonic()
@@ -31,7 +32,10 @@ class PlainLines:
 
     def session_begins(self, session_id: str, runs: int) -> None:
         self._runs = runs
-        self._console.print(f"session {session_id}: {runs} runs")
+        text = f"session {session_id}: {runs} run{'s' * (runs != 1)}"
+        if self._done:
+            text += f", {'all' if self._done == runs else self._done} done before"
+        self._console.print(text)
 
     def run_begins(self, spec: RunSpec, number: int) -> None:  # noqa: ARG002 - the live line shows the run's name
         self._number, self._last = number, None
@@ -67,8 +71,8 @@ class PlainLines:
 class LiveLine(PlainLines):
     """Lines as above, and below them one that moves: runs done, step, loss, step time, memory, ETA."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: TextIO, done: int = 0) -> None:
+        super().__init__(stream, done)
         self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._run = ""
 

@@ -12,6 +12,7 @@ from bench.launch import following, run_suite
 from bench.launch.gathering import Gathering
 from bench.launch.run_suite import Ended
 from bench.launch.session import SessionFolder, new_session_id
+from bench.launch.time_left import TimeLeft
 from bench.paths import results_folder
 from bench.plan import plan
 from bench.plan_view import plan_lines
@@ -42,6 +43,8 @@ class Request:
     session: str | None
     resume: str | None
     tags: tuple[str, ...]
+    reserve: float | None = None
+    """Seconds of the allocation, before its end, that no run may need."""
     launcher: str = "auto"
     """`auto` takes part in the Slurm step around this process, `local` is alone in it."""
 
@@ -75,7 +78,7 @@ class Request:
         folder = self._folder
         if self.resume is not None or folder.exists:
             self._refuse_what_a_resume_ignores()
-            return run_suite.resume(folder, gathering.wait())
+            return run_suite.resume(folder, gathering.wait(), self._time_left)
         suite = self._suite
         gathered = gathering.wait()
         head = {
@@ -86,13 +89,17 @@ class Request:
             "tags": list(self.tags),
             "resolved": suite.to_json(),
         }
-        return run_suite.begin(folder, head, self._plan(gathered.slots), gathered)
+        return run_suite.begin(folder, head, self._plan(gathered.slots), gathered, self._time_left)
 
     def plan_lines(self) -> list[str]:
         """The plan with its estimate, for --dry-run."""
         planned = self._plan(detect(self.ranks_per_node))
         run_suite.refuse_a_plan_of_skips(planned)
         return plan_lines(planned, self._results)
+
+    @property
+    def _time_left(self) -> TimeLeft:
+        return TimeLeft.here(self._results, self.reserve)
 
     @cached_property
     def _folder(self) -> SessionFolder:

@@ -20,6 +20,7 @@ from bench.launch.offer import odd
 from bench.launch.progress import display
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
+from bench.launch.time_left import TimeLeft
 from bench.launch.warm import WarmServer
 from bench.slurm import allocation
 from bench.slurm.job import read_job
@@ -36,6 +37,8 @@ class Ended:
     """Runs of the plan by status; runs that were never begun count as `not run`."""
     stopped_by: int | None
     """128 + signal where it was told to stop."""
+    stopped_reason: str | None = None
+    """By what: `stopped by SIGTERM`."""
     lost: tuple[str, ...] = ()
     """Agents of the step that ended before the session did, and why."""
     left_for_time: int = 0
@@ -59,7 +62,11 @@ class Ended:
 
 
 def begin(
-    session: SessionFolder, head: dict[str, Any], plan: tuple[PlannedRun, ...], gathered: Gathered
+    session: SessionFolder,
+    head: dict[str, Any],
+    plan: tuple[PlannedRun, ...],
+    gathered: Gathered,
+    time_left: TimeLeft,
 ) -> Ended:
     """Check the plan against this machine, then create the session and run it."""
     server = _warm(plan, gathered)
@@ -69,10 +76,10 @@ def begin(
             f"session {session.session_id} exists already: --resume {session.session_id} continues it"
         )
     session.create(head | _machine(session, gathered), plan)
-    return _execute(session, plan, gathered, server)
+    return _execute(session, plan, gathered, server, time_left)
 
 
-def resume(session: SessionFolder, gathered: Gathered) -> Ended:
+def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> Ended:
     """Run what is left of a session's plan."""
     if not session.exists:
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
@@ -80,11 +87,10 @@ def resume(session: SessionFolder, gathered: Gathered) -> Ended:
     _refuse_a_smaller_machine(session, gathered.slots)
     server = _warm(plan, gathered)
     session.lock()
-    session.stop_file.unlink(missing_ok=True)
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
     session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(session, gathered))
-    return _execute(session, plan, gathered, server)
+    return _execute(session, plan, gathered, server, time_left)
 
 
 def _refuse_a_smaller_machine(session: SessionFolder, slots: Slots) -> None:
@@ -128,11 +134,17 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
 
 
 def _execute(
-    session: SessionFolder, plan: tuple[PlannedRun, ...], gathered: Gathered, server: WarmServer
+    session: SessionFolder,
+    plan: tuple[PlannedRun, ...],
+    gathered: Gathered,
+    server: WarmServer,
+    time_left: TimeLeft,
 ) -> Ended:
     with StopRequest() as stop:
-        execution = Execution(session, gathered, server, display(sys.stderr), stop)
+        shown = display(sys.stderr, session.done(plan))
+        execution = Execution(session, gathered, server, shown, stop, time_left)
         lost = execution.run(plan)
+        session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
         if execution.transports:
             session.note_facts(gathered.own.node, execution.transports)
         outcomes = _outcomes(session.path, plan)
@@ -144,6 +156,7 @@ def _execute(
             folder=session.path,
             statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
             stopped_by=stop.exit_code if stop.requested else None,
+            stopped_reason=stop.reason if stop.requested else None,
             lost=tuple(lost),
             left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
         )

@@ -75,11 +75,11 @@ def begun_and_never_ended(results: Path) -> list[str]:
     return [
         f"{path.parent}: begun and never ended: `bench suite --resume {path.parent.parent.name}` keeps its rows"
         for path in sorted(results.glob(f"*/*/{BEGUN}"))
-        if not (path.parent / "run.json").exists() and not _is_written(path.parent.parent)
+        if not (path.parent / "run.json").exists() and not is_written(path.parent.parent)
     ]
 
 
-def _is_written(session: Path) -> bool:
+def is_written(session: Path) -> bool:
     """Whether a `bench suite` holds the session's lock."""
     if not (session / LOCK).exists():
         return False

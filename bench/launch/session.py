@@ -18,7 +18,7 @@ from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
 from bench.launch.stop import StopRequest
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}")
 _FINAL = ("ok", "oom", "skipped")
 _PLAN_KEYS = (
     "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
@@ -42,7 +42,8 @@ class SessionFolder:
     def __init__(self, results: Path, session_id: str) -> None:
         if not _NAME.fullmatch(session_id):
             raise InputError(
-                f"session {session_id!r} is no folder name: letters, digits, '.', '_' and '-', not beginning with '.'"
+                f"session {session_id!r} is no folder name: letters, digits, '.', '_' and '-', "
+                "not beginning with '.' or '-'"
             )
         self.session_id = session_id
         self.path = results / session_id
@@ -114,6 +115,11 @@ class SessionFolder:
             raise InputError(
                 f"{self.path / 'plan.json'} cannot be read, nothing to resume: {error}"
             ) from error
+
+    def done(self, plan: tuple[PlannedRun, ...]) -> int:
+        """Runs that begin() has nothing to do for. Raises InputError where a run's file cannot be read."""
+        files = [self.path / run.spec.run_id / "run.json" for run in plan]
+        return sum(_state(file)[1] for file in files if file.exists())
 
     def begin(self, spec: RunSpec) -> tuple[Path, int] | None:
         """The run's empty folder and its attempt; null where it is done. An earlier attempt is kept aside."""

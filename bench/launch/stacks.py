@@ -15,7 +15,7 @@ _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 def outside_torch(log: Path) -> str | None:
     """`held.py:12, in wait`: where the rank's own code is. Null where torch has the word, as in a collective, or
     where no stack was written."""
-    stacks = _STACK.findall(_tail(log))
+    stacks = _STACK.findall(_tail(log)) if log.exists() else []
     innermost = _FRAME.match(stacks[-1]) if stacks else None  # the main thread's comes last
     if innermost is None or "/torch/" in innermost[1]:
         return None

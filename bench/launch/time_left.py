@@ -13,7 +13,7 @@ from bench.plan_view import duration
 from bench.slots import slurm_number
 from bench.spec import RunSpec
 
-_MARGIN_S = 30.0
+_RESERVE_S = 30.0
 """For storing the last run's rows and ending well before Slurm ends the job."""
 
 
@@ -23,6 +23,8 @@ class TimeLeft:
 
     end_s: float | None
     """Unix time at which the allocation ends."""
+    reserve_s: float = _RESERVE_S
+    """Before it, that runs must not need."""
     results: Path
     """Where earlier sessions tell how long a run takes."""
     clock: Callable[[], float] = time.time
@@ -30,16 +32,17 @@ class TimeLeft:
     """Seconds of a run by what it is, of each suite."""
 
     @classmethod
-    def here(cls, results: Path) -> TimeLeft:
-        """From SLURM_JOB_END_TIME."""
+    def here(cls, results: Path, reserve_s: float | None) -> TimeLeft:
+        """From SLURM_JOB_END_TIME. Without a reserve that was asked for, enough to store the last rows."""
         end = slurm_number("SLURM_JOB_END_TIME") if "SLURM_JOB_ID" in os.environ else None
-        return cls(end_s=end or None, results=results)
+        reserve_s = _RESERVE_S if reserve_s is None else reserve_s
+        return cls(end_s=end or None, reserve_s=reserve_s, results=results)
 
     def too_short_for(self, run: RunSpec) -> str | None:
         """A sentence where the run would not end in time, as far as earlier ones tell; null where it may."""
         if self.end_s is None:
             return None
-        left_s = self.end_s - self.clock() - _MARGIN_S
+        left_s = self.end_s - self.clock() - self.reserve_s
         takes_s = self._of(run.suite).get(plan_estimate.key(run), 0.0)
         if takes_s <= left_s:
             return None

@@ -40,8 +40,11 @@ def write_steps(folder: Path, node: int, ranks: list[StepRows], local_task: int 
     ranks = [rows for rows in ranks if len(rows.words)]
     if not ranks:
         return 0
-    table = pa.concat_tables([_step_table(rows) for rows in ranks])
+    tables = [_step_table(rows) for rows in ranks]
     name = f"steps.node{node}.task{local_task}.parquet" if local_task else f"steps.node{node}.parquet"
+    if (folder / name).exists():  # a keeper brought the rest of its rows later
+        tables.insert(0, pq.read_table(folder / name).cast(tables[0].schema))
+    table = pa.concat_tables(tables)
     _write(folder / name, table, ranks[0].identity, _STEP_KEYS, _STEP_ENCODINGS)
     return int(table.num_rows)
 

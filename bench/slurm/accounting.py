@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.files import read_json, write_json
+from bench.launch.salvage import is_written
 from bench.slurm.allocation import max_rss
 
 _KEY = "slurm_max_rss_bytes"
@@ -15,7 +16,7 @@ def note_max_rss(results: Path) -> None:
     """Put it into session.json, beside what the sessions measured themselves. What cannot be read says nothing."""
     for session_json in sorted(results.glob("*/session.json")):
         sizes = [size for path in session_json.parent.glob("slurm-steps-*.json") if (size := _read(path))]
-        if sizes:
+        if sizes and not is_written(session_json.parent):
             _note(session_json, str(max(sizes)))
 
 

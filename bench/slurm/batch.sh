@@ -14,7 +14,7 @@ for program in srun apptainer; do
     command -v "$program" > /dev/null || { echo "$program is not on PATH: load its module before sbatch" >&2; exit 2; }
 done
 [[ -e $image ]] || { echo "there is no image $image in $PWD" >&2; exit 2; }
-mkdir -p -- "$folder" && rm -f -- "$folder/STOP" || exit 2
+mkdir -p -- "$folder" || exit 2
 
 # What Slurm was asked for and what it gave; a container cannot ask it.
 job=$folder/slurm-job-$SLURM_JOB_ID
@@ -29,7 +29,7 @@ trap 'signalled=1; touch -- "$folder/STOP"' USR1
 
 srun%srun "${container[@]}"%nv "$image" \
     bench suite %suite \
-    --session "$session" --results "$results" --no-load &
+    --session "$session" --results "$results" --reserve 180 --no-load &
 step=$!
 signalled=1
 while [[ -n $signalled ]]; do # a signal ends `wait` before the step has ended

@@ -1,8 +1,9 @@
 """The ranks of a run together: joining them and meeting.
 
 A rendezvous is `file:///a/path` where one agent hosts all ranks, so that nothing listens on a network, else
-`store://ADDRESS:PORT/PREFIX`: rank 0 listens there, on that one interface, and every key begins with a prefix that
-only the run's own ranks know. What a stranger writes there is read by nobody.
+`store://ADDRESS:PORT/PREFIX`: rank 0 listens there, on that one interface, and every key begins with a random prefix:
+what a stranger writes under keys that can be guessed is read by nobody. That is all that can be had from torch's
+store, which knows no authentication: who reaches it and speaks its protocol can list its keys, and then change them.
 """
 
 from __future__ import annotations

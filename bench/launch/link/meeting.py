@@ -71,6 +71,11 @@ class Meeting:
             raise InputError(
                 f"of this step's {self._step.tasks} tasks, {len(missing)} did not join within {patience_s:g} s: "
                 f"{_named(missing, self._step)}; their own messages say why; do all nodes share the results folder?"
+                + (
+                    f" {self.refused} connections without this step's secret were refused"
+                    if self.refused
+                    else ""
+                )
             )
         return self._joined
 
@@ -105,7 +110,10 @@ class Meeting:
             channel = welcome(connection, self._secret, _HANDSHAKE_S)
             hello = channel.receive(_HANDSHAKE_S)
             with self._news:
-                self._joined[int(hello["offer"]["task"])] = Joined(channel=channel, hello=hello)
+                task = int(hello["offer"]["task"])
+                if task in self._joined:
+                    raise ValueError(f"task {task} is here already")
+                self._joined[task] = Joined(channel=channel, hello=hello)
                 self._news.notify()
         except (OSError, KeyError, TypeError, ValueError):
             with self._news:
@@ -140,9 +148,19 @@ def own_address(step: Step) -> str:
     others = step.node_names[1:]
     if not others:
         return "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((resolve(others[0]), 9))  # sends nothing: only asks the kernel for the way there
-        return str(probe.getsockname()[0])
+    if step.node != 0:
+        raise InputError(
+            f"the step's first task is on {step.node_names[step.node]}, not on its first node {step.node_names[0]}, "
+            "where the others look for it: leave --distribution=arbitrary out"
+        )
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((resolve(others[0]), 9))  # sends nothing: only asks the kernel for the way there
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise InputError(
+            f"no way from {step.node_names[0]} to {others[0]}: {error}; nodes have to know each other's names"
+        ) from error
 
 
 def resolve(name: str) -> str:

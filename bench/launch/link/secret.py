@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from bench.errors import InputError
 
 _BYTES = 32
+_STALE_S = 86_400.0
+"""No step gathers for so long."""
 _SETTLES_S = 10.0
 """How long what was written on another node may take to show here."""
 
@@ -27,12 +30,25 @@ def share(results: Path, key: str) -> bytes:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return _read(path)
+        _sweep(results)
         secret = secrets.token_bytes(_BYTES)
-        with os.fdopen(fd, "wb") as file:
-            file.write(secret)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(secret)
+        except OSError:
+            path.unlink()
+            raise
         return secret
     except OSError as error:
         raise InputError(f"results cannot be written: {error}; --results names another folder") from error
+
+
+def _sweep(results: Path) -> None:
+    """Remove what steps that were killed while they gathered have left."""
+    for path in results.glob(".step-*"):
+        with suppress(OSError):  # gone, or another user's
+            if time.time() - path.stat().st_mtime > _STALE_S:
+                path.unlink()
 
 
 def secret_file(results: Path, key: str) -> Path:

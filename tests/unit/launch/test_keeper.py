@@ -26,7 +26,7 @@ keeper = Keeper.start(scratch)
 print(keeper.process.pid, flush=True)
 for line in sys.stdin:
     match line.strip():
-        case "begin": keeper.begin(scratch / "ddp.1x2.r0.0", folder)
+        case "begin": keeper.begin(scratch / "ddp.1x2.r0.0", folder, 0)
         case "end": keeper.end()
         case "stop": keeper.stop()
     print("done", flush=True)

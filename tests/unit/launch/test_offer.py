@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from bench import slots
-from bench.launch.offer import Offer, own_offer, total, uneven
+from bench.launch.offer import Offer, odd, own_offer, total, uneven
 from bench.launch.places import places
 from bench.slurm.step import Step
 from bench.spec import DeviceType, Slots
@@ -124,6 +124,22 @@ def test_nodes_that_got_more_than_others_are_used_as_far_as_the_least_and_that_i
         "ask for --gpus-per-node"
     )
     assert uneven([offer(), offer(task=1, node=1)]) is None
+
+
+def test_ranks_that_share_cores_are_told_and_what_was_asked_for_is_not_asked_again(
+    given: Callable[..., None],
+) -> None:
+    given(range(2))
+    narrow = [offer(cpus=[0, 1]), offer(task=1, node=1, cpus=[0, 1])]
+    share = "each node gives 4 slots and 2 CPUs: ranks share cores; "
+    assert odd(narrow) == [f"{share}ask srun for --cpus-per-task, the cores of a node"]
+    given(range(2), SLURM_CPUS_PER_TASK="2")
+    assert odd(narrow) == [f"{share}ask srun for --cpus-per-task, the cores of a node"]
+    given(range(2), SLURM_CPUS_PER_TASK="32")
+    (told,) = odd(narrow)
+    assert told.startswith(
+        f"{share}the CPUs are fewer than asked (SLURM_CPUS_PER_TASK=32): the node's cpuset"
+    )
 
 
 def test_ranks_go_to_the_first_nodes_and_there_to_the_agents_in_order() -> None:

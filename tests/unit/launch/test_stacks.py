@@ -46,7 +46,7 @@ def test_the_main_thread_counts_whatever_others_do(tmp_path: Path) -> None:
     ask(tmp_path / "rank0.log", "/home/me/my_model.py")
     leave.set()
     other.join()
-    assert (tmp_path / "rank0.log").read_text().count("hread 0x") == 2
+    assert (tmp_path / "rank0.log").read_text().count("hread 0x") >= 2
     assert outside_torch(tmp_path / "rank0.log") == "my_model.py:3, in step"
 
 

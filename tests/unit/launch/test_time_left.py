@@ -105,11 +105,11 @@ def test_the_end_is_slurms(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert TimeLeft.here(tmp_path).end_s == end_s
+    assert TimeLeft.here(tmp_path, None).end_s == end_s
 
 
 def test_an_end_that_is_no_number_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_END_TIME", "NONE")
     with pytest.raises(InputError, match="SLURM_JOB_END_TIME=NONE: Slurm sets a number there"):
-        TimeLeft.here(tmp_path)
+        TimeLeft.here(tmp_path, None)

@@ -92,3 +92,14 @@ def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
     (problem,) = finalise.finalise(tmp_path)
     assert "steps.rank0.raw: not a recorder file" in problem
     assert (folder / "steps.rank0.raw").exists()
+
+
+def test_rows_that_are_brought_later_join_those_of_their_node(tmp_path: Path) -> None:
+    run = {"session_id": "s", "run_id": "r", "attempt": 0, "outcome": {"finalised": False}}
+    write_json(tmp_path / "run.json", run)
+    for rank in (2, 3):
+        identity = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": rank, "node": 1, "local_task": 0}
+        file = recorder.StepFile(tmp_path / f"steps.rank{rank}.raw", 2, identity)
+        file.store(recorder.MEASURED, 0, 1, 1, 1, 1, 0.5, -1, -1)
+        assert finalise.finalise(tmp_path) == []
+    assert pq.read_table(tmp_path / "steps.node1.parquet")["rank"].to_pylist() == [2, 3]

@@ -83,7 +83,7 @@ def test_everything_of_the_suites_call_reaches_the_step_as_one_word_each(script:
     ]
     assert script("--cpus-per-task", "8", *call).step == [
         "--cpus-per-task=8", "${container[@]}", "$image", "bench", "suite", "smoke", *call,
-        "--session", "$session", "--results", "$results", "--no-load", "&",
+        "--session", "$session", "--results", "$results", "--reserve", "180", "--no-load", "&",
     ]  # fmt: skip
 
 
