@@ -12,6 +12,8 @@ from typing import IO
 
 import pytest
 
+from tests.e2e.cluster.nodes import Nodes
+
 ROOT = Path(__file__).resolve().parents[3]
 _BUILD_TIMEOUT_S = 1_800
 _START_TIMEOUT_S = 180
@@ -123,3 +125,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     started = Cluster(tmp_path_factory.mktemp("cluster"))
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def nodes(cluster: Cluster) -> Nodes:
+    return Nodes(cluster)
+
+
+@pytest.fixture
+def idle_nodes(cluster: Cluster, nodes: Nodes) -> Iterator[None]:
+    """Afterwards nothing runs on them, even where the test has failed."""
+    yield
+    if nodes.left():
+        cluster.run("scancel --user user; while squeue --noheader | grep -q .; do sleep 0.1; done")

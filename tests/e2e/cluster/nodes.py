@@ -83,11 +83,11 @@ class Nodes:
         logs = [(re.search(r"/rank(\d+)\.log$", process.log), process) for process in self.processes()]
         return {int(match[1]): process for match, process in logs if match}
 
-    def rows(self) -> dict[int, int]:
-        """Completed steps of each rank of the run in progress."""
+    def rows(self, run_id: str) -> dict[int, int]:
+        """Completed steps of each rank of a run in progress."""
         found = {}
         for node in self._daemons:
-            for path in self.temporary(node).glob("bench-*/*/steps.rank*.raw"):
+            for path in self.temporary(node).glob(f"bench-*/{run_id}.*/steps.rank*.raw"):
                 last = recorder.peek(path)
                 found[int(path.name.split(".")[1][4:])] = 0 if last is None else last.rows
         return found
@@ -135,7 +135,7 @@ def until(condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_
     while not condition():
         took_s = time.monotonic() - begun_s
         assert took_s < patience_s, f"not {what} after {patience_s:g} s"
-        time.sleep(0.02)
+        time.sleep(0.1)
     return time.monotonic() - begun_s
 
 

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from bench.measure import recorder
+from tests.e2e.cluster.nodes import Nodes, until
+
 BESIDE = [Path(__file__).parent / "held.py", Path(__file__).parents[1] / "faulty.py"]
 ONE_TASK_PER_NODE = "-N2 --ntasks-per-node=1 --gpus-per-node=4"
+ROWS = dict.fromkeys(range(4), 5)
+"""Of each rank, where rank 3 waits in the sixth step."""
+
+
+def held_case(name: str, *world: str, **more: Any) -> dict[str, Any]:
+    """Rank 3 waits in its sixth step, and all others for it, while a file of the case's name is there."""
+    return {
+        "name": name, "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": world or ["2x2"],
+        "workload": {"hold": name, "on_rank": 3},
+    } | more  # fmt: skip
 
 
 class Study:
@@ -28,8 +41,10 @@ class Study:
         self.folder.mkdir()
         for path in BESIDE:
             shutil.copy(path, self.folder)
-        user = cluster.results.stat()
-        os.chown(self.folder, user.st_uid, user.st_gid)
+        owner = cluster.results.stat()
+        self.user = (owner.st_uid, owner.st_gid)
+        """Of the cluster."""
+        shutil.chown(self.folder, *self.user)
 
     def write_suite(self, name: str, cases: list[dict[str, Any]], **measure: object) -> None:
         suite = {
@@ -43,7 +58,7 @@ class Study:
 
     def start(self, arguments: str, step: str = ONE_TASK_PER_NODE, before: str = "") -> Step:
         """`bench suite ARGUMENTS` in a step of its own, called `study`; each task calls `before` first."""
-        command = f"apptainer exec {self._image} bench suite {arguments} --results ."
+        command = f"apptainer exec {self._image} bench suite --results . {arguments}"
         if before:
             command = f"bash -c '{before}; exec {command}'"
         log = self.folder / f"step{len([*self.folder.glob('step*.log')])}.log"
@@ -71,13 +86,29 @@ class Study:
         loaded: dict[str, Any] = json.loads(self.run_json(session, run_id).read_text())["outcome"]
         return loaded
 
+    def raw_rows(self, session: str, run_id: str) -> dict[int, int]:
+        """How many each rank left in the file that it wrote them to."""
+        found = (recorder.read(path) for path in (self.folder / session / run_id).glob("steps.rank*.raw"))
+        return {rank.identity["rank"]: len(rank.words) for rank in found}
+
+    def rows(self, session: str, run_id: str, attempt: int) -> dict[int, int]:
+        """How many of each rank are in the database; each rank's are its first, without a hole."""
+        counted = self.asked(
+            "SELECT rank, count(DISTINCT step), max(step) + 1 FROM steps WHERE session_id = "
+            f"'{session}' AND run_id = '{run_id}' AND attempt = {attempt} GROUP BY ALL"
+        )
+        assert all(count == last for _, count, last in counted)
+        return {rank: count for rank, count, _ in counted}
+
     def environment(self, session: str) -> dict[str, dict[str, str]]:
         head: dict[str, Any] = json.loads((self.folder / session / "session.json").read_text())
         return {facts["hostname"]: facts for facts in head["environment"].values()}
 
-    def load(self) -> None:
-        done = self._cluster.run(f"apptainer exec {self._image} bench load {self.inside}", timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
+    def bench(self, arguments: str) -> str:
+        """What another command says, on the login node."""
+        line = f"cd {self.inside} && apptainer exec {self._image} bench {arguments}"
+        done = self._cluster.run(line, timeout=120)
+        return str(done.stdout + done.stderr)
 
     def asked(self, sql: str) -> list[tuple[Any, ...]]:
         with duckdb.connect(str(self.folder / "results.duckdb"), read_only=True) as connection:
@@ -105,6 +136,22 @@ class Step:
     def wait(self, patience_s: float = 240) -> int:
         """Its exit code, srun's."""
         return self._process.wait(patience_s)
+
+
+def in_the_middle_of(run_id: str, step: Step, nodes: Nodes) -> None:
+    """Wait until rank 3 waits in that run, and the others for it."""
+    until(lambda: step.ended or nodes.rows(run_id) == ROWS, f"in the middle of {run_id}")
+    assert not step.ended, step.said
+
+
+def figures(what: str, begun_s: float, row: Path | None, gone: Callable[[], bool]) -> None:
+    """Wait for a run's row, where it is not left to a resume, and for the end of processes; tell how long both took."""
+    row_s = "-"
+    if row is not None:
+        until(row.exists, f"written: {row}")
+        row_s = f"{time.monotonic() - begun_s:.1f}"
+    until(gone, f"gone after {what}")
+    tell(f"{what}: row after {row_s} s, last process gone after {time.monotonic() - begun_s:.1f} s")
 
 
 def tell(text: str) -> None:
