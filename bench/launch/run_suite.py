@@ -26,6 +26,9 @@ from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.spec import PlannedRun, Slots
 
+_BENCH = "bench" if shutil.which("bench") else sys.argv[0]
+"""Looked for now: by the end of a session that was told to stop, its image may be gone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
@@ -51,7 +54,7 @@ class Ended:
     @staticmethod
     def command(*arguments: str) -> str:
         """A command line that can be copied: `bench` where a shell finds it, else as this one was called."""
-        return shlex.join(["bench" if shutil.which("bench") else sys.argv[0], *arguments])
+        return shlex.join([_BENCH, *arguments])
 
     @property
     def exit_code(self) -> int:
