@@ -79,7 +79,7 @@ class Story:
             then(tasks)
         self.stages[name] = Stage(
             exit_codes=tasks.wait(),
-            left=self.marked.left(),
+            left=self.marked.left(PATIENCE_S),
             said=tasks.said(),
             outcomes={run: self._outcome(run) for run in RUNS},
             files={run: sorted(path.name for path in self._run(run).glob("steps.*")) for run in RUNS},
