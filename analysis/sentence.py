@@ -55,7 +55,7 @@ def _estimate(point: Point, name: str, factor: float = 1) -> tuple[str, str]:
 
 def _judgement(point: Point) -> str:
     if point["oversubscribed"]:
-        return "; no verdict, because there were more ranks than slots"
+        return "; no verdict, because ranks had to share slots or cores"
     verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"

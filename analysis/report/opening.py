@@ -130,8 +130,8 @@ def _notes(session: Row, points: list[Row]) -> Iterator[str]:
         )
     if session["oversubscribed"]:
         yield (
-            "Rows marked oversubscribed had more ranks than slots: ranks shared cores or devices, so they are measured "
-            "and never judged. In the charts their points are hollow."
+            "In rows marked oversubscribed ranks had to share slots or cores, so they are measured and never judged. "
+            "In the charts their points are hollow."
         )
     if any(point["nodes"] > 1 and point["throughput"] is not None for point in points):
         yield "Points with a ring lie across several nodes, the others within one."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,7 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     if ended.stopped_by is not None:
         # The image that holds the rest of the program may be going away: nothing more is imported.
         if ended.stopped_by != 128 + signal.SIGHUP:
-            click.echo(
-                f"stopped; what was measured is kept. `{ended.command('load', str(results))}` shows it, "
-                f"`{ended.resume_command}` finishes the session.",
-                err=True,
-            )
+            click.echo(_stopped(ended), err=True)
         return ended.stopped_by
     load = load and importlib.util.find_spec("duckdb") is not None
     problems = _load(ended, quiet=as_json) if load else 0
@@ -43,6 +40,22 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         click.echo(f"{why}`{ended.resume_command}` runs what is left", err=True)
     click.echo(f"results: {ended.folder}")
     return code
+
+
+def _stopped(ended: Ended) -> str:
+    runs, undone = sum(ended.statuses.values()), ("not run", "interrupted")
+    done = runs - sum(ended.statuses.get(status, 0) for status in undone) - ended.left_for_time
+    text = f"{ended.stopped_reason} after {done} of {runs} run{'s' * (runs != 1)}; what was measured is kept."
+    if _in_a_batch_script(ended.folder):  # which loads and shows it, and is submitted again
+        return text
+    load = ended.command("load", str(ended.folder.parent))
+    return f"{text} `{load}` shows it, `{ended.resume_command}` finishes the session."
+
+
+def _in_a_batch_script(folder: Path) -> bool:
+    """One of `bench script`: it leaves Slurm's record of the job in the session's folder."""
+    job = os.environ.get("SLURM_JOB_ID", "")
+    return any((folder / f"slurm-job-{job}.{kind}").exists() for kind in ("json", "txt"))
 
 
 def _load(ended: Ended, *, quiet: bool) -> int:

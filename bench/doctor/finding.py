@@ -35,6 +35,11 @@ class Verdict:
 Verdicts = Iterator[Verdict]
 
 
+def counted(number: int | str, noun: str) -> str:
+    """`1 rank`, `4 ranks`; a number that Slurm wrote is a text."""
+    return f"{number} {noun}" if str(number) == "1" else f"{number} {noun}s"
+
+
 def ok(text: str) -> Verdict:
     return Verdict("ok", text)
 

@@ -54,10 +54,14 @@ def facts(environ: Mapping[str, str], job: Mapping[str, str] | None = None) -> d
         if (mebibytes := environ.get(name, "")).isdecimal():
             found[key] = str(int(mebibytes) * 2**20)
     seconds = {key: int(environ[name]) for key, name in _TIMES.items() if environ.get(name, "").isdecimal()}
-    found |= {key: _iso(value) for key, value in seconds.items()}
+    found |= {key: _iso(value) for key, value in seconds.items() if value < _LAST_S}
     if len(seconds) == len(_TIMES):
         found["slurm_time_limit_s"] = str(seconds["slurm_ends_at"] - seconds["slurm_started_at"])
     return dict(sorted({**(job or {}), **found}.items()))
+
+
+_LAST_S = 4_102_444_800
+"""The year 2100; what lies beyond is no time that Slurm means."""
 
 
 def _iso(seconds: int) -> str:
@@ -126,9 +130,22 @@ def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
     given = _count(found.get("slurm_cpus_on_node"))
     if _count(found.get("slurm_step_tasks")) != slots.nodes or given <= slots.cpus_per_node:
         return None
+    asked = _count(found.get("slurm_cpus_per_task_requested"))
+    few = asked > slots.cpus_per_node
     return (
         f"Slurm gave {_of(given, 'CPU')} on a node (SLURM_CPUS_ON_NODE), the step's task may use "
-        f"{slots.cpus_per_node}: start it with `srun --cpus-per-task={given}`"
+        f"{slots.cpus_per_node}: "
+        + (fewer_than_asked(asked) if few else f"start it with `srun --cpus-per-task={given}`")
+    )
+
+
+def fewer_than_asked(cpus: int) -> str:
+    """For a task that may use fewer CPUs than SLURM_CPUS_PER_TASK says.
+
+    Slurm passes a batch job's variable on to a step, but not the option that it stands for."""
+    return (
+        f"the CPUs are fewer than asked (SLURM_CPUS_PER_TASK={cpus}): the node's cpuset is smaller, ask the cluster's "
+        "staff; or only sbatch was asked, and srun must be, too"
     )
 
 

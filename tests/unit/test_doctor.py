@@ -84,7 +84,11 @@ def test_gpus_are_counted_by_kind() -> None:
 
 @pytest.mark.parametrize(
     ("container", "expected"),
-    [("apptainer", "start it with --nv"), ("docker", "start it with --gpus all"), (None, "nvidia-smi")],
+    [
+        ("apptainer", "start it with --nv; if it was, this node has no working NVIDIA driver"),
+        ("docker", "start it with --gpus all; if it was, this node"),
+        (None, "nvidia-smi"),
+    ],
 )
 def test_a_driver_without_visible_gpus_gets_the_remedy_of_its_container(
     container: str | None, expected: str
@@ -203,8 +207,28 @@ def test_a_slurm_step_is_told_with_what_it_was_given() -> None:
     assert faults(facts) == [("slurm", "warn")]
 
 
+def test_one_is_told_in_the_singular() -> None:
+    given = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_CPUS_ON_NODE": "1", "SLURM_GPUS_ON_NODE": "1"}
+    one = Slots(slots_per_node=1, cpus_per_node=1, device_type="cuda", cuda_devices_per_node=1)
+    nvidia = replace(GPU_MACHINE.nvidia, gpus=(A,))
+    facts = replace(GPU_MACHINE, cpus_online=1, cpus_given=1, slots=one, nvidia=nvidia, environment=given)
+    assert texts(facts, "slurm") == ["task 0 of 1 in step 7.0: 1 node, here 1 CPU and 1 GPU"]
+    assert texts(facts, "slots") == ["1 rank fits on this node, each with a GPU and 1 of its CPUs"]
+    assert texts(facts, "cpu") == ["1 of 1 CPU is given to this process"]
+
+
 def test_a_gpu_per_cpu_is_the_least() -> None:
-    assert faults(replace(GPU_MACHINE, cpus_given=1)) == [("cpu", "warn")]
+    few = replace(GPU_MACHINE, cpus_given=1)
+    assert faults(few) == [("cpu", "warn")]
+    assert texts(few, "cpu")[1] == "1 CPU for 2 GPUs: ranks will wait for each other's Python"
+    assert remedy(few, "cpu") == "ask for at least 2 CPUs (Slurm: --cpus-per-task)"
+
+
+def test_cpus_that_were_asked_for_already_are_not_to_be_asked_for_again() -> None:
+    few = replace(GPU_MACHINE, cpus_given=1, environment={"SLURM_CPUS_PER_TASK": "8"})
+    assert remedy(few, "cpu").startswith(
+        "the CPUs are fewer than asked (SLURM_CPUS_PER_TASK=8): the node's cpuset is smaller, ask the cluster's staff"
+    )
 
 
 def test_remedies_stand_under_their_findings_and_the_end_counts_them() -> None:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from bench.doctor.facts import Facts
-from bench.doctor.finding import Verdicts, ok, warn
+from bench.doctor.finding import Verdicts, counted, ok, warn
+from bench.slurm.allocation import fewer_than_asked
 
 
 def check(facts: Facts) -> Verdicts:
     given, gpus = facts.cpus_given, len(facts.nvidia.gpus)
-    yield ok(f"{given} of {facts.cpus_online} CPUs are given to this process")
+    verb = "is" if given == 1 else "are"
+    yield ok(f"{given} of {counted(facts.cpus_online, 'CPU')} {verb} given to this process")
     if facts.cpu_quota is not None and facts.cpu_quota < given:
+        quota = counted(f"{facts.cpu_quota:g}", "CPU")
         yield warn(
-            f"the control group grants the time of {facts.cpu_quota:g} CPUs: ranks on {given} will be throttled",
+            f"the control group grants the time of {quota}: ranks on {given} will be throttled",
             f"set --ranks-per-node {max(1, int(facts.cpu_quota))}, or raise the quota (docker: --cpus {given})",
         )
     if given < gpus:
         yield warn(
-            f"{given} CPUs for {gpus} GPUs: ranks will wait for each other's Python",
-            f"ask for at least {gpus} CPUs (Slurm: --cpus-per-task)",
+            f"{counted(given, 'CPU')} for {counted(gpus, 'GPU')}: ranks will wait for each other's Python",
+            _remedy(facts, f"ask for at least {counted(gpus, 'CPU')} (Slurm: --cpus-per-task)"),
         )
+
+
+def _remedy(facts: Facts, ask: str) -> str:
+    """Not to ask for what was asked for already."""
+    asked = facts.environment.get("SLURM_CPUS_PER_TASK", "")
+    few = asked.isdecimal() and int(asked) > facts.cpus_given
+    return fewer_than_asked(int(asked)) if few else ask

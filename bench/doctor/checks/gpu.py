@@ -6,7 +6,7 @@ from collections import Counter
 
 from bench.container import WITH_GPUS
 from bench.doctor.facts import Facts
-from bench.doctor.finding import Verdicts, fail, ok, warn
+from bench.doctor.finding import Verdicts, counted, fail, ok, warn
 
 
 def check(facts: Facts) -> Verdicts:
@@ -17,7 +17,7 @@ def check(facts: Facts) -> Verdicts:
         yield ok(f"{listed} (driver {nvidia.kernel_driver or 'unknown'})")
         for gpu in nvidia.gpus:
             if gpu.mig_uuids:
-                yield ok(f"GPU {gpu.index} is cut into {len(gpu.mig_uuids)} MIG slices")
+                yield ok(f"GPU {gpu.index} is cut into {counted(len(gpu.mig_uuids), 'MIG slice')}")
         return
     if nvidia.kernel_driver is None and not _given(facts):
         yield ok("no NVIDIA driver: runs use the CPU")
@@ -37,7 +37,8 @@ def _driver_without_gpus(facts: Facts) -> Verdicts:
         cause = f" (NVML: {facts.nvidia.nvml_error})" if facts.nvidia.nvml_error else ""
         text = f"driver {facts.nvidia.kernel_driver} is loaded, but no GPU is visible{cause}"
     if facts.container:
-        text, remedy = f"{text} inside this {facts.container} container", WITH_GPUS[facts.container]
+        text = f"{text} inside this {facts.container} container"
+        remedy = f"{WITH_GPUS[facts.container]}; if it was, this node has no working NVIDIA driver"
     else:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
     yield (fail if _given(facts) else warn)(text, remedy)

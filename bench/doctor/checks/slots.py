@@ -16,9 +16,9 @@ def check(facts: Facts) -> Verdicts:
         return
     each = "a GPU" if slots.device_type == "cuda" else "no GPU"
     cpus = slots.cpus_per_node // max(1, slots.slots_per_node)
-    yield ok(
-        f"{slots.slots_per_node} ranks fit on this node, each with {each} and {max(1, cpus)} of its CPUs"
-    )
+    fit = "1 rank fits" if slots.slots_per_node == 1 else f"{slots.slots_per_node} ranks fit"
+    yield ok(f"{fit} on this node, each with {each} and {max(1, cpus)} of its CPUs")
     visible = facts.environment.get("CUDA_VISIBLE_DEVICES")
     if gpus and visible is not None and slots.cuda_devices_per_node == 0:
-        yield warn(f"CUDA_VISIBLE_DEVICES={visible} hides all {len(gpus)} GPUs: runs use the CPU", _REMEDY)
+        hidden = "the only GPU" if len(gpus) == 1 else f"all {len(gpus)} GPUs"
+        yield warn(f"CUDA_VISIBLE_DEVICES={visible} hides {hidden}: runs use the CPU", _REMEDY)

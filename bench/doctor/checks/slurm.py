@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.doctor.facts import Facts
-from bench.doctor.finding import Verdicts, ok, warn
+from bench.doctor.finding import Verdicts, counted, ok, warn
 from bench.slurm.step import id_of_srun
 
 
@@ -15,7 +15,8 @@ def check(facts: Facts) -> Verdicts:
         return
     nodes = given.get("SLURM_STEP_NUM_NODES" if step else "SLURM_JOB_NUM_NODES", "1")
     gpus = given.get("SLURM_GPUS_ON_NODE", "0")
-    here = f"{nodes} nodes, here {given.get('SLURM_CPUS_ON_NODE', 'unknown')} CPUs and {gpus} GPUs"
+    cpus = given.get("SLURM_CPUS_ON_NODE", "unknown")
+    here = f"{counted(nodes, 'node')}, here {counted(cpus, 'CPU')} and {counted(gpus, 'GPU')}"
     if step is not None:
         tasks = given.get("SLURM_STEP_NUM_TASKS") or given.get("SLURM_NTASKS", "1")
         yield ok(f"task {given.get('SLURM_PROCID', '0')} of {tasks} in step {job}.{step}: {here}")
@@ -28,6 +29,6 @@ def check(facts: Facts) -> Verdicts:
         )
     if gpus == "0" and facts.nvidia.gpus:
         yield warn(
-            f"the job was given no GPU, yet {len(facts.nvidia.gpus)} are visible: they may be another job's",
+            f"the job was given no GPU, yet CUDA may see {counted(len(facts.nvidia.gpus), 'GPU')} of another job",
             "ask for them (--gpus-per-node), or measure with --device cpu",
         )

@@ -142,7 +142,7 @@ def test_a_sentence_about_too_many_ranks_gives_no_verdict(measure):
     case = Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2]))
     assert _sentence(measure, case) == (
         "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
-        "there were more ranks than slots."
+        "ranks had to share slots or cores."
     )
 
 
