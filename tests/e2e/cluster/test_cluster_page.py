@@ -15,6 +15,7 @@ from tests.e2e.documents import needs_a_cluster, shown_commands
 SMALLER = {
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--cpus-per-task 32": "--cpus-per-task 2",
+    "--cpus-per-task=32": "--cpus-per-task=2",
     # these GPUs are device files without a driver, which the doctor says, and fails
     "srun --gpus 1 apptainer exec --nv bench.sif bench doctor": "srun apptainer exec bench.sif bench doctor",
 }
