@@ -87,8 +87,8 @@ def be_a_rank(job: dict[str, object]) -> None:
         json.dumps(
             {
                 "spec": job["spec"], "rank": number, "local_rank": number, "node": 0, "local_task": 0,
-                "cores": job["cores"][number], "device_index": None, "rendezvous": "env://", "interface": "lo", "scratch": job["scratch"],
-                "log": f"{job['scratch']}/rank{number}.log", "server_pid": os.getppid(),
+                "cores": job["cores"][number], "device_index": None, "rendezvous": "env://", "interface": "lo",
+                "scratch": job["scratch"], "log": f"{job['scratch']}/rank{number}.log", "server_pid": os.getppid(),
             }
         )
     )  # fmt: skip

@@ -23,7 +23,7 @@ def ask(log: Path, file: str) -> None:
 def test_a_rank_in_its_own_code_is_named_with_the_line(tmp_path: Path) -> None:
     log = tmp_path / "rank0.log"
     log.write_text("what the model printed\n")
-    ask(log, "/home/me/my_model.py")
+    ask(log, "/models/my_model.py")
     assert outside_torch(log) == "my_model.py:3, in step"
 
 
@@ -34,7 +34,7 @@ def test_a_rank_in_torch_waits_for_others(tmp_path: Path) -> None:
 
 def test_of_several_stacks_the_last_one_counts(tmp_path: Path) -> None:
     log = tmp_path / "rank0.log"
-    for file in ("/home/me/earlier.py", "/home/me/later.py"):
+    for file in ("/models/earlier.py", "/models/later.py"):
         ask(log, file)
     assert outside_torch(log) == "later.py:3, in step"
 
@@ -43,7 +43,7 @@ def test_the_main_thread_counts_whatever_others_do(tmp_path: Path) -> None:
     leave = threading.Event()
     other = threading.Thread(target=leave.wait)
     other.start()
-    ask(tmp_path / "rank0.log", "/home/me/my_model.py")
+    ask(tmp_path / "rank0.log", "/models/my_model.py")
     leave.set()
     other.join()
     assert (tmp_path / "rank0.log").read_text().count("hread 0x") >= 2
