@@ -116,9 +116,9 @@ class Nodes:
             if inode in sockets
         }
 
-    def all_processes(self) -> Iterator[int]:
-        """Ids of every process of the cluster, daemons and commands of the login node among them."""
-        return (pid for pid, _ in self._all())
+    def words(self) -> bytes:
+        """Command lines and environments of every process of the cluster, daemons and the login node's among them."""
+        return b"".join(_bytes(pid, name) for pid, _ in self._all() for name in ("cmdline", "environ"))
 
     def _all(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         for path in Path("/proc").iterdir():
@@ -177,7 +177,11 @@ def _user(pid: int) -> int | None:
 
 
 def _read(pid: int, name: str) -> str:
+    return _bytes(pid, name).decode(errors="replace")
+
+
+def _bytes(pid: int, name: str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+        return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:  # gone meanwhile
-        return ""
+        return b""
