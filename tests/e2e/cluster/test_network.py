@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -30,15 +30,7 @@ class Stranger:
     def __init__(self, cluster: Any, log: Path) -> None:
         self._log = log
         self._told: set[tuple[str, int]] = set()
-        command = [
-            "nsenter",
-            "--net",
-            "--target",
-            str(cluster.first_process()),
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-        ]
+        command = f"nsenter --net --target {cluster.first_process()} setpriv --pdeathsig KILL".split()
         program = [sys.executable, str(Path(__file__).with_name("stranger.py"))]
         with log.open("w") as output:
             self._process = subprocess.Popen(
@@ -64,7 +56,10 @@ class Stranger:
         lines = [f"\n{address} {port} " for address, port in places]
         until(lambda: all(self.said.count(line) >= RAW_ATTEMPTS for line in lines), "visited")
 
-    def stop(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
 
@@ -105,34 +100,28 @@ class Visited:
 
 @pytest.fixture(scope="module")
 def visited(cluster: Any, study: Study, nodes: Nodes) -> Visited:
-    stranger = Stranger(cluster, study.folder / "stranger.log")
     study.hold("held")
     step = study.start("./network.yaml --session s", before=THE_OTHER_TASK_COMES_LATE)
-    until(lambda: step.ended or nodes.listening(), "listening")
-    (secret,) = (path.read_bytes() for path in study.folder.glob(".step-*"))
-    joining = owners(nodes)
-    stranger.visit(joining)
-    words = nodes.words()
-    (study.folder / "come").touch()
-    in_the_middle_of("held.2x2.r0", step, nodes)
-    training = owners(nodes)
-    stranger.visit(training)
-    until(lambda: "set 12 keys" in stranger.said, "at the store")
-    words += nodes.words()
-    study.release("held")
-    while not step.ended:  # also while ranks meet
-        stranger.tell(nodes.listening())
-        time.sleep(0.05)
-    stranger.stop()
+    with Stranger(cluster, study.folder / "stranger.log") as stranger:
+        until(lambda: step.ended or nodes.listening(), "listening")
+        (secret,) = (path.read_bytes() for path in study.folder.glob(".step-*"))
+        joining = owners(nodes)
+        stranger.visit(joining)
+        words = nodes.words()
+        (study.folder / "come").touch()
+        in_the_middle_of("held.2x2.r0", step, nodes)
+        training = owners(nodes)
+        stranger.visit(training)
+        until(lambda: "set 12 keys" in stranger.said, "at the store")
+        words += nodes.words()
+        study.release("held")
+        while not step.ended:  # also while ranks meet
+            stranger.tell(nodes.listening())
+            time.sleep(0.05)
     return Visited(
-        study=study,
-        step=step,
-        secret=secret,
-        joining=joining,
-        training=training,
-        words=words,
+        study=study, step=step, secret=secret, joining=joining, training=training, words=words,
         stranger=stranger.said,
-    )
+    )  # fmt: skip
 
 
 def test_no_result_is_changed(visited: Visited) -> None:
