@@ -6,11 +6,14 @@ multiprocessing's forkserver: ranks are its children, their exit status comes ba
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import multiprocessing
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
@@ -27,6 +30,10 @@ _ENVIRONMENT = {
 }
 
 
+_LONGEST_FOLDER_BYTES = 70
+"""Of a temporary folder, so that a socket in a folder in it can have a path."""
+
+
 class WarmServer:
     """Ends with this process, whatever ends it."""
 
@@ -38,6 +45,7 @@ class WarmServer:
         """Import torch in the server and learn its process id. Raises InputError where torch cannot be imported."""
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
+        _use_a_short_folder()
         self._context.set_forkserver_preload(["bench.launch.shield", "bench.launch.preload"])
         self.pid, failure = json.loads(self._answer(_say_parent))
         if failure is not None:
@@ -68,6 +76,18 @@ class WarmServer:
         process = self._context.Process(target=rank.main, args=(job_json,), daemon=False)
         _start(process)
         return process
+
+
+def _use_a_short_folder() -> None:
+    """A Unix socket's path has 107 bytes at most, $TMPDIR on a cluster may have more: then sockets lie elsewhere.
+
+    Python does so itself from 3.14 on."""
+    if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST_FOLDER_BYTES:
+        return
+    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    if "tempdir" not in config:
+        config["tempdir"] = tempfile.mkdtemp(prefix="bench-sockets-", dir="/tmp")
+        atexit.register(shutil.rmtree, config["tempdir"], ignore_errors=True)
 
 
 def _start(process: BaseProcess) -> None:

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "ci/test types": "runs before this test",
     "ci/test unit": "runs before this test",
     "ci/test e2e": "runs this test",
+    "ci/test cluster": "runs after this test",
     "ci/test tree": "runs after this test",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
