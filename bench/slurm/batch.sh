@@ -27,7 +27,7 @@ scontrol --json show job "$SLURM_JOB_ID" > "$job.json" 2> /dev/null || {
 # measured is kept.
 trap 'signalled=1; touch -- "$folder/STOP"' USR1
 
-srun%srun "${container[@]}"%nv "$image" \
+srun --kill-on-bad-exit=0 --wait=0%srun "${container[@]}"%nv "$image" \
     bench suite %suite \
     --session "$session" --results "$results" --reserve 180 --no-load &
 step=$!

@@ -20,6 +20,10 @@ _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]g
 _JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
 
 
+GO_ON = ("--kill-on-bad-exit=0", "--wait=0")
+"""Whatever a cluster's defaults are: one agent that dies does not end the others, nor may they go on only so long."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """What srun is asked for, and what runs in the step."""
@@ -58,6 +62,7 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
         bench = [*container.execute(image, gpus=gpus, folders=folders), "bench"]
     return [
         "srun",
+        *GO_ON,
         *shape,
         *map(_checked, launch.srun),
         *bench,

@@ -82,7 +82,8 @@ def test_everything_of_the_suites_call_reaches_the_step_as_one_word_each(script:
         "it's $HOME; `id`",
     ]
     assert script("--cpus-per-task", "8", *call).step == [
-        "--cpus-per-task=8", "${container[@]}", "$image", "bench", "suite", "smoke", *call,
+        "--kill-on-bad-exit=0", "--wait=0", "--cpus-per-task=8",
+        "${container[@]}", "$image", "bench", "suite", "smoke", *call,
         "--session", "$session", "--results", "$results", "--reserve", "180", "--no-load", "&",
     ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from bench.errors import InputError
 from bench.slurm.srun import Launch, argv
 
 SUITE = ("smoke", "--tag", "two words")
+GO_ON = ["--kill-on-bad-exit=0", "--wait=0"]
 STEP = ["suite", *SUITE, "--results", "/scratch/results", "--launcher", "auto"]
 
 
@@ -24,19 +25,27 @@ def line(environ: dict[str, str] | None = None, **wishes: Any) -> list[str]:
 def test_from_a_login_node_with_an_image() -> None:
     wished = line(image="bench.sif", nodes=2, gpus_per_node=4, srun=("--mem=0", "--exclusive"))
     assert wished == [
-        "srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--gpus-per-node=4", "--mem=0", "--exclusive",
+        "srun", *GO_ON, "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--gpus-per-node=4", "--mem=0", "--exclusive",
         "apptainer", "exec", "--nv", "--bind", "/scratch/results", "bench.sif",
         "bench", *STEP,
     ]  # fmt: skip
 
 
 def test_without_an_image_the_step_runs_this_bench() -> None:
-    assert line(gpus_per_node=4) == ["srun", "--gpus-per-node=4", sys.executable, "-m", "bench", *STEP]
+    assert line(gpus_per_node=4) == [
+        "srun",
+        *GO_ON,
+        "--gpus-per-node=4",
+        sys.executable,
+        "-m",
+        "bench",
+        *STEP,
+    ]
 
 
 def test_every_folder_that_is_read_is_bound_once() -> None:
     wished = line(image="bench.sif", folders=("/data", "/scratch/results"))
-    assert wished[1:7] == ["apptainer", "exec", "--bind", "/scratch/results", "--bind", "/data"]
+    assert wished[3:9] == ["apptainer", "exec", "--bind", "/scratch/results", "--bind", "/data"]
 
 
 @pytest.mark.parametrize(
@@ -100,8 +109,8 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
     assert (done.returncode, done.stdout) == (
         0,
         f"mkdir -p {tmp_path}/results && "
-        f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite "
-        f"smoke --quick --set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
+        f"srun {' '.join(GO_ON)} --nodes=2 --ntasks=2 --ntasks-per-node=1 "
+        f"apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite smoke --quick --set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
     )
 
 
