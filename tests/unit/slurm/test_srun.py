@@ -110,7 +110,8 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
         0,
         f"mkdir -p {tmp_path}/results && "
         f"srun {' '.join(GO_ON)} --nodes=2 --ntasks=2 --ntasks-per-node=1 "
-        f"apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite smoke --quick --set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
+        f"apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite smoke --quick "
+        f"--set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
     )
 
 
