@@ -24,12 +24,12 @@ def container_kind() -> str | None:
     return "docker" if Path("/.dockerenv").exists() else None
 
 
-def gpus_left_out(visible_gpus: int, kernel_driver: Path = KERNEL_DRIVER) -> str | None:
+def gpus_left_out(visible_gpus: int) -> str | None:
     """What is wrong, with the remedy, where the machine has NVIDIA devices and this container sees none of them."""
     kind = container_kind()
     if kind is None or visible_gpus or os.environ.get("CUDA_VISIBLE_DEVICES") == "":
         return None
-    if not kernel_driver.exists():
+    if not KERNEL_DRIVER.exists():
         return None
     return (
         f"this machine has NVIDIA devices, but this {kind} container sees no CUDA driver: {WITH_GPUS[kind]}"

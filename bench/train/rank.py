@@ -110,7 +110,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     _configure(spec, device)
     transport.ask_nccl(Path(job.scratch), job.rank)
     if spec.strategy != "single":
-        group.join(job.rendezvous, job.rank, spec.world_size, device)
+        _meet(job, spec, device)
     workload = _workload(spec)
     training, parameters = _training(job, spec, workload, device)
     clock = _clock(job, spec, training.steps, device)
@@ -127,6 +127,20 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "device_name": _device_name(device),
         "transport": _transport(job, spec, device),
     }
+
+
+def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
+    """Join the others. What goes wrong there is no want of memory, even where a key that a stranger wrote looks so."""
+    import torch
+
+    from bench.train import group
+
+    try:
+        group.join(job.rendezvous, job.rank, spec.world_size, device)
+    except torch.OutOfMemoryError:
+        raise
+    except (MemoryError, RuntimeError, ValueError) as error:
+        raise RuntimeError(f"the ranks could not meet: {_describe(error)}") from error
 
 
 def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
