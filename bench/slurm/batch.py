@@ -130,11 +130,22 @@ def _checked_name(option: str, text: str | None) -> str | None:
     return text
 
 
+def _is_one_word(line: str) -> bool:
+    try:
+        return len(shlex.split(line)) == 1
+    except ValueError:  # a quote that nothing closes
+        return False
+
+
 def _checked_option(line: str) -> str:
     """A line for sbatch. Raises InputError for one that is no option, that we write, or that breaks the stop."""
     name, _, value = line.replace(" ", "=", 1).partition("=")
     if not _OPTION.fullmatch(name):
         raise InputError(f"--sbatch {line!r}: not an option of sbatch, as in --sbatch --constraint=h200")
+    if "=" in line and not _is_one_word(line):
+        raise InputError(
+            f"--sbatch {line!r}: sbatch ends the value at the space: quote it, as in --comment='a b'"
+        )
     if name in _OURS:
         raise InputError(f"--sbatch {line!r}: say it with {_OURS[name]}")
     if name == "--signal" and not value.startswith("B:USR1@"):

@@ -158,7 +158,7 @@ def test_a_warning_says_where_they_differ_and_nothing_else_is_warned_of(held: He
     assert [line for line in told if not line.startswith((*expected, ON_FEW_CORES))] == []
 
 
-def test_figures(held: Held) -> None:
+def test_runs_come_one_after_the_other_and_how_soon_is_printed(held: Held) -> None:
     begins = []
     for run_id in held.shape.ranks:
         outcome = held.study.outcome("s", run_id)
@@ -169,3 +169,6 @@ def test_figures(held: Held) -> None:
         + ", ".join(f"{setup_s:.2f}" for _, setup_s in begins[1:])
         + " s"
     )
+    first_steps = [at_s for at_s, _ in begins]
+    assert all(setup_s > 0 for _, setup_s in begins)
+    assert first_steps == sorted(first_steps)

@@ -155,6 +155,8 @@ def test_a_longer_warning_time_is_taken(script: Script) -> None:
         ("--sbatch", "mail=me", "--sbatch 'mail=me': not an option of sbatch"),
         ("--sbatch", "--mem=0\nrm -r results", "has a line break"),
         ("--sbatch", "--nodes=3", "--sbatch '--nodes=3': say it with --nodes"),
+        ("--sbatch", "--comment=two words", "sbatch ends the value at the space: quote it"),
+        ("--sbatch", "--comment='two words", "sbatch ends the value at the space: quote it"),
         ("--sbatch", "-t 30", "say it with --time"),
         ("--sbatch", "--signal=TERM@60", "the script needs B:USR1@SECONDS"),
         ("--tag", "a\nb", "has a line break"),
