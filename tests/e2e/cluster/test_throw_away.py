@@ -16,7 +16,9 @@ def test_two_nodes_with_four_gpus_each_have_names_addresses_and_folders_of_their
     cluster: Cluster,
 ) -> None:
     variables = "$CUDA_VISIBLE_DEVICES $SLURM_LAUNCH_NODE_IPADDR"
-    shown = f"echo $(hostname) $(hostname -I) {variables} $(touch /tmp/only$SLURM_PROCID; cd /tmp; echo only*)"
+    shown = (
+        f"echo $(hostname) $(hostname -I) {variables} $(touch /tmp/only$SLURM_PROCID; cd /tmp; echo only*)"
+    )
     result = cluster.run(f"srun -N2 --ntasks-per-node=1 --gpus-per-node=4 bash -c '{shown}'")
     assert sorted(result.stdout.splitlines()) == [
         "n1 10.77.0.1 0,1,2,3 10.77.0.3 only0",
