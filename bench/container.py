@@ -15,9 +15,14 @@ WITH_GPUS = {
 """How each kind of container is given the machine's GPUs."""
 
 
+def apptainer_image() -> str | None:
+    """The image that this process runs in, as Apptainer or Singularity names it; null elsewhere."""
+    return os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+
+
 def container_kind() -> str | None:
     """`apptainer`, `podman` or `docker`; null outside of a container."""
-    if "APPTAINER_CONTAINER" in os.environ or Path("/.singularity.d").is_dir():
+    if apptainer_image() is not None or Path("/.singularity.d").is_dir():
         return "apptainer"
     if Path("/run/.containerenv").exists():
         return "podman"

@@ -41,8 +41,8 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     It needs srun and apptainer on the cluster, and nothing else. Submitted again it resumes its session."""
     from bench.launch.session import SessionFolder, new_session_id
     from bench.paths import results_folder
+    from bench.slurm.apptainer import is_here
     from bench.slurm.batch import Batch, script
-    from bench.slurm.container import is_here
 
     name = resolve(suite, options).name
     results = results_folder(options["results"])

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 import bench
+from bench.container import apptainer_image
 from bench.slurm import allocation
 
 _PACKAGES = ("torch", "torchvision", "numpy", "pyarrow")
@@ -39,9 +40,7 @@ def gather() -> dict[str, str]:
         "cpus_online": str(os.cpu_count()),
         "cpus_given": str(len(os.sched_getaffinity(0))),
         "memory_bytes": str(psutil.virtual_memory().total),
-        "container": os.environ.get("APPTAINER_CONTAINER")
-        or os.environ.get("SINGULARITY_CONTAINER")
-        or "none",
+        "container": apptainer_image() or "none",
     }
     facts |= {name: _version(name) for name in _PACKAGES}
     facts |= _gpus()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import InputError
-from bench.slurm import container
+from bench.slurm import apptainer
 
 _TEMPLATE = Path(__file__).with_name("batch.sh")
 _EARLY_S = 120
@@ -69,11 +69,11 @@ def script(batch: Batch) -> str:
     values = {
         "command": shlex.join(batch.command),
         "sbatch": "\n".join(f"#SBATCH {line}" for line in _head(batch)),
-        "image": shlex.quote(container.check_image(batch.image)),
-        "results": shlex.quote(container.check_folder("--results", batch.results)),
+        "image": shlex.quote(apptainer.check_image(batch.image)),
+        "results": shlex.quote(apptainer.check_folder("--results", batch.results)),
         "session": shlex.quote(batch.session),
         "binds": "".join(
-            f' --bind "$(realpath -m -- {shlex.quote(container.check_folder("folder", folder))})"'
+            f' --bind "$(realpath -m -- {shlex.quote(apptainer.check_folder("folder", folder))})"'
             for folder in batch.folders
         ),
         "warning": _warning(batch.image),
@@ -157,4 +157,4 @@ def _checked_option(line: str) -> str:
 
 def _warning(image: str) -> str:
     missing = f"# Where this was written there was no {image}: check the path.\n"
-    return "" if container.is_here(image) else missing
+    return "" if apptainer.is_here(image) else missing

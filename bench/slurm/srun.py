@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
+from bench.container import apptainer_image
 from bench.errors import InputError
-from bench.slurm import container
+from bench.slurm import apptainer
 from bench.slurm.step import Step, id_of_srun
 
 _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
@@ -54,12 +55,12 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
         shape += [f"--gpus-per-node={launch.gpus_per_node}"]
     bench = [sys.executable, "-m", "bench"]
     if launch.image is not None:
-        image = container.check_image(launch.image)
+        image = apptainer.check_image(launch.image)
         folders = tuple(
-            container.check_folder("folder", folder) for folder in (launch.results, *launch.folders)
+            apptainer.check_folder("folder", folder) for folder in (launch.results, *launch.folders)
         )
         gpus = launch.device != "cpu" and _with_gpus(launch, environ)
-        bench = [*container.execute(image, gpus=gpus, folders=folders), "bench"]
+        bench = [*apptainer.execute(image, gpus=gpus, folders=folders), "bench"]
     return [
         "srun",
         *GO_ON,
@@ -116,7 +117,7 @@ def become(launch: Launch) -> NoReturn:
 
 
 def _no_srun(launch: Launch) -> str:
-    image = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+    image = apptainer_image()
     if image is None:
         return "--launcher srun: srun is not on PATH: call it on a login node of the cluster, or leave --launcher out"
     command = line(replace(launch, image=launch.image or image), os.environ)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from bench.container import apptainer_image
 from bench.errors import InputError
 
 
@@ -20,7 +20,7 @@ def check_image(image: str) -> str:
 
 def is_here(image: str) -> bool:
     """Whether the file is there; inside a container of that image it is, though it is not seen."""
-    own = os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+    own = apptainer_image()
     path = Path(image)
     return path.exists() or str(path.absolute()) == own
 
