@@ -26,6 +26,8 @@ class Column:
     cells: Sequence[str]
     number: bool = True
     """Numbers stand right, text left."""
+    foreign: bool = False
+    """Whether others wrote the cells: names, which markup must not take for its own."""
     styles: Sequence[str] = ()
     """One for each cell."""
 

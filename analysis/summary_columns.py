@@ -1,0 +1,125 @@
+"""The columns of a session's scaling table as text, for the terminal and for every exported table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from analysis.plain import cell, number
+from analysis.rounding import estimate, spread
+from analysis.session_rows import Row
+from analysis.tables import Column
+
+_STYLES = {
+    "superlinear": "green",
+    "excellent": "green",
+    "good": "green",
+    "acceptable": "yellow",
+    "poor": "red",
+    "retrograde": "red",
+}
+_NOT_OK = ("oom", "failed", "timeout", "interrupted", "skipped", "missing")
+
+
+def key_columns(points: Sequence[Row]) -> list[Column]:
+    """Which row it is; `points` are rows of `scaling`."""
+    return [
+        column(points, "configuration", _configuration, number=False, foreign=True),
+        column(points, "ranks", text_of("world_size")),
+    ]
+
+
+def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column]:
+    """What was found; a column may have nothing but empty cells. `coverage` are rows of `coverage`."""
+    troubles = {_place(row): trouble(row) for row in coverage}
+    return [
+        column(points, "nodes", text_of("nodes")),
+        column(points, "examples/s", _value("throughput")),
+        column(points, "speedup", _value("speedup")),
+        column(points, "efficiency [95 %]", _efficiency, number=False),
+        column(
+            points,
+            "verdict",
+            lambda row: "; ".join(filter(None, [_verdict(row), troubles.get(_place(row))])),
+            number=False,
+            styles=[_STYLES.get(row["verdict"], "") for row in points],
+        ),
+        column(points, "step ms ± std", _step),
+        column(points, "run s", number_of("elapsed_s")),
+        column(points, "s/epoch", _epoch),
+        column(points, "best val loss", number_of("best_val_loss")),
+        column(points, "best val acc", number_of("best_val_accuracy", 3)),
+        column(points, "job", text_of("slurm_job_id"), number=False, foreign=True),
+    ]
+
+
+def column(rows: Sequence[Row], heading: str, show_row: Callable[[Row], str], **options: Any) -> Column:
+    return Column(heading=heading, cells=[show_row(row) for row in rows], **options)
+
+
+def number_of(name: str, digits: int = 4, factor: float = 1) -> Callable[[Row], str]:
+    return lambda row: "" if row[name] is None else number(factor * row[name], digits, strip=False)
+
+
+def text_of(name: str) -> Callable[[Row], str]:
+    return lambda row: cell(row[name])
+
+
+def trouble(row: Row) -> str:
+    """Repeats that are not ok, by what became of them: `1 oom, 2 skipped`; of a row of `coverage`."""
+    return ", ".join(f"{row[kind]} {kind}" for kind in _NOT_OK if row[kind])
+
+
+def reasons(coverage: Iterable[Row], name: Callable[[str], str] = cell) -> Iterator[str]:
+    """Why runs are not ok, a line for each placement: a failure is never just a gap in a table. `name` makes of what
+    others wrote, a case's name and the errors, what is shown."""
+    for row in coverage:
+        if row["reasons"]:
+            place = f"{row['nodes']}x{row['ranks_per_node']}"
+            yield f"{name(row['case_name'])} {place}: {trouble(row)}: {name(row['reasons'])}"
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("case_name", "nodes", "ranks_per_node", "threads"))
+
+
+def _configuration(row: Row) -> str:
+    return cell(f"{row['case_name']} t{row['threads']}" if row["axis"] == "threads" else row["case_name"])
+
+
+def _value(name: str) -> Callable[[Row], str]:
+    """Without its interval."""
+    return lambda row: (
+        "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
+    )
+
+
+def _epoch(row: Row) -> str:
+    """Its interval is that of the throughput, upside down."""
+    epoch, rate = row["time_per_epoch_s"], row["throughput"]
+    if epoch is None:
+        return ""
+    ends = (row["throughput_hi"], row["throughput_lo"])
+    low, high = (None if end is None else epoch * rate / end for end in ends)
+    return estimate(epoch, low, high)[0]
+
+
+def _efficiency(row: Row) -> str:
+    if row["efficiency"] is None:
+        return ""
+    has_interval = row["efficiency_lo"] is not None and not row["is_baseline"]
+    ends = (100 * row[name] if has_interval else None for name in ("efficiency_lo", "efficiency_hi"))
+    value, interval = estimate(100 * row["efficiency"], *ends)
+    return f"{value:>4} % {interval}".rstrip()
+
+
+def _verdict(row: Row) -> str:
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    return row["verdict"] or ("baseline" if row["is_baseline"] and row["scaling"] != "none" else "")
+
+
+def _step(row: Row) -> str:
+    if row["step_ms_mean"] is None:
+        return ""
+    return " ± ".join(filter(None, spread(row["step_ms_mean"], row["step_ms_std"])))
