@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from analysis import verdicts
+from analysis.caveats import caveats, was_compared
 from analysis.report import units
 from analysis.report.markup import Row, attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
@@ -77,7 +77,7 @@ def _others(points: list[Row]) -> str:
     for point in points:
         if point["scaling"] != "none":
             by_case.setdefault(point["case_name"], []).append(point)
-    compared = [case for case in by_case.values() if _compared(case)]
+    compared = [case for case in by_case.values() if was_compared(case)]
     if len(compared) > MOST_CASES:
         return _counted(points)
     return unordered(sentence for case in compared if (sentence := _sentence(case)) != lead)
@@ -92,48 +92,15 @@ def _counted(points: list[Row]) -> str:
     return f"<p>At the largest sizes of {len(ranked):,} cases: {html.escape(said)}.</p>"
 
 
-def _compared(points: list[Row]) -> bool:
-    return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
-
-
 def notes(session: Row, points: list[Row]) -> str:
     """What limits the numbers of this session; HTML list."""
     return f'<div class="notes">{unordered(html.escape(note) for note in _notes(session, points))}</div>'
 
 
-def _limits() -> str:
-    first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
-    said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
-    return (
-        f"Verdicts: {', '.join(said)}, poor below; retrograde where more workers train fewer examples/s than the next "
-        "smaller number."
-    )
-
-
 def _notes(session: Row, points: list[Row]) -> Iterator[str]:
     yield "Placement 2x4 means 2 nodes with 4 ranks each."
-    if _compared(points):
-        yield "Efficiency is speedup ÷ workers."
-    if any(point["verdict"] for point in points):
-        yield _limits()
-    if any(point["throughput_lo"] is not None for point in points):
-        yield (
-            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
-            "what differs between allocations: other nodes, other neighbours, another day."
-        )
-    elif any(point["throughput"] is not None for point in points):
-        yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
-    if session["fsdp_on_cpu"]:
-        yield (
-            "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
-            "say nothing about NCCL on GPUs."
-        )
+    yield from caveats(session, points)
     if session["oversubscribed"]:
-        yield (
-            "In rows marked oversubscribed ranks had to share slots or cores, so they are measured and never judged. "
-            "In the charts their points are hollow."
-        )
+        yield "In the charts the points of oversubscribed rows are hollow."
     if any(point["nodes"] > 1 and point["throughput"] is not None for point in points):
         yield "Points with a ring lie across several nodes, the others within one."
-    if session["synthetic"]:
-        yield "The examples are synthetic: generated, and no statement about a real data set."

@@ -1,0 +1,48 @@
+"""What limits the numbers of a session, in sentences: below the report's charts and below every exported table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analysis import verdicts
+
+Row = dict[str, Any]
+
+
+def caveats(session: Row, points: list[Row]) -> Iterator[str]:
+    """`session` of analysis/report/queries/session.sql, `points` rows of `scaling`. Every word is ours."""
+    if was_compared(points):
+        yield "Efficiency is speedup ÷ workers."
+    if any(point["verdict"] for point in points):
+        yield _limits()
+    if any(point["throughput_lo"] is not None for point in points):
+        yield (
+            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
+            "what differs between allocations: other nodes, other neighbours, another day."
+        )
+    elif any(point["throughput"] is not None for point in points):
+        yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
+    if session["fsdp_on_cpu"]:
+        yield (
+            "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
+            "say nothing about NCCL on GPUs."
+        )
+    if session["oversubscribed"]:
+        yield "In rows marked oversubscribed ranks had to share slots or cores: they are measured and never judged."
+    if session["synthetic"]:
+        yield "The examples are synthetic: generated, and no statement about a real data set."
+
+
+def was_compared(points: list[Row]) -> bool:
+    """Whether anything has a speedup over something else."""
+    return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
+
+
+def _limits() -> str:
+    first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
+    said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
+    return (
+        f"Verdicts: {', '.join(said)}, poor below; retrograde where more workers train fewer examples/s than the next "
+        "smaller number."
+    )
