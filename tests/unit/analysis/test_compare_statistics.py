@@ -1,0 +1,233 @@
+"""What compare says beside the ratio: probabilities, Holm, repeats still needed; against scipy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.factory import Case, make_session
+
+OLD = [10.0, 10.4, 10.1, 10.9]
+NEW = [10.9, 11.3, 10.8, 11.0]
+
+
+@pytest.fixture
+def compare(results, read_back):
+    """`compare(baseline, candidate, more)` gives the macro's rows; a side is step times by case; `more` are further
+    arguments."""
+
+    def run(baseline, candidate, more=""):
+        for name, side in (("a", baseline), ("b", candidate)):
+            cases = [
+                Case(name=case, step_ms={2: step_ms}, repeats=len(step_ms)) for case, step_ms in side.items()
+            ]
+            make_session(results, cases, session_id=name)
+        return read_back()(f"FROM compare('a', 'b'{more}) ORDER BY case_name")
+
+    return run
+
+
+def logs(step_ms):
+    return np.log(64 / (np.array(step_ms) / 1e3))
+
+
+def holm(probabilities):
+    """Holm 1979, step by step."""
+    order = np.argsort(probabilities)
+    adjusted = [0.0] * len(order)
+    largest = 0.0
+    for step, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - step) * probabilities[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+def test_the_tail_of_students_t_is_that_of_scipy(in_memory):
+    grid = list(
+        itertools.product([0, 0.01, 0.5, 1, 2.5, 7, 40], [1, 1.2, 1.9, 2, 3.3, 4, 7.7, 12, 45, 300, 1e5])
+    )
+    values = ", ".join(f"({t}, {df})" for t, df in grid)
+    found = in_memory.execute(
+        f"SELECT t_tail(x, wanted), t_tail(-x, wanted) FROM (VALUES {values}) AS grid(x, wanted)"
+    ).fetchall()
+    expected = [stats.t.sf(t, df) for t, df in grid]
+    assert [above for above, _ in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
+    assert [above for _, above in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
+
+
+def test_the_probabilities_are_welchs(compare):
+    (row,) = compare({"ddp": OLD}, {"ddp": NEW})
+    both = stats.ttest_ind(logs(NEW), logs(OLD), equal_var=False)
+    below = stats.ttest_ind(logs(NEW), logs(OLD) + np.log(0.95), equal_var=False, alternative="less")
+    assert row["p_value"] == pytest.approx(both.pvalue, rel=1e-7)
+    assert row["regression_p"] == pytest.approx(below.pvalue, rel=1e-7)
+    assert row["verdict"] == "slower"
+    assert row["regression"] is False  # slower for certain, but not by 5 % for certain
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.05, 0.3])
+def test_another_limit_asks_another_question(compare, limit):
+    (row,) = compare({"ddp": OLD}, {"ddp": NEW}, f", max_regression := {limit}")
+    below = stats.ttest_ind(logs(NEW), logs(OLD) + np.log(1 - limit), equal_var=False, alternative="less")
+    assert row["regression_p"] == pytest.approx(below.pvalue, rel=1e-7)
+
+
+@pytest.mark.parametrize(("new", "p_value", "regression_p"), [(10.0, 1, 1), (10.2, 0, 1), (11.0, 0, 0)])
+def test_without_any_variance_a_difference_is_certain(compare, new, p_value, regression_p):
+    (row,) = compare({"ddp": [10.0] * 3}, {"ddp": [new] * 4})
+    assert (row["p_value"], row["regression_p"], row["regression"]) == (
+        p_value,
+        regression_p,
+        regression_p == 0,
+    )
+
+
+FOUR = {
+    "one": ([10.0, 10.2, 10.4, 9.9], [11.9, 12.0, 12.1, 11.8]),
+    "two": ([10.0, 10.2, 10.4, 9.9], [10.9, 11.2, 11.5, 10.8]),
+    "three": ([10.0, 10.2, 10.4, 9.9], [10.1, 10.3, 10.5, 10.0]),
+    "four": ([10.0, 10.2, 10.4, 9.9], [10.9, 11.2, 11.5, 10.8]),
+}
+
+
+def test_probabilities_are_adjusted_over_rows_after_holm_and_equal_ones_alike(compare):
+    rows = compare(*({name: pair[side] for name, pair in FOUR.items()} for side in (0, 1)))
+    for raw, adjusted in (("p_value", "p_value_holm"), ("regression_p", "holm_p")):
+        found = [row[raw] for row in rows]
+        assert len(set(found)) == 3
+        assert [row[adjusted] for row in rows] == pytest.approx(holm(found), rel=1e-12)
+    by_name = {row["case_name"]: row for row in rows}
+    assert by_name["two"]["p_value_holm"] == by_name["four"]["p_value_holm"]
+
+
+def test_a_row_that_stands_alone_is_not_adjusted(compare):
+    (row,) = compare({"ddp": OLD}, {"ddp": NEW})
+    assert (row["p_value_holm"], row["holm_p"]) == (row["p_value"], row["regression_p"])
+
+
+def test_rows_without_an_interval_are_no_tests_and_do_not_count(compare):
+    rows = compare({"ddp": OLD, "lone": [10.0]}, {"ddp": NEW, "lone": [20.0]})
+    assert rows[0]["holm_p"] == rows[0]["regression_p"]
+    assert [rows[1][name] for name in ("p_value", "p_value_holm", "regression_p", "holm_p")] == [None] * 4
+    assert (rows[1]["regression"], rows[1]["repeats_needed"]) == (None, None)
+
+
+def test_a_regression_is_below_the_limit_with_its_whole_interval(compare):
+    """One-sided 4 %: the probability alone would say so, the two-sided interval that is shown does not."""
+    quiet = np.array([-1.0, 0.0, 1.0, 0.0]) / 100
+    shift = -np.log(0.95) + stats.t.isf(0.04, 6) * np.sqrt(2 * quiet.var(ddof=1) / 4)
+    (row,) = compare(
+        {"ddp": list(10 * np.exp(quiet).round(9))}, {"ddp": list((10 * np.exp(quiet + shift)).round(9))}
+    )
+    assert row["regression_p"] == pytest.approx(0.04, rel=1e-3)
+    assert row["ratio_hi"] > 0.95
+    assert row["regression"] is False
+
+
+def brute_force(old, new, margin):
+    """Repeats that each side still needs, tried one by one."""
+    a, b = logs(old), logs(new)
+    ratio = b.mean() - a.mean()
+    wanted = max(abs(ratio), min(np.log1p(margin) - ratio, ratio - np.log1p(-margin)))
+    for more in range(1, 1001):
+        parts = a.var(ddof=1) / (len(a) + more), b.var(ddof=1) / (len(b) + more)
+        below = parts[0] ** 2 / (len(a) + more - 1) + parts[1] ** 2 / (len(b) + more - 1)
+        if stats.t.ppf(0.975, sum(parts) ** 2 / below) * np.sqrt(sum(parts)) <= wanted:
+            return more
+    return None
+
+
+@pytest.mark.parametrize("margin", [0.001, 0.01, 0.02, 0.1])
+def test_the_repeats_still_needed_are_those_that_trying_finds(compare, margin):
+    draws = np.random.default_rng(7)
+    sides = [
+        {
+            f"c{n:02}": list((10 * np.exp(scale * draws.standard_normal(count))).round(9))
+            for n, (scale, count) in enumerate(itertools.product([0.003, 0.03, 0.2], [2, 3, 5, 9]))
+        }
+        for _ in range(2)
+    ]
+    rows = compare(*sides, f", margin := {margin}")
+    open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
+    assert len(open_rows) > 3
+    for row in open_rows:
+        wanted = brute_force(sides[0][row["case_name"]], sides[1][row["case_name"]], margin)
+        assert row["repeats_needed"] == wanted, row["case_name"]
+    assert {row["repeats_needed"] for row in rows if row["verdict"] in ("faster", "slower", "same")} <= {0}
+
+
+DRAWS = 1_000
+CASES = 6
+REPEATS = 5
+
+
+def sessions_of(connection, name, step_s):
+    """A session of one placement per case: step_s[draw][case][repeat], a session per draw."""
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE drawn AS
+        SELECT $name || draw AS session_id, 'c' || c AS case_name, r AS repeat,
+            (1e9 * step_s[draw + 1][c + 1][r + 1])::BIGINT AS span_ns, case_name || '.' || r AS run_id, 0 AS attempt
+        FROM (SELECT $step_s::DOUBLE[][][] AS step_s), range($draws) AS draws(draw), range($cases) AS cases(c),
+            range($repeats) AS repeats(r)
+        """,
+        {"name": name, "step_s": step_s.tolist(), "draws": DRAWS, "cases": CASES, "repeats": REPEATS},
+    )
+    connection.execute(
+        """
+        INSERT INTO runs BY NAME
+        SELECT session_id, run_id, attempt, case_name, repeat, 'w' AS workload, 'ddp' AS strategy, 'ok' AS status,
+            'strong' AS scaling, 'ranks' AS axis, 2 AS workers, 2 AS world_size, 1 AS nodes, 2 AS ranks_per_node,
+            1 AS threads, false AS oversubscribed, 64 AS examples_per_step
+        FROM drawn
+        """
+    )
+    connection.execute(
+        "INSERT INTO run_stats BY NAME SELECT session_id, run_id, attempt, 10 AS measured_steps, span_ns FROM drawn"
+    )
+
+
+@pytest.fixture(scope="module")
+def simulated(in_memory):
+    """`simulated(step_s of baseline, of candidate)`: rows of compare of every draw, in one query."""
+
+    def run(baseline, candidate):
+        in_memory.begin()
+        sessions_of(in_memory, "a", baseline)
+        sessions_of(in_memory, "b", candidate)
+        query = f"""
+            SELECT draw, bool_or(regression) AS failed, bool_or(p_value < 0.05) AS raw,
+                bool_or(p_value_holm < 0.05) AS held, count(*) AS rows
+            FROM range({DRAWS}) AS draws(draw), LATERAL (FROM compare('a' || draw, 'b' || draw))
+            GROUP BY draw
+        """
+        found = in_memory.execute(query).fetchnumpy()
+        in_memory.rollback()
+        assert set(found["rows"]) == {CASES}
+        return {name: float(np.mean(found[name])) for name in ("failed", "raw", "held")}
+
+    return run
+
+
+def drawn(seed, factor=1.0, noise=0.02):
+    draws = np.random.default_rng(seed)
+    return factor * np.exp(noise * draws.standard_normal((DRAWS, CASES, REPEATS)))
+
+
+def test_noise_alone_finds_a_difference_in_some_case_in_5_percent_of_sessions_once_holm_is_applied(simulated):
+    found = simulated(drawn(1), drawn(2))
+    assert 0.20 < found["raw"] < 0.32  # 1 - 0.95 ** 6 = 26 %
+    assert found["held"] < 0.05 + 2 * np.sqrt(0.05 * 0.95 / DRAWS)
+    assert found["failed"] == 0
+
+
+def test_cases_that_are_slower_by_just_the_limit_fail_the_gate_in_at_most_5_percent_of_sessions(simulated):
+    found = simulated(drawn(3), drawn(4, factor=1 / 0.95))
+    assert 0 < found["failed"] < 0.05 + 2 * np.sqrt(0.05 * 0.95 / DRAWS)
+
+
+def test_a_planted_regression_of_15_percent_is_found_with_5_repeats_and_2_percent_noise(simulated):
+    assert simulated(drawn(5), drawn(6, factor=1 / 0.85))["failed"] > 0.99
