@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -38,6 +39,11 @@ def copy_whole(path: Path, target: Path) -> None:
 
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def digest(content: bytes) -> str:
+    """The first 64 bits of its SHA-256: short enough for a table, and no two of a user's files share it."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def finite(value: Any) -> Any:

@@ -39,6 +39,6 @@ CREATE TABLE runs (
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
     slurm_job_id VARCHAR,          -- null outside Slurm
     tags VARCHAR[],
-    fingerprint JSON,              -- what must be equal for two runs to be compared
+    fingerprint JSON,              -- what it was made with and where; the view fingerprint has it in rows
     config JSON                    -- the whole specification of the run
 );

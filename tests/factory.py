@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.launch.environment import fingerprint
+from bench.launch.fingerprint import fingerprint
 from bench.spec import (
     SCHEMA_VERSION,
     Axis,
@@ -31,11 +31,15 @@ BEGAN = datetime(2026, 11, 21, 1, 49, 25, tzinfo=UTC)
 OPTIONS = {"hidden": [64, 32, 16]}
 FACTS = {
     "python": "3.11.7",
-    "container": "none",
+    "image": "none",
+    "training_code": "0123456789abcdef",
+    "scalebench": "0.1.0",
+    "hostname": "node-a",
     "torch": "2.15.0",
     "cpu_model": "Some CPU @ 2.50GHz",
     "cpus_given": "8",
     "driver": "575.57.08",
+    "cuda": "13.2",
     "gpu0_name": "NVIDIA H200",
     "gpu0_power_limit_w": "700",
 }
@@ -102,9 +106,9 @@ def make_session(
     """Write a session's folder and return it."""
     folder = results / session_id
     folder.mkdir(parents=True)
-    runs = [(case, spec) for case in cases for spec in _specs(case, session_id, suite, tags)]
+    runs = [(case, spec) for case in cases for spec in specs(case, session_id, suite, tags)]
     for number, (case, spec) in enumerate(runs):
-        made_by = fingerprint(FACTS, resolved(suite, cases), case.device_type)
+        made_by = fingerprint(resolved(suite, cases), spec, [FACTS], {})
         _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number), made_by)
     write_json(
         folder / "session.json",
@@ -160,7 +164,7 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, allow_nan=False, indent=1), encoding="utf-8")
 
 
-def _specs(case: Case, session_id: str, suite: str, tags: Sequence[str]) -> list[RunSpec]:
+def specs(case: Case, session_id: str, suite: str, tags: Sequence[str]) -> list[RunSpec]:
     """Of every n and repeat, repeats outermost as the plan interleaves them."""
     return [
         _spec(case, workers, repeat, session_id=session_id, suite=suite, tags=tags)

@@ -140,7 +140,9 @@ _SOFTWARE = {
     "python": "Python",
     "scalebench": "scalebench",
     "commit": "commit",
+    "training_code": "digest of the code that ranks execute",
     "container": "container",
+    "image": "digest of the image's labels",
     "os": "operating system",
 }
 _NETWORK = r"(?i:transport_|nccl_|gloo_|ucx_|nvlink|ib_|infiniband|interconnect|topology|pcie|fabric)"
@@ -170,9 +172,10 @@ def _others(nodes: dict[int, dict[str, str]], columns: list[Column]) -> str:
 def _unlike(fingerprint: list[Row]) -> str:
     if not fingerprint:
         return ""
-    return (
-        '<p class="reading">Runs of this session were not all made alike; what comparisons rest on differs:</p>'
-        + table("Runs that were not made alike: one row per fact and value", _UNLIKE_COLUMNS, fingerprint)
+    serious = any(row["class"] == "must_equal" for row in fingerprint)
+    said = "what comparisons rest on differs" if serious else "what differs should not matter to their speed"
+    return f'<p class="reading">Runs of this session were not all made alike; {said}:</p>' + table(
+        "Runs that were not made alike: one row per fact and value", _UNLIKE_COLUMNS, fingerprint
     )
 
 
@@ -192,9 +195,11 @@ def _shown_value(row: Mapping[str, Any]) -> str:
     return differing(units.UNKNOWN if row["value"] is None else folded(row["value"]))
 
 
+_WEIGHTS = {"must_equal": "must be equal", "worth_knowing": "worth knowing"}
 _UNLIKE_COLUMNS = [
     Column(label="fact", cell=lambda row: text(row["key"])),
     Column(label="value", cell=_shown_value),
+    Column(label="weight", cell=lambda row: text(_WEIGHTS[row["class"]])),
     Column(label="runs", cell=lambda row: f"{row['runs']:,} on {row['device_type']}", numeric=True),
     Column(label="the first", cell=lambda row: text(row["first_run"])),
 ]

@@ -96,6 +96,12 @@ class Crew:
         """Which agent hosts which ranks. Raises LookupError with the reason where those that are left cannot."""
         return places(run, [self._own, *(follower.offer for follower in self._followers.values())])
 
+    def nodes(self, run: RunSpec) -> list[int]:
+        """Which nodes of the session are to host it. Raises LookupError where those that are left cannot."""
+        offers = [self._own, *(follower.offer for follower in self._followers.values())]
+        tasks = self._places(run)
+        return sorted({offer.node for offer in offers if offer.task in tasks})
+
     def run_scratch(self, run: RunSpec) -> Path:
         """This agent's folder of a run."""
         return self._host.run_scratch(run)

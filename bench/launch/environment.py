@@ -1,23 +1,22 @@
-"""What the node is: facts for the `environment` table, and the fingerprint that comparisons rest on.
+"""What the node is: facts for the `environment` table, from which fingerprints are made.
 
 A fixed list of facts and of environment variables; nothing that could hold a secret is read.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import importlib.util
 import os
 import platform
 import re
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 import bench
 from bench.container import apptainer_image
+from bench.launch import provenance
 from bench.slurm import allocation
 
 _PACKAGES = ("torch", "torchvision", "numpy", "pyarrow")
@@ -43,47 +42,9 @@ def gather() -> dict[str, str]:
         "container": apptainer_image() or "none",
     }
     facts |= {name: _version(name) for name in _PACKAGES}
-    facts |= _gpus()
+    facts |= provenance.facts() | _cuda() | _gpus()
     facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     return facts | allocation.facts(os.environ)
-
-
-def fingerprint(facts: dict[str, str], suite: dict[str, Any], device_type: str) -> dict[str, str]:
-    """What must be equal for two runs to be compared as like with like."""
-    canonical = json.dumps(_without_folders(suite), sort_keys=True).encode()
-    keys = ["torch", "python", "container"]
-    keys += (
-        ["cpu_model", "cpus_given"] if device_type == "cpu" else ["driver", "gpu0_name", "gpu0_power_limit_w"]
-    )
-    return {"suite": _digest(canonical), "device_type": device_type} | {
-        key: facts[key] for key in keys if key in facts
-    }
-
-
-def own_file(workload: str) -> dict[str, str]:
-    """For the fingerprint: the content of the user's file that a workload `FILE.py:CLASS` comes from."""
-    path = Path(workload.rpartition(":")[0])
-    try:
-        return {f"content of {path.name}": _digest(path.read_bytes())} if ":" in workload else {}
-    except OSError:  # taken away while it ran: that it did is in the run's outcome
-        return {}
-
-
-def _without_folders(part: Any) -> Any:
-    """The suite with `my_model.py:MyWorkload` for `/some/folder/my_model.py:MyWorkload`."""
-    if isinstance(part, list):
-        return [_without_folders(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    plain = {key: _without_folders(item) for key, item in part.items()}
-    workload = plain.get("workload")
-    if isinstance(workload, dict) and ":" in str(workload.get("name")):
-        plain["workload"] = workload | {"name": str(workload["name"]).rpartition("/")[2]}
-    return plain
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def cpu_model() -> str:
@@ -104,6 +65,16 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _cuda() -> dict[str, str]:
+    """The version that torch was built for, out of a file of its: importing torch takes seconds."""
+    torch = importlib.util.find_spec("torch")
+    if torch is None or torch.origin is None:
+        return {}
+    text = Path(torch.origin).with_name("version.py").read_text(encoding="utf-8")
+    match = re.search(r"^cuda\b[^=]*= '([\d.]+)'", text, re.MULTILINE)
+    return {"cuda": match[1]} if match else {}
 
 
 def _gpus() -> dict[str, str]:

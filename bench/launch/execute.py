@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.launch import environment
 from bench.launch.agent import Agent
 from bench.launch.crew import Crew
+from bench.launch.fingerprint import fingerprint
 from bench.launch.gathering import Gathered
 from bench.launch.host import Host, Report
 from bench.launch.salvage import SCRATCH_PREFIX, mark
@@ -52,8 +52,8 @@ class Execution:
         self._suite: dict[str, Any] = session.head()["resolved"]
         self._facts = gathered.facts[gathered.own.node]
         self._time = time_left
-        self.transports: dict[str, str] = {}
-        """What ranks talked over, by placement."""
+        self.learnt: dict[str, str] = {}
+        """Facts that only ranks know: what they talked over, by placement, and NCCL's version."""
 
     def run(self, plan: tuple[PlannedRun, ...]) -> list[str]:
         """Every run that is not done yet, until the last or until told to stop. Returns which agents were lost."""
@@ -82,13 +82,13 @@ class Execution:
         folder, attempt = begun
         spec = dataclasses.replace(planned.spec, attempt=attempt)
         self._display.run_begins(spec, number)
-        outcome = self._skip(planned) or self._host(spec, folder)
-        self._session.write_run(
-            spec,
-            outcome,
-            environment.fingerprint(self._facts, self._suite, spec.device_type)
-            | environment.own_file(spec.workload),
-        )
+        outcome = self._skip(planned)
+        nodes, said = [self._gathered.own.node], dict[str, Any]()
+        if outcome is None:
+            nodes = self._crew.nodes(spec)  # now: a node that is lost hosts it all the same
+            outcome, said = self._host(spec, folder)
+        facts = [self._gathered.facts[node] for node in nodes]
+        self._session.write_run(spec, outcome, fingerprint(self._suite, spec, facts, said))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 
@@ -110,7 +110,8 @@ class Execution:
             "elapsed_s": 0.0,
         }
 
-    def _host(self, spec: RunSpec, folder: Path) -> dict[str, Any]:
+    def _host(self, spec: RunSpec, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The outcome, and what the ranks said of themselves."""
         self._session.note_begun(spec, self._crew.run_scratch(spec))
         started_at, began_ns = utc_now(), time.perf_counter_ns()
         reports = self._crew.host(spec, folder, self._display.step)
@@ -118,14 +119,20 @@ class Execution:
             self._server.start()  # what ended the run may have ended the server too; alive, it answers at once
         elapsed_s = (time.perf_counter_ns() - began_ns) / 1e9
         self._time.took(spec, elapsed_s)
-        return self._outcome(spec, reports) | {"started_at": started_at, "elapsed_s": elapsed_s}
+        said = _said(reports)
+        self._learn(spec, said)
+        outcome = self._outcome(spec, reports, said)
+        return outcome | {"started_at": started_at, "elapsed_s": elapsed_s}, said
 
-    def _outcome(self, spec: RunSpec, reports: list[Report]) -> dict[str, Any]:
-        fault = reports[0].fault
-        said: dict[str, Any] = next((report.said for report in reports if report.said), {})
-        device_name = self._facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
+    def _learn(self, spec: RunSpec, said: dict[str, Any]) -> None:
         if said.get("transport"):
-            self.transports[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = said["transport"]
+            self.learnt[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = said["transport"]
+        if said.get("nccl"):
+            self.learnt["nccl"] = said["nccl"]
+
+    def _outcome(self, spec: RunSpec, reports: list[Report], said: dict[str, Any]) -> dict[str, Any]:
+        fault = reports[0].fault
+        device_name = self._facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
         rows = [count for report in reports for count in report.rows.values()]
         return {
             "status": "ok" if fault is None else fault.status,
@@ -144,3 +151,10 @@ class Execution:
             # an agent that is gone leaves raw files, which its keeper brings
             "finalised": len(rows) == spec.world_size and all(report.finalised for report in reports),
         }
+
+
+def _said(reports: list[Report]) -> dict[str, Any]:
+    """What the first agent's ranks said, with the devices of all agents."""
+    said: dict[str, Any] = next((report.said for report in reports if report.said), {})
+    names = {name for report in reports for name in report.said.get("device_names", [])}
+    return said | {"device_names": sorted(names)}

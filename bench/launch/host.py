@@ -26,7 +26,7 @@ class Report:
 
     fault: Fault | None
     said: dict[str, Any]
-    """What the first rank that could say anything said of the model and the device."""
+    """What the first rank that could say anything said of model and device; with `device_names` of all."""
     rows: dict[int, int]
     """Completed steps by rank."""
     setup_s: float | None
@@ -101,7 +101,7 @@ class Host:
             self._finalise(job, scratch, folder, rows, span)
         return Report(
             fault=outcome.fault,
-            said=next((said for said in outcome.outcomes.values() if "parameters" in said), {}),
+            said=_said(outcome),
             rows=dict.fromkeys(outcome.outcomes, 0)
             | {rank.identity["rank"]: len(rank.words) for rank in rows if rank.identity},
             setup_s=(min(barriers) - span[0]) / 1e9 if barriers else None,
@@ -118,6 +118,12 @@ class Host:
         if job.local_task == 0:
             finalise.write_samples(folder, identity, self._sensors.rows_between(*span), barrier)
         finalise.write_evals(folder, identity, evals.read(scratch))
+
+
+def _said(outcome: AgentOutcome) -> dict[str, Any]:
+    ranks = [said for said in outcome.outcomes.values() if "parameters" in said]
+    names = {said["device_name"] for said in ranks if said.get("device_name")}
+    return ranks[0] | {"device_names": sorted(names)} if ranks else {}
 
 
 def _read_rows(scratch: Path) -> list[StepRows]:

@@ -148,8 +148,8 @@ def _execute(
         execution = Execution(session, gathered, server, shown, stop, time_left)
         lost = execution.run(plan)
         session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
-        if execution.transports:
-            session.note_facts(gathered.own.node, execution.transports)
+        if execution.learnt:
+            session.note_facts(gathered.own.node, execution.learnt)
         outcomes = _outcomes(session.path, plan)
         left = sum(bool(outcome.get("skipped_for")) for outcome in outcomes)
         if not stop.requested and not left:

@@ -126,6 +126,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "tokens_per_example": workload.tokens_per_example,
         "device_name": _device_name(device),
         "transport": _transport(job, spec, device),
+        "nccl": transport.nccl_version() if device.type == "cuda" else None,
     }
 
 

@@ -29,6 +29,14 @@ def of_gloo() -> str:
     return f"gloo over {os.environ.get('GLOO_SOCKET_IFNAME', 'an interface of its own choice')}"
 
 
+def nccl_version() -> str:
+    """Of the library that torch has loaded; asks no device."""
+    import torch
+
+    parts: tuple[int, ...] = torch.cuda.nccl.version()
+    return ".".join(map(str, parts))
+
+
 def chosen(log: str) -> str | None:
     """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null where it says nothing.
 

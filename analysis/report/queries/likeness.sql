@@ -5,7 +5,10 @@ WITH last_runs AS (
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY attempt DESC) = 1
 ),
 facts AS (
-    SELECT unnest(json_keys(fingerprint)) AS key, fingerprint ->> key AS value FROM last_runs
+    -- other placements have other transports
+    SELECT CASE key WHEN 'transport' THEN 'transport at ' || placement ELSE key END AS key, value
+    FROM fingerprint
+    WHERE session_id = $session_id AND class = 'must_equal'
     UNION ALL
     SELECT 'device', device_name FROM last_runs
 ),

@@ -1,0 +1,95 @@
+"""The fingerprint of a run: what it was made with and where, for comparisons with other runs.
+
+A flat object of text. A key that is missing is not known, or does not matter to the run. Which keys must be equal for
+two runs to be compared as like with like, and which are only worth knowing, fingerprint_class.sql says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.files import digest
+from bench.spec import DeviceType, RunSpec
+
+Facts = Mapping[str, str]
+"""Of one node, as environment.gather() finds them."""
+
+_ALWAYS = ("torch", "python", "image", "training_code", "scalebench", "commit", "hostname")
+_OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
+    "cpu": ("cpu_model", "cpus_given"),
+    "cuda": ("driver", "cuda"),
+}
+_AS = {"hostname": "nodes"}
+"""Fact -> key, where they differ."""
+_VARIABLES = re.compile(
+    r"(OMP_NUM_THREADS|MKL_NUM_THREADS|PYTORCH_CUDA_ALLOC_CONF|GLOO_\w+|NCCL_(?!DEBUG)\w+)"
+)
+"""Of the environment, that libraries obey."""
+
+
+def fingerprint(
+    suite: dict[str, Any], spec: RunSpec, nodes: Sequence[Facts], said: Mapping[str, Any]
+) -> dict[str, str]:
+    """Of the run `spec`: `nodes` are the facts of its own nodes, `said` is what its ranks said of themselves."""
+    canonical = json.dumps(_without_folders(suite), sort_keys=True).encode()
+    found = {"suite": digest(canonical), "device_type": spec.device_type}
+    facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
+    found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
+    found["variables"] = _distinct(_variables(node) for node in nodes)
+    if spec.device_type == "cuda":
+        found |= _gpus(nodes, said)
+    found |= {key: str(said[key]) for key in ("nccl", "transport") if said.get(key)}
+    return {key: value for key, value in found.items() if value} | own_file(spec.workload)
+
+
+def own_file(workload: str) -> dict[str, str]:
+    """The content of the user's file that a workload `FILE.py:CLASS` comes from."""
+    path = Path(workload.rpartition(":")[0])
+    try:
+        return {f"content of {path.name}": digest(path.read_bytes())} if ":" in workload else {}
+    except OSError:  # taken away while it ran: that it did is in the run's outcome
+        return {}
+
+
+def _distinct(values: Iterable[str | None]) -> str:
+    """All that differ, in order; empty where none is known."""
+    return ", ".join(sorted({value for value in values if value}))
+
+
+def _gpus(nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
+    """Models as the ranks name their devices, else all of the nodes; limits of all devices of these models."""
+    models = said.get("device_names") or [
+        value for node in nodes for key, value in node.items() if re.fullmatch(r"gpu\d+_name", key)
+    ]
+    limits = [
+        f"{float(limit):g}"
+        for node in nodes
+        for key, model in node.items()
+        if re.fullmatch(r"gpu\d+_name", key) and any(model in name for name in models)
+        if (limit := node.get(key.replace("_name", "_power_limit_w")))
+    ]
+    return {"gpu": _distinct(models), "gpu_power_limit_w": _distinct(limits)}
+
+
+def _variables(node: Facts) -> str:
+    """`NCCL_ALGO=Ring NCCL_PROTO=LL`; `none set` where none is, which is known, too."""
+    return (
+        " ".join(f"{key}={value}" for key, value in sorted(node.items()) if _VARIABLES.fullmatch(key))
+        or "none set"
+    )
+
+
+def _without_folders(part: Any) -> Any:
+    """The suite with `my_model.py:MyWorkload` for `/some/folder/my_model.py:MyWorkload`."""
+    if isinstance(part, list):
+        return [_without_folders(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    plain = {key: _without_folders(item) for key, item in part.items()}
+    workload = plain.get("workload")
+    if isinstance(workload, dict) and ":" in str(workload.get("name")):
+        plain["workload"] = workload | {"name": str(workload["name"]).rpartition("/")[2]}
+    return plain

@@ -1,0 +1,100 @@
+"""The fingerprint of a run is of its own nodes and its own code, and hangs on nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from bench.launch import environment
+from bench.launch.fingerprint import fingerprint, own_file
+from bench.spec import RunSpec
+from tests.factory import Case, specs
+
+CPU = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]
+CUDA = dataclasses.replace(CPU, device_type="cuda")
+NODE = {
+    "hostname": "n1",
+    "driver": "575.57.08",
+    "cuda": "13.2",
+    "gpu0_name": "NVIDIA H200",
+    "gpu0_power_limit_w": "700.0",
+}
+
+
+def of(
+    nodes: list[dict[str, str]], suite: dict[str, object] | None = None, spec: RunSpec = CPU, **said: object
+) -> dict[str, str]:
+    return fingerprint(suite or {}, spec, nodes, said)
+
+
+def test_it_changes_with_the_suite_and_not_with_its_order() -> None:
+    facts = environment.gather()
+    first = of([facts], {"a": 1, "b": 2})
+    assert first == of([facts], {"b": 2, "a": 1})
+    assert first["suite"] != of([facts], {"a": 1, "b": 3})["suite"]
+
+
+def test_it_does_not_change_with_the_folder_of_a_users_own_workload() -> None:
+    def at(folder: str, options: int = 1) -> dict[str, str]:
+        name = f"{folder}/my_model.py:TinyLm"
+        return of([{}], {"cases": [{"workload": {"name": name, "options": {"width": options}}}]})
+
+    assert at("/here") == at("/there/else")
+    assert at("/here") != at("/here", options=2)
+
+
+def test_a_users_own_file_is_known_by_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "my_model.py"
+    file.write_text("width = 8")
+    first = own_file(f"{file}:TinyLm")
+    assert list(first) == ["content of my_model.py"]
+    assert own_file(f"{file}:Other") == first
+    file.write_text("width = 16")
+    assert own_file(f"{file}:TinyLm") != first
+    assert own_file("spiral_mlp") == own_file(f"{tmp_path}/gone.py:TinyLm") == {}
+
+
+def test_a_run_on_gpus_says_their_models_limits_driver_cuda_nccl_and_transport() -> None:
+    found = of(
+        [NODE], spec=CUDA, device_names=["NVIDIA H200"], nccl="2.27.3", transport="NCCL 2.27.3 via P2P/CUMEM"
+    )
+    del found["suite"]
+    assert found == {
+        "device_type": "cuda", "nodes": "n1", "driver": "575.57.08", "cuda": "13.2", "gpu": "NVIDIA H200",
+        "gpu_power_limit_w": "700", "nccl": "2.27.3", "transport": "NCCL 2.27.3 via P2P/CUMEM", "variables": "none set",
+    }  # fmt: skip
+
+
+def test_nodes_that_are_unlike_are_told_with_all_their_values() -> None:
+    other = {**NODE, "hostname": "n2", "gpu0_power_limit_w": "650.5", "driver": "580.1"}
+    found = of([NODE, other], spec=CUDA, device_names=["NVIDIA A100", "NVIDIA H200"])
+    assert found["nodes"] == "n1, n2"
+    assert found["driver"] == "575.57.08, 580.1"
+    assert (found["gpu"], found["gpu_power_limit_w"]) == ("NVIDIA A100, NVIDIA H200", "650.5, 700")
+
+
+def test_a_gpu_of_another_model_that_no_rank_used_takes_no_part() -> None:
+    node = {**NODE, "gpu1_name": "NVIDIA T400", "gpu1_power_limit_w": "30.0"}
+    used = of([node], spec=CUDA, device_names=["NVIDIA H200"])
+    assert (used["gpu"], used["gpu_power_limit_w"]) == ("NVIDIA H200", "700")
+    # of a run that failed before a rank could say what it has
+    assert of([node], spec=CUDA)["gpu"] == "NVIDIA H200, NVIDIA T400"
+
+
+def test_a_run_on_cpus_says_nothing_of_gpus() -> None:
+    node = {**NODE, "cpu_model": "Some CPU", "cpus_given": "8"}
+    assert not {"gpu", "driver", "cuda"} & of([node]).keys()
+    assert of([node])["cpu_model"] == "Some CPU"
+
+
+@pytest.mark.parametrize(
+    ("set_", "told"),
+    [
+        ({"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"}, "NCCL_ALGO=Ring NCCL_PROTO=LL"),
+        ({"NCCL_DEBUG": "INFO", "SLURM_JOB_ID": "7"}, "none set"),
+    ],
+)
+def test_variables_that_libraries_obey_are_told_and_others_are_not(set_: dict[str, str], told: str) -> None:
+    assert of([{**NODE, **set_}])["variables"] == told

@@ -1,0 +1,49 @@
+"""A session's page names what its own runs do not have in common."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from analysis.load import load
+from analysis.report import write
+from tests.factory import Case, make_session
+
+
+@pytest.fixture
+def said_of(tmp_path):
+    """`said_of(key=value)`: the words of the table, of a session whose last run alone has these values."""
+
+    def read(**change):
+        folder = make_session(tmp_path / "results", [Case(name="ddp", step_ms={1: 20.0, 2: 10.0})])
+        path = folder / "ddp.1x2.r2/run.json"
+        run = json.loads(path.read_text("utf-8"))
+        run["fingerprint"] |= change
+        path.write_text(json.dumps(run), "utf-8")
+        load(tmp_path / "results")
+        page = write(tmp_path / "results", [], tmp_path / "public")[0].read_text("utf-8")
+        _, found, rest = page.partition("Runs of this session were not all made alike")
+        said = html.unescape(re.sub(r"<[^>]+>", " ", found + rest.partition("</table>")[0]))
+        return " ".join(said.split())
+
+    return read
+
+
+def test_what_comparisons_rest_on_is_named_with_the_number_of_runs(said_of):
+    said = said_of(driver="1", gpu="NVIDIA H100", torch="2.16.0")
+    assert "what comparisons rest on differs" in said
+    assert "torch differs: ◆ 2.15.0 must be equal 5 on cpu ddp.1x1.r0" in said
+    assert "torch differs: ◆ 2.16.0 must be equal 1 on cpu ddp.1x2.r2" in said
+
+
+def test_another_commit_is_worth_knowing_and_no_more(said_of):
+    said = said_of(scalebench="0.2.0")
+    assert "what differs should not matter to their speed" in said
+    assert "scalebench differs: ◆ 0.2.0 worth knowing 1 on cpu ddp.1x2.r2" in said
+
+
+def test_runs_that_were_made_alike_are_not_mentioned(said_of):
+    assert said_of() == ""
