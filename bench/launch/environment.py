@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 import bench
-from bench.container import apptainer_image
+from bench.container import apptainer_image, container_kind
 from bench.launch import provenance
 from bench.slurm import allocation
 
@@ -39,7 +39,7 @@ def gather() -> dict[str, str]:
         "cpus_online": str(os.cpu_count()),
         "cpus_given": str(len(os.sched_getaffinity(0))),
         "memory_bytes": str(psutil.virtual_memory().total),
-        "container": apptainer_image() or "none",
+        "container": apptainer_image() or container_kind() or "none",
     }
     facts |= {name: _version(name) for name in _PACKAGES}
     facts |= provenance.facts() | _cuda() | _gpus()
