@@ -147,7 +147,7 @@ final AS (
         holm_p,                        -- the same after Holm over all rows
         -- regression: the interval lies below 1 - max_regression, and that holds over all rows at 5 %
         ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
-        fingerprint_diff               -- facts that differ, as JSON: `key`, `baseline`, `candidate`; null where unknown
+        fingerprint_diff               -- as fingerprint_difference gives it
     FROM with_holm
 )
 SELECT * FROM final;

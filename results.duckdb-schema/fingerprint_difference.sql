@@ -1,5 +1,6 @@
--- The facts in which two lists of fingerprints differ, as JSON: [{"key": ..., "baseline": ..., "candidate": ...}], `[]`
--- where they are alike, null where a side has none. Several values of a side are listed; null: it has no such fact.
+-- The facts in which two lists of fingerprints differ, as JSON: [{"key": ..., "class": ..., "baseline": ..., "candidate":
+-- ...}], `[]` where they are alike, null where a side has none. Several values of a side are listed; null: it has no such
+-- fact. The class is that of fingerprint_class, `worth_knowing` where a side has no such fact: it may be the same.
 CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_fingerprints) AS (
     WITH fingerprints AS (
         SELECT true AS is_baseline, unnest(baseline_fingerprints) AS fingerprint
@@ -19,14 +20,26 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
         FROM facts
         GROUP BY key
     ),
+    classed AS (
+        SELECT
+            *,
+            CASE
+                WHEN baseline IS NULL OR candidate IS NULL THEN 'worth_knowing' ELSE fingerprint_class(key)
+            END AS class
+        FROM by_side
+    ),
     final AS (
         SELECT
             CASE
                 WHEN len(baseline_fingerprints) > 0 AND len(candidate_fingerprints) > 0
-                THEN coalesce(to_json(list({'key': key, 'baseline': baseline, 'candidate': candidate} ORDER BY key)
-                    FILTER (baseline IS DISTINCT FROM candidate)), '[]'::JSON)
+                THEN coalesce(
+                    to_json(list(
+                        {'key': key, 'class': class, 'baseline': baseline, 'candidate': candidate} ORDER BY key
+                    ) FILTER (baseline IS DISTINCT FROM candidate)),
+                    '[]'::JSON
+                )
             END AS difference
-        FROM by_side
+        FROM classed
     )
     SELECT difference FROM final
 );

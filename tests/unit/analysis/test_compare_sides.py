@@ -138,9 +138,9 @@ def test_a_difference_names_the_fact_and_the_value_of_either_side(results, read_
         lambda facts: {**facts, "content of my.py": "0a"},
         lambda facts: {**facts, "torch": "2.16.0", "it's $.new": "x"},
     ) == [
-        {"key": "content of my.py", "baseline": "0a", "candidate": None},
-        {"key": "it's $.new", "baseline": None, "candidate": "x"},
-        {"key": "torch", "baseline": "2.15.0", "candidate": "2.16.0"},
+        {"key": "content of my.py", "class": "worth_knowing", "baseline": "0a", "candidate": None},
+        {"key": "it's $.new", "class": "worth_knowing", "baseline": None, "candidate": "x"},
+        {"key": "torch", "class": "must_equal", "baseline": "2.15.0", "candidate": "2.16.0"},
     ]
 
 
@@ -153,4 +153,6 @@ def test_several_values_of_a_side_are_listed(results, read_back):
         folder = make_session(results, [Case(name="ddp", step_ms={2: 10.0})], session_id=name)
         rewrite(folder, lambda facts, torch=torch: {**facts, "torch": torch})
     found = compared(read_back(), ["a"], ["b", "c"])["fingerprint_diff"]
-    assert json.loads(found) == [{"key": "torch", "baseline": "2.15.0", "candidate": "2.14.0, 2.15.0"}]
+    assert json.loads(found) == [
+        {"key": "torch", "class": "must_equal", "baseline": "2.15.0", "candidate": "2.14.0, 2.15.0"}
+    ]
