@@ -149,6 +149,7 @@ def _from_outcome(outcome: Fields) -> Row:
         "device_name": outcome.optional(outcome.text, "device_name"),
         "parameters": outcome.optional(outcome.integer64, "parameters"),
         "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),
+        "couples_examples": outcome.optional(outcome.boolean, "couples_examples"),
         "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
         "dataset_size": outcome.optional(outcome.integer64, "dataset_size"),
         "data_source": outcome.optional(outcome.text, "data_source"),

@@ -24,6 +24,7 @@ CREATE TABLE runs (
     examples_per_step BIGINT,      -- what throughput counts: the global batch
     accumulate INTEGER,            -- micro-batches per optimizer step
     tokens_per_example BIGINT,     -- null where the workload has no tokens
+    couples_examples BOOLEAN,      -- whether an example's loss hangs on the others of its rank's batch, as by BatchNorm
     parameters BIGINT,             -- of the whole model
     flops_per_step DOUBLE,         -- null: not counted yet
     dataset_size BIGINT,           -- examples in an epoch

@@ -85,6 +85,7 @@ class Case:
     oversubscribed: frozenset[int] = frozenset()
     baseline: str | None = None
     tokens_per_example: int | None = None
+    couples_examples: bool | None = False
     workload: str = "spiral_mlp"
 
     def step_ms_of(self, spec: RunSpec) -> float:
@@ -283,6 +284,7 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "device_name": "NVIDIA H200" if case.device_type == "cuda" else "cpu",
         "parameters": 2_804,
         "tokens_per_example": case.tokens_per_example,
+        "couples_examples": case.couples_examples,
         "flops_per_step": None,
         "dataset_size": 10_000,
         "data_source": "synthetic",

@@ -143,6 +143,7 @@ class Execution:
             "device_name": device_name,
             "parameters": said.get("parameters"),
             "tokens_per_example": said.get("tokens_per_example"),
+            "couples_examples": said.get("couples_examples"),
             "flops_per_step": None,
             "dataset_size": said.get("dataset_size"),
             "data_source": spec.data.source,

@@ -104,6 +104,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 
     from bench.measure import evals
     from bench.train import group, transport
+    from bench.train.coupling import couples_examples
     from bench.train.validate import Validation
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
@@ -124,6 +125,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "parameters": parameters,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
+        "couples_examples": couples_examples(workload, training.model),
         "device_name": _device_name(device),
         "transport": _transport(job, spec, device),
         "nccl": transport.nccl_version() if device.type == "cuda" else None,

@@ -31,6 +31,8 @@ class Workload(Protocol):
     """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
     sources: ClassVar[tuple[str, ...]]
     """Values of `data.source` that it understands; `synthetic` where it has generated data."""
+    # Optional: `couples_examples = True` where an example's loss hangs on the others of its batch, as a contrastive
+    # loss does. BatchNorm is found without it. No verdict is then given on whether world sizes train alike.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
 

@@ -10,6 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from processes import Marked
 
+from analysis import database
+from analysis.load import load
+
 WORKLOADS = {
     "spiral": {"workload": {"name": "spiral_mlp"}},
     "mnist": {"workload": {"name": "mnist_cnn"}, "data": {"source": "digits"}},
@@ -85,3 +88,12 @@ def test_losses_do_not_depend_on_strategy_or_world_size(
 def test_accumulated_micro_batches_equal_the_big_batch(results: Path, strategy: str, world: int) -> None:
     single = losses(results, "mnist_single_1", 1)
     np.testing.assert_allclose(losses(results, f"mnist_{strategy}_4", world), single, rtol=2e-4)
+
+
+def test_the_view_loss_parity_says_the_same(results: Path) -> None:
+    load(results.parent)
+    with database.reader(results.parent) as connection:
+        rows = connection.execute(
+            "SELECT verdict, couples_examples, min(steps_compared), count(*) FROM loss_parity GROUP BY ALL"
+        ).fetchall()
+    assert rows == [("same", False, STEPS, 2 * 2 * (len(WORKLOADS) + 1))]
