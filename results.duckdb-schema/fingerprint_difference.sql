@@ -1,6 +1,6 @@
--- The facts in which two lists of fingerprints differ, as JSON: [{"key": ..., "class": ..., "baseline": ..., "candidate":
--- ...}], `[]` where they are alike, null where a side has none. Several values of a side are listed; null: it has no such
--- fact. The class is that of fingerprint_class, `worth_knowing` where a side has no such fact: it may be the same.
+-- The facts in which two lists of fingerprints differ, as JSON: a list of objects with key, class, baseline and
+-- candidate, `[]` where they are alike, null where a side has none. Several values of a side are listed; null: it has
+-- no such fact. The class is that of fingerprint_class, `worth_knowing` where a side has no such fact: it may be equal.
 CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_fingerprints) AS (
     WITH fingerprints AS (
         SELECT true AS is_baseline, unnest(baseline_fingerprints) AS fingerprint
