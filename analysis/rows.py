@@ -128,8 +128,14 @@ def _from_spec(spec: Fields) -> Row:
         "examples_per_step": spec.integer64("global_batch"),
         "accumulate": train.integer("accumulate"),
         "baseline": spec.optional(spec.text, "baseline"),
+        "until": _until(spec),
         "tags": spec.texts("tags"),
     }
+
+
+def _until(spec: Fields) -> float | None:
+    measure = spec.object("measure")
+    return measure.optional(measure.number, "until")
 
 
 def _workload(name: str) -> str:

@@ -71,7 +71,9 @@ def _certainty(point: Point) -> str:
     order = verdicts.names()
     if order.index(high) - order.index(low) == 1:
         return f"{slower}, though the interval reaches from {low} to {high}"
-    return f"{slower}; but {point['repeats']} repeats do not decide it: anything from {low} to {high}"
+    more = point["repeats_needed"]
+    would = "" if more is None else f" (about {more:,} more would)"
+    return f"{slower}; but {point['repeats']} repeats do not decide it{would}: anything from {low} to {high}"
 
 
 def _size(point: Point) -> str:

@@ -30,6 +30,7 @@ CREATE TABLE runs (
     dataset_size BIGINT,           -- examples in an epoch
     data_source VARCHAR,           -- what was really read
     baseline VARCHAR,              -- case to compare with, where it is not this one
+    until DOUBLE,                  -- measure.until: relative half-width of throughput that is wanted; null: not asked
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
     error VARCHAR,                 -- the first line of what went wrong; null for ok
     failed_rank INTEGER,           -- the rank that it began on; null where none can be blamed

@@ -7,6 +7,8 @@ CREATE TABLE run_stats (
     measured_steps INTEGER,        -- smallest count over ranks
     span_ns BIGINT,                -- the longest rank's own span over measured steps, validations left out
     step_ns_median BIGINT,         -- quantiles are values that were measured
+    step_ns_median_lo BIGINT,      -- 95 % interval by order statistics, of this run's steps; null below six
+    step_ns_median_hi BIGINT,      -- its upper end
     step_ns_p95 BIGINT,            -- 95th percentile, nearest value
     step_ns_p99 BIGINT,            -- 99th percentile, nearest value
     step_ns_mean DOUBLE,           -- of the step time over all ranks

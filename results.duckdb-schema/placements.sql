@@ -3,7 +3,11 @@
 -- the repeats' ln(throughput), from which intervals are made.
 CREATE OR REPLACE VIEW placements AS
 WITH summaries AS (
-    SELECT * FROM run_summary
+    SELECT
+        *,
+        CASE WHEN status = 'ok' AND step_ms > 0 THEN step_ms END AS ok_step_ms,
+        CASE WHEN status = 'ok' AND elapsed_s > 0 THEN elapsed_s END AS ok_elapsed_s
+    FROM run_summary
 ),
 final AS (
     SELECT
@@ -22,25 +26,23 @@ final AS (
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
         any_value(baseline) AS baseline,
+        any_value(until) AS until,
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- last attempts, whatever their status
         count(throughput) AS repeats,  -- ok runs
         avg(ln(throughput)) AS log_mean,  -- mean of ln(throughput) over ok repeats
-        -- Equal repeats have no variance; rounding must not invent one.
-        CASE
-            WHEN count(throughput) < 2 THEN NULL
-            WHEN min(throughput) = max(throughput) THEN 0
-            ELSE var_samp(ln(throughput))
-        END AS log_variance,  -- sample variance of ln(throughput); null below two
-        CASE
-            WHEN min(throughput) = max(throughput) THEN min(throughput)
-            ELSE exp(avg(ln(throughput)))
-        END AS throughput,  -- geometric mean over ok repeats
-        avg(step_ms) FILTER (status = 'ok') AS step_ms,  -- mean over ok repeats of a run's median step
+        variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two ok repeats
+        geometric_mean(throughput) AS throughput,  -- geometric mean over ok repeats
+        geometric_mean(ok_step_ms) AS step_ms,  -- geometric mean over ok repeats of a run's median step
+        -- step_ms_log_variance: sample variance of ln(step_ms); null where an ok repeat has none
+        CASE WHEN count(ok_step_ms) = count(throughput) THEN variance_of_log(ok_step_ms) END AS step_ms_log_variance,
         avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over ok repeats
         sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over ok repeats
-        avg(elapsed_s) FILTER (status = 'ok') AS elapsed_s,  -- mean over ok repeats, start-up included
+        geometric_mean(ok_elapsed_s) AS elapsed_s,  -- geometric mean over ok repeats, start-up included
+        -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null where an ok repeat has none
+        CASE WHEN count(ok_elapsed_s) = count(throughput) THEN variance_of_log(ok_elapsed_s) END
+            AS elapsed_s_log_variance,
         any_value(tokens_per_s / throughput) AS tokens_per_example,
         any_value(time_per_epoch_s * throughput) AS dataset_size,
         min(best_val_loss) AS best_val_loss,  -- smallest over repeats

@@ -30,10 +30,12 @@ final AS (
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
-        data_source, baseline, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
+        data_source, baseline, until, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,
-        step_ns_median / 1e6 AS step_ms,  -- median of the measured steps over all ranks
+        step_ns_median / 1e6 AS step_ms,  -- median of the measured steps over all ranks; interval: of these steps
+        step_ns_median_lo / 1e6 AS step_ms_lo,
+        step_ns_median_hi / 1e6 AS step_ms_hi,
         step_ns_mean / 1e6 AS step_ms_mean,  -- of the measured steps over all ranks
         step_ns_std / 1e6 AS step_ms_std,  -- sample standard deviation over steps
         step_ns_min / 1e6 AS step_ms_min,  -- shortest measured step

@@ -48,9 +48,7 @@ paired AS (
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
             false
-        ) AS is_baseline,
-        log_variance / nullif(repeats, 0) AS variance_of_mean,
-        baseline_log_variance / baseline_repeats AS baseline_variance_of_mean
+        ) AS is_baseline
     FROM points
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
@@ -61,51 +59,92 @@ paired AS (
 ratios AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio,
-        CASE WHEN repeats > 1 THEN (repeats - 1)::DOUBLE END AS repeat_df,
-        sqrt(variance_of_mean + baseline_variance_of_mean) AS ratio_se,
-        -- Satterthwaite; where neither side varies any t times zero is zero, so that df = 1 serves.
-        CASE
-            WHEN variance_of_mean + baseline_variance_of_mean > 0
-            THEN (variance_of_mean + baseline_variance_of_mean) ** 2
-                / (variance_of_mean ** 2 / (repeats - 1) + baseline_variance_of_mean ** 2 / (baseline_repeats - 1))
-            ELSE 1
-        END AS ratio_df
+        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio
     FROM paired
 ),
 with_t AS (
     SELECT
         *,
-        t_quantile(repeat_df) * sqrt(variance_of_mean) AS half_width,
-        t_quantile(ratio_df) * ratio_se AS ratio_half_width
+        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
+        CASE
+            WHEN is_baseline THEN 0
+            ELSE half_width(repeats, log_variance, baseline_repeats, baseline_log_variance)
+        END AS ratio_half_width
     FROM ratios
+),
+with_half_widths AS (
+    SELECT
+        *,
+        half_width_of_sd * sqrt(log_variance) AS throughput_half_width,
+        half_width_of_sd * sqrt(step_ms_log_variance) AS step_ms_half_width,
+        half_width_of_sd * sqrt(elapsed_s_log_variance) AS elapsed_s_half_width
+    FROM with_t
 ),
 with_intervals AS (
     SELECT
         *,
-        ratio * exp(-CASE WHEN is_baseline THEN 0 ELSE ratio_half_width END) AS ratio_lo,
-        ratio * exp(CASE WHEN is_baseline THEN 0 ELSE ratio_half_width END) AS ratio_hi,
+        throughput * exp(-throughput_half_width) AS throughput_lo,
+        throughput * exp(throughput_half_width) AS throughput_hi,
+        ratio * exp(-ratio_half_width) AS ratio_lo,
+        ratio * exp(ratio_half_width) AS ratio_hi,
         workers / baseline_workers AS relative_workers
-    FROM with_t
+    FROM with_half_widths
 ),
-judged AS (
+judged AS MATERIALIZED (
     SELECT
         *,
         ratio * baseline_workers / workers AS efficiency,
         ratio_lo * baseline_workers / workers AS efficiency_lo,
         ratio_hi * baseline_workers / workers AS efficiency_hi,
         NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
-        coalesce(throughput < next_smaller_throughput, false) AS retrograde
+        coalesce(throughput < next_smaller_throughput, false) AS retrograde,
+        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
+        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
+        CASE
+            WHEN scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
+        END AS karp_flatt_scale,
+        CASE WHEN scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1) END AS gustafson_scale
     FROM with_intervals
+),
+-- How many more repeats are needed is asked only where the interval does not say that none is.
+questions AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        'verdict' AS question,
+        repeats, log_variance, baseline_repeats, baseline_log_variance,
+        list_min([abs(ln(efficiency / border)) FOR border IN [0.50, 0.75, 0.90, 1.05]]) AS wanted
+    FROM judged
+    WHERE verdict_lo <> verdict_hi
+    UNION ALL
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, 'until', repeats, log_variance, 2, 0, ln(1 + until)
+    FROM judged
+    WHERE throughput_half_width > ln(1 + until)
+),
+answers AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, question,
+        repeats_needed(repeats, log_variance, baseline_repeats, baseline_log_variance, wanted) AS more
+    FROM questions
+),
+needs AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(more) FILTER (question = 'verdict') AS repeats_to_a_verdict,
+        any_value(more) FILTER (question = 'until') AS repeats_until
+    FROM answers
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch, oversubscribed,
         slurm_job_id, runs, repeats, throughput,
-        throughput * exp(-half_width) AS throughput_lo,
-        throughput * exp(half_width) AS throughput_hi,
+        throughput_lo,
+        throughput_hi,
         throughput * tokens_per_example AS tokens_per_s,
+        throughput_lo * tokens_per_example AS tokens_per_s_lo,
+        throughput_hi * tokens_per_example AS tokens_per_s_hi,
         baseline_case,                 -- the case that is compared with
         baseline_workers,              -- its n
         baseline_nodes,                -- its nodes
@@ -117,23 +156,38 @@ final AS (
         efficiency,                    -- speedup ÷ workers
         efficiency_lo,
         efficiency_hi,
-        -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1.
-        CASE
-            WHEN scaling = 'strong' AND relative_workers > 1
-            THEN (1 / ratio - 1 / relative_workers) / (1 - 1 / relative_workers)
-        END AS karp_flatt,  -- serial fraction, strong scaling only; null at the baseline
-        -- Serial fraction after Gustafson, of scaled speedup.
-        CASE
-            WHEN scaling = 'weak' AND relative_workers > 1
-            THEN (workers - ratio * baseline_workers) / (workers - 1)
-        END AS gustafson,  -- serial fraction, weak scaling only; null at the baseline
+        -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1. Both
+        -- serial fractions fall as the ratio rises, so that their lower end belongs to its upper one.
+        -- karp_flatt: serial fraction, strong scaling only; null at the baseline
+        (1 / ratio - 1 / relative_workers) * karp_flatt_scale AS karp_flatt,
+        (1 / ratio_hi - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_lo,
+        (1 / ratio_lo - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_hi,
+        -- gustafson: serial fraction, weak scaling only; null at the baseline
+        (relative_workers - ratio) * gustafson_scale AS gustafson,
+        (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
+        (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
         -- verdict: on efficiency; null for baselines, scaling none and oversubscribed rows
         CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
-        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
-        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
-        step_ms, step_ms_mean, step_ms_std, elapsed_s,
+        verdict_lo,
+        verdict_hi,
+        -- repeats_needed: further ones, here and of the baseline, until both ends of efficiency have one verdict; null:
+        -- no verdict, no interval, or more than 1,000
+        CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
+        -- repeats_needed_until: further ones until throughput is as narrow as the suite's measure.until asks; null: it
+        -- does not ask, no interval, or more than 1,000
+        CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
+        step_ms,
+        step_ms * exp(-step_ms_half_width) AS step_ms_lo,
+        step_ms * exp(step_ms_half_width) AS step_ms_hi,
+        step_ms_mean, step_ms_std,
+        elapsed_s,
+        elapsed_s * exp(-elapsed_s_half_width) AS elapsed_s_lo,
+        elapsed_s * exp(elapsed_s_half_width) AS elapsed_s_hi,
         dataset_size / throughput AS time_per_epoch_s,
+        dataset_size / throughput_hi AS time_per_epoch_s_lo,
+        dataset_size / throughput_lo AS time_per_epoch_s_hi,
         best_val_loss, best_val_accuracy
     FROM judged
+    LEFT JOIN needs USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;

@@ -27,6 +27,7 @@ over_steps AS (
     SELECT
         session_id, run_id, attempt,
         quantile_disc(step_ns, [0.5, 0.95, 0.99]) FILTER (kind = 'measured') AS quantiles,
+        list_sort(list(step_ns) FILTER (kind = 'measured')) AS sorted_step_ns,
         avg(step_ns) FILTER (kind = 'measured') AS step_ns_mean,
         stddev_samp(step_ns) FILTER (kind = 'measured') AS step_ns_std,
         min(step_ns) FILTER (kind = 'measured') AS step_ns_min,
@@ -39,10 +40,21 @@ over_steps AS (
     FROM incoming_steps
     GROUP BY session_id, run_id, attempt
 ),
+-- Between the l-th shortest and the l-th longest of n steps lies the median with the probability that a binomial of n
+-- fair coins lies between l and n - l. By the normal distribution with half a step of continuity l is the exact rank or
+-- the one before it, never the one after (a test holds it). Below six steps there is no such rank.
+with_ranks AS (
+    SELECT
+        *,
+        nullif(floor((len(sorted_step_ns) + 1 - 1.959964 * sqrt(len(sorted_step_ns))) / 2)::BIGINT, 0) AS lo_rank
+    FROM over_steps
+),
 final AS (
     SELECT
         over_ranks.*,
         quantiles[1] AS step_ns_median,
+        sorted_step_ns[lo_rank] AS step_ns_median_lo,
+        sorted_step_ns[len(sorted_step_ns) + 1 - lo_rank] AS step_ns_median_hi,
         quantiles[2] AS step_ns_p95,
         quantiles[3] AS step_ns_p99,
         step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
@@ -51,6 +63,6 @@ final AS (
         final_loss,
         nonfinite_losses
     FROM over_ranks
-    JOIN over_steps USING (session_id, run_id, attempt)
+    JOIN with_ranks USING (session_id, run_id, attempt)
 )
 SELECT * FROM final;

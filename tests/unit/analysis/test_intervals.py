@@ -107,3 +107,38 @@ def test_student_t_covers_every_degree_of_freedom_once(results):
     assert rows[0]["df"] == 1
     assert [row["next_df"] for row in rows[:-1]] == [row["df"] for row in rows[1:]]
     assert rows[-1]["next_df"] == float("inf")
+
+
+def test_times_of_a_case_have_students_interval_on_their_logs_around_the_geometric_mean(rows):
+    medians = np.log(FOUR)
+    low, high = stats.t.interval(0.95, df=2, loc=medians.mean(), scale=stats.sem(medians))
+    assert rows[1]["step_ms"] == pytest.approx(np.exp(medians.mean()))
+    assert (rows[1]["step_ms_lo"], rows[1]["step_ms_hi"]) == pytest.approx((np.exp(low), np.exp(high)))
+    elapsed = np.log(1 + 12 * np.array(FOUR) / 1e3)  # what the factory writes: a second, and every step
+    low, high = stats.t.interval(0.95, df=2, loc=elapsed.mean(), scale=stats.sem(elapsed))
+    assert rows[1]["elapsed_s"] == pytest.approx(np.exp(elapsed.mean()))
+    assert (rows[1]["elapsed_s_lo"], rows[1]["elapsed_s_hi"]) == pytest.approx((np.exp(low), np.exp(high)))
+
+
+def test_time_per_epoch_has_the_interval_of_throughput_upside_down(rows):
+    row = rows[1]
+    assert row["time_per_epoch_s_lo"] == pytest.approx(10_000 / row["throughput_hi"])
+    assert row["time_per_epoch_s_hi"] == pytest.approx(10_000 / row["throughput_lo"])
+
+
+def test_karp_flatt_has_the_interval_of_the_speedup_upside_down(rows):
+    def serial(speedup):
+        return (1 / speedup - 1 / 4) / (1 - 1 / 4)
+
+    assert rows[1]["karp_flatt"] == pytest.approx(serial(rows[1]["speedup"]))
+    assert rows[1]["karp_flatt_lo"] == pytest.approx(serial(rows[1]["speedup_hi"]))
+    assert rows[1]["karp_flatt_hi"] == pytest.approx(serial(rows[1]["speedup_lo"]))
+    assert (rows[0]["karp_flatt_lo"], rows[1]["gustafson_lo"]) == (None, None)
+
+
+def test_gustafson_has_the_interval_of_the_scaled_speedup_upside_down(measure):
+    case = Case(name="w", scaling="weak", step_ms={1: ONE, 4: [12.5, 12.9, 12.2, 13.0]}, repeats=4)
+    row = measure(case)("FROM scaling WHERE workers = 4")[0]
+    assert row["gustafson_lo"] == pytest.approx((4 - row["speedup_hi"]) / 3)
+    assert row["gustafson_lo"] < row["gustafson"] < row["gustafson_hi"]
+    assert row["gustafson_hi"] == pytest.approx((4 - row["speedup_lo"]) / 3)

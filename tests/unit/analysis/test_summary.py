@@ -138,6 +138,18 @@ def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(measure):
     )
 
 
+def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(measure):
+    case = Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]})
+    (row,) = [row for row in measure(case)("FROM scaling") if row["workers"] == 2]
+    assert closing_sentence([row]).endswith(
+        f"good; but 3 repeats do not decide it (about {row['repeats_needed']} more would): anything from acceptable to "
+        "excellent."
+    )
+    assert closing_sentence([row | {"repeats_needed": None}]).endswith(
+        "good; but 3 repeats do not decide it: anything from acceptable to excellent."
+    )
+
+
 def test_a_sentence_about_too_many_ranks_gives_no_verdict(measure):
     case = Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2]))
     assert _sentence(measure, case) == (
