@@ -12,6 +12,7 @@ Row = dict[str, Any]
 
 def caveats(session: Row, points: list[Row]) -> Iterator[str]:
     """`session` of analysis/report/queries/session.sql, `points` rows of `scaling`. Every word is ours."""
+    yield from _of_an_import(session["imported"], points)
     if was_compared(points):
         yield "Efficiency is speedup ÷ workers."
     if any(point["verdict"] for point in points):
@@ -34,6 +35,20 @@ def caveats(session: Row, points: list[Row]) -> Iterator[str]:
         yield "The examples are synthetic: generated, and no statement about a real data set."
 
 
+def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
+    if imported is None:
+        return
+    yield (
+        "These times were not measured by scalebench: each run is one whole training, timed by whoever ran it. There "
+        "are no steps, so nothing is known of warm-up, of variation within a run, or of what a step spent its time on."
+    )
+    if any(point["throughput_unit"] == "trainings/s" for point in points):
+        yield (
+            "How many examples a training processes is not known, so throughput counts whole trainings: speedup and "
+            "efficiency are ratios of times."
+        )
+
+
 def was_compared(points: list[Row]) -> bool:
     """Whether anything has a speedup over something else."""
     return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
@@ -43,6 +58,6 @@ def _limits() -> str:
     first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
-        f"Verdicts: {', '.join(said)}, poor below; retrograde where more workers train fewer examples/s than the next "
-        "smaller number."
+        f"Verdicts: {', '.join(said)}, poor below; retrograde where throughput is lower than at the next smaller "
+        "number of workers."
     )

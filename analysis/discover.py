@@ -68,8 +68,13 @@ def discover(results: Path) -> list[SessionFolder]:
             f"{results}: there is no such results folder: `bench suite` makes one, or give --results"
         )
     root = results.resolve()
-    found = [_session(root, path) for path in sorted(root.iterdir()) if path.is_dir()]
+    found = [_session(root, path) for path in sorted(root.iterdir()) if _may_be_session(path)]
     return [folder for folder in found if folder.session_json or folder.attempts or folder.refused]
+
+
+def _may_be_session(path: Path) -> bool:
+    """A hidden folder is one that somebody is still making."""
+    return path.is_dir() and not path.name.startswith(".")
 
 
 def _session(root: Path, path: Path) -> SessionFolder:

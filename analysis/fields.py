@@ -77,6 +77,12 @@ class Fields:
                 return number
         raise self._wrong(name, "a number")
 
+    def duration(self, name: str) -> float:
+        """Seconds above zero."""
+        if (value := self.number(name)) > 0:
+            return value
+        raise self._wrong(name, "a time above 0")
+
     def boolean(self, name: str) -> bool:
         value = self.value.get(name)
         if isinstance(value, bool):

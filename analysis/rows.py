@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from analysis.fields import BadFileError, Fields
 from analysis.schema import SCHEMA_VERSION
 
+T = TypeVar("T")
 Row = dict[str, Any]
 
 SCALINGS = ("none", "strong", "weak")
@@ -47,6 +49,7 @@ def session_row(session: Fields, folder: str) -> Row:
         "tags": session.texts("tags"),
         "resolved": session.object("resolved").json(),
         "slots": session.object("slots").json(),
+        "imported": None if session.value.get("imported") is None else session.object("imported").json(),
     }
 
 
@@ -98,19 +101,22 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         raise BadFileError(
             f"attempt is {attempt} but its folder is 'attempt{aside}': give the folder its name back"
         )
+    imported = run.optional(run.object, "imported")
     return {
         "session_id": session_id,
         "run_id": run_id,
         "attempt": attempt,
-        **_from_spec(run.object("spec")),
+        **_from_spec(run.object("spec"), imported=imported is not None),
         **_from_outcome(run.object("outcome")),
+        **_from_elsewhere(imported or Fields({}, "")),
         "fingerprint": run.object("fingerprint").json(),
         "config": run.object("spec").json(),
     }
 
 
-def _from_spec(spec: Fields) -> Row:
+def _from_spec(spec: Fields, *, imported: bool) -> Row:
     train = spec.object("train")
+    batch = _perhaps(spec.integer64, spec, imported)
     return {
         "suite": spec.text("suite"),
         "case_name": spec.text("case_name"),
@@ -121,12 +127,12 @@ def _from_spec(spec: Fields) -> Row:
         **{name: spec.integer(name) for name in _SIZES},
         "oversubscribed": spec.boolean("oversubscribed"),
         "repeat": spec.integer("repeat"),
-        "device_type": spec.text("device_type"),
-        "precision": train.text("precision"),
-        "batch_per_rank": spec.integer64("batch_per_rank"),
-        "global_batch": spec.integer64("global_batch"),
-        "examples_per_step": spec.integer64("global_batch"),
-        "accumulate": train.integer("accumulate"),
+        "device_type": _perhaps(spec.text, spec, imported)("device_type"),
+        "precision": _perhaps(train.text, train, imported)("precision"),
+        "batch_per_rank": batch("batch_per_rank"),
+        "global_batch": batch("global_batch"),
+        "examples_per_step": batch("global_batch"),
+        "accumulate": _perhaps(train.integer, train, imported)("accumulate"),
         "baseline": spec.optional(spec.text, "baseline"),
         "until": _until(spec),
         "tags": spec.texts("tags"),
@@ -136,6 +142,20 @@ def _from_spec(spec: Fields) -> Row:
 def _until(spec: Fields) -> float | None:
     measure = spec.object("measure")
     return measure.optional(measure.number, "until")
+
+
+def _perhaps(read: Callable[[str], T], fields: Fields, imported: bool) -> Callable[[str], T | None]:
+    """What must be there of a run that was measured, and is rarely known of one that was imported."""
+    return (lambda name: fields.optional(read, name)) if imported else read
+
+
+def _from_elsewhere(imported: Fields) -> Row:
+    """All null of a run that was measured."""
+    return {
+        "whole_run_s": imported.optional(imported.duration, "seconds"),
+        "whole_run_examples": imported.optional(imported.integer64, "examples"),
+        "whole_run_epochs": imported.optional(imported.integer64, "epochs"),
+    }
 
 
 def _workload(name: str) -> str:

@@ -23,9 +23,10 @@ def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str) 
     if not compared:
         best = max(measured, key=lambda point: point["throughput"])
         throughput = _estimate(best, "throughput")[0]
+        unit = best["throughput_unit"]
         return (
-            f"{name(best['case_name'])} on {_size(best)} trains {throughput} examples/s; nothing ran at a second size, "
-            "so there is no speedup to tell."
+            f"{name(best['case_name'])} on {_size(best)} {'trains' if unit == 'examples/s' else 'completes'} "
+            f"{throughput} {unit}; nothing ran at a second size, so there is no speedup to tell."
         )
     return _sentence(max(compared, key=_telling), name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 import duckdb
 
@@ -29,6 +30,15 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
     if session not in known:
         raise AnalysisError(f"no session {session!r}{_nearest(session, known)}")
     return session
+
+
+def head(connection: duckdb.DuckDBPyConnection, session_id: str) -> dict[str, Any]:
+    """The session's row of the table sessions."""
+    result = connection.execute("FROM sessions WHERE session_id = $1", [session_id])
+    names = [column[0] for column in result.description or []]
+    row = result.fetchone()
+    assert row is not None, "`choose` has found it"
+    return dict(zip(names, row, strict=True))
 
 
 def _nearest(session: str, known: list[str]) -> str:

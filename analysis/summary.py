@@ -9,6 +9,7 @@ from rich.text import Text
 
 from analysis import database, sessions, tables
 from analysis.plain import cell
+from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
 from analysis.session_rows import Row, session_rows
 from analysis.summary_columns import column, key_columns, number_of, reasons, text_of, value_columns
@@ -31,9 +32,12 @@ def show(
         points, coverage, runs = (
             session_rows(connection, view, session_id) for view in ("scaling", "coverage", "run_summary")
         )
+        session_row = sessions.head(connection, session_id)
     tables.show(out, session_id, key_columns(points), value_columns(points, coverage))
     if every_run:
         _show_runs(out, [run for run in runs if run["measured_steps"]])
+    if session_row["imported"] is not None:
+        out.print(Text(cell(imported_from(session_row))))
     for reason in reasons(coverage):
         out.print(Text(reason))
     out.print(Text(closing_sentence(points, cell), style="bold"))

@@ -34,7 +34,7 @@ def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column
     troubles = {_place(row): trouble(row) for row in coverage}
     return [
         column(points, "nodes", text_of("nodes")),
-        column(points, "examples/s", _value("throughput")),
+        column(points, throughput_unit(points), _value("throughput")),
         column(points, "speedup", _value("speedup")),
         column(points, "efficiency [95 %]", _efficiency, number=False),
         column(
@@ -51,6 +51,11 @@ def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column
         column(points, "best val acc", number_of("best_val_accuracy", 3)),
         column(points, "job", text_of("slurm_job_id"), number=False, foreign=True),
     ]
+
+
+def throughput_unit(points: Sequence[Row]) -> str:
+    """`examples/s`; `trainings/s` of what was imported without its examples. A session has one of them."""
+    return str(points[0]["throughput_unit"]) if points else "examples/s"
 
 
 def column(rows: Sequence[Row], heading: str, show_row: Callable[[Row], str], **options: Any) -> Column:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bench.errors import InputError
+
 _HERE = Path(__file__).resolve().parent
 
 
@@ -17,3 +19,11 @@ def suites_folder() -> Path:
 def results_folder(option: str | Path | None = None) -> Path:
     """Where results lie: --results, else $BENCH_RESULTS, else ./results. It need not exist."""
     return Path(option or os.environ.get("BENCH_RESULTS") or "results")
+
+
+def writable_results_folder(option: str | Path | None = None) -> Path:
+    """The same for whoever makes a session there. Raises InputError where no database could stand beside it."""
+    folder = results_folder(option)
+    if "?" in str(folder.resolve()):
+        raise InputError(f"results folder {folder}: DuckDB cannot write where a name has a question mark")
+    return folder

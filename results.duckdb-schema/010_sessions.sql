@@ -10,5 +10,6 @@ CREATE TABLE sessions (
     quick BOOLEAN,                 -- whether the suite's quick section was merged in
     tags VARCHAR[],                -- given by --tag
     resolved JSON,                 -- the suite after quick, --set and matrix
-    slots JSON                     -- what the machine could host
+    slots JSON,                    -- what the machine could host
+    imported JSON                  -- the files that `bench import` read, with their SHA-256; null where it was measured here
 );

@@ -40,6 +40,9 @@ CREATE TABLE runs (
     setup_s DOUBLE,                -- begin of the run to the ranks' common barrier
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
     slurm_job_id VARCHAR,          -- null outside Slurm
+    whole_run_s DOUBLE,            -- of a training measured elsewhere: its time as its file says it; null where steps were
+    whole_run_examples BIGINT,     -- that this training processed, over all epochs; null: not known
+    whole_run_epochs BIGINT,       -- passes over the data of this training; null: not known
     tags VARCHAR[],
     fingerprint JSON,              -- what it was made with and where; the view fingerprint has it in rows
     config JSON                    -- the whole specification of the run

@@ -27,6 +27,7 @@ final AS (
         any_value(global_batch) AS global_batch,
         any_value(baseline) AS baseline,
         any_value(until) AS until,
+        any_value(throughput_unit) AS throughput_unit,
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- last attempts, whatever their status

@@ -16,7 +16,10 @@ best_evals AS (
 throughputs AS (
     SELECT
         *,
-        CASE WHEN status = 'ok' THEN examples_per_step * measured_steps / nullif(span_ns / 1e9, 0) END AS throughput
+        CASE WHEN status = 'ok' THEN coalesce(
+            examples_per_step * measured_steps / nullif(span_ns / 1e9, 0),
+            coalesce(whole_run_examples, 1) / whole_run_s
+        ) END AS throughput
     FROM last_attempts
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN best_evals USING (session_id, run_id, attempt)
@@ -49,7 +52,12 @@ final AS (
         nonfinite_losses,  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
         best_val_loss, best_val_accuracy,  -- fraction; largest over the run's validations
         -- throughput: examples per second over the measured steps; null unless ok
-        dataset_size / throughput AS time_per_epoch_s,  -- examples in an epoch ÷ throughput
+        -- throughput_unit: examples/s; trainings/s where what was imported does not say its examples
+        CASE
+            WHEN whole_run_s IS NOT NULL AND whole_run_examples IS NULL THEN 'trainings/s' ELSE 'examples/s'
+        END AS throughput_unit,
+        -- time_per_epoch_s: examples in an epoch ÷ throughput
+        coalesce(dataset_size / throughput, whole_run_s / whole_run_epochs) AS time_per_epoch_s,
         memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks
         memory_reserved_bytes_peak AS peak_memory_reserved_bytes,  -- null on a CPU
         memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- over ranks and measured steps

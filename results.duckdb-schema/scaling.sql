@@ -142,6 +142,7 @@ final AS (
         slurm_job_id, runs, repeats, throughput,
         throughput_lo,
         throughput_hi,
+        throughput_unit,
         throughput * tokens_per_example AS tokens_per_s,
         throughput_lo * tokens_per_example AS tokens_per_s_lo,
         throughput_hi * tokens_per_example AS tokens_per_s_hi,

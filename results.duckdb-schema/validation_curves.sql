@@ -11,7 +11,7 @@ WITH measured AS (
         row_number() OVER (of_run ORDER BY step DESC) - 1 AS from_last
     FROM validations
     JOIN first_runs USING (session_id, run_id, attempt)
-    WHERE quantity IS NOT NULL
+    WHERE quantity IS NOT NULL AND step IS NOT NULL  -- an import knows its best value alone
     WINDOW of_run AS (PARTITION BY session_id, run_id, attempt)
 ),
 ranked AS (

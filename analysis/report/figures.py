@@ -39,6 +39,8 @@ def figures(contents: Contents) -> str:
 
 
 def _absent(charts: dict[str, Chart], contents: Contents) -> str:
+    if contents.session["imported"] is not None:
+        return '<p class="empty">Charts of steps, memory and sensors need runs that were measured here.</p>'
     missing = [chart.question for name, chart in charts.items() if contents.charts[name].is_empty()]
     if not missing:
         return ""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from analysis.caveats import caveats, was_compared
+from analysis.provenance import imported_from
 from analysis.report import units
 from analysis.report.markup import Row, attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
@@ -27,6 +28,7 @@ def opening(
         f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
         f"{headline(session['title'] or session['suite'])}"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
+        f"{_provenance(session)}"
         f'<p class="verdict">{_sentence(points)}</p>'
         f"{_trouble(not_ok)}{_others(points)}</header>"
     )
@@ -37,6 +39,13 @@ def _crumb(comparisons: Mapping[str, str]) -> str:
         name: f"Comparison: {title}" for name, title in comparisons.items()
     }
     return " · ".join(f'<a href="{attribute(name)}">{text(title)}</a>' for name, title in links.items())
+
+
+def _provenance(session: Row) -> str:
+    """Of an import, beside its verdict: whose figures these are."""
+    if session["imported"] is None:
+        return ""
+    return f'<p class="facts">{html.escape(imported_from(session))}</p>'
 
 
 def _trouble(not_ok: list[Row]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from analysis.report import units
 from analysis.report.markup import Column, Row, details, grouped_table, table, text
 from analysis.report.summary_table import by_case, label
+from analysis.summary_columns import throughput_unit
 
 MOST_ROWS = 500
 """Of a folded table; the CSV has all."""
@@ -37,9 +38,11 @@ def runs(rows: list[Row]) -> str:
     if len(rows) > MOST_ROWS:  # what went wrong comes first
         shown = sorted(rows, key=lambda row: row["status"] == "ok")[:MOST_ROWS]
     caption = "Runs: one row per run, its last attempt"
+    every = _run_columns(throughput_unit(shown))
+    columns = [column for name, column in every.items() if any(row[name] is not None for row in shown)]
     return details(
         f"All {len(rows):,} runs" if len(rows) > 1 else "The run",
-        _cut(len(rows), "runs, those that are not ok first") + table(caption, _RUN_COLUMNS, shown),
+        _cut(len(rows), "runs, those that are not ok first") + table(caption, columns, shown),
     )
 
 
@@ -85,18 +88,21 @@ _PLACEMENT_COLUMNS = {
 }
 """Shown where any row has them."""
 
-_RUN_COLUMNS = [
-    Column(label="run", cell=_text("run_id")),
-    Column(label="status", cell=_status),
-    _count("measured steps", "measured_steps"),
-    _ms("mean step", "step_ms_mean"),
-    _ms("shortest", "step_ms_min"),
-    _ms("longest", "step_ms_max"),
-    Column(label="variation (cv)", cell=lambda row: units.percent(row["cv"]), numeric=True),
-    _number("examples/s", "throughput"),
-    _number("mean loss", "mean_loss"),
-    _number("final loss", "final_loss"),
-    _bytes("peak memory", "peak_memory_allocated_bytes"),
-    _bytes("mean memory", "mean_memory_allocated_bytes"),
-    _seconds("time", "elapsed_s"),
-]
+
+def _run_columns(unit: str) -> dict[str, Column]:
+    """By the value that each shows; those without any are left out."""
+    return {
+        "run_id": Column(label="run", cell=_text("run_id")),
+        "status": Column(label="status", cell=_status),
+        "measured_steps": _count("measured steps", "measured_steps"),
+        "step_ms_mean": _ms("mean step", "step_ms_mean"),
+        "step_ms_min": _ms("shortest", "step_ms_min"),
+        "step_ms_max": _ms("longest", "step_ms_max"),
+        "cv": Column(label="variation (cv)", cell=lambda row: units.percent(row["cv"]), numeric=True),
+        "throughput": _number(unit, "throughput"),
+        "mean_loss": _number("mean loss", "mean_loss"),
+        "final_loss": _number("final loss", "final_loss"),
+        "peak_memory_allocated_bytes": _bytes("peak memory", "peak_memory_allocated_bytes"),
+        "mean_memory_allocated_bytes": _bytes("mean memory", "mean_memory_allocated_bytes"),
+        "elapsed_s": _seconds("time", "elapsed_s"),
+    }

@@ -88,6 +88,10 @@ def _coverage(contents: Contents) -> Section:
     return Section(identifier="coverage", title="Coverage", content=content + saved)
 
 
+def _again(contents: Contents) -> str:
+    return "Run it again" if contents.session["imported"] is None else "Import it again"
+
+
 def _csv(contents: Contents, table: str, what: str) -> str:
     return csv_download(table, contents.tables[table], what)
 
@@ -103,4 +107,4 @@ def _setting(contents: Contents) -> Iterator[Section]:
     saved = _csv(contents, "environment", "environment")
     yield Section(identifier="hardware", title="Hardware and software", content=machine + saved)
     facts = next(iter(nodes_of(environment).values()), {})
-    yield Section(identifier="command", title="Run it again", content=repeating(contents.session, facts))
+    yield Section(identifier="command", title=_again(contents), content=repeating(contents.session, facts))

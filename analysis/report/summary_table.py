@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from analysis.report import units
 from analysis.report.markup import Column, Row, details, grouped_table, text
+from analysis.summary_columns import throughput_unit
 
 MOST_ROWS = 60
 """Of a table that one still reads; beyond it stand the ends of the ranking, and the whole is folded away."""
@@ -53,15 +54,22 @@ def by_case(points: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def _heading(point: Row) -> str:
-    facts = [text(point["strategy"]), _mode(point), text(point["precision"])]
+    facts = [text(fact) for fact in (_strategy(point), _mode(point), point["precision"]) if fact]
     return f'{text(point["case_name"])} <span class="interval">{" · ".join(facts)}</span>'
 
 
+def _strategy(point: Row) -> str:
+    """An import may not say it."""
+    return "strategy unknown" if point["strategy"] == "unknown" else str(point["strategy"])
+
+
 def _mode(point: Row) -> str:
-    if point["scaling"] == "strong":
-        return f"strong scaling, global batch {point['global_batch']:,}"
-    batch = f"batch per rank {point['batch_per_rank']:,}"
-    return f"weak scaling, {batch}" if point["scaling"] == "weak" else batch
+    """How the case scales, and its batch, which of an import is not known."""
+    strong = point["scaling"] == "strong"
+    batch = point["global_batch" if strong else "batch_per_rank"]
+    mode = f"{point['scaling']} scaling" if point["scaling"] != "none" else ""
+    size = "" if batch is None else f"global batch {batch:,}" if strong else f"batch per rank {batch:,}"
+    return ", ".join(filter(None, [mode, size]))
 
 
 def _ends(measured: list[Row]) -> str:
@@ -142,7 +150,8 @@ def _shown(rows: Iterable[Row]) -> list[Column]:
     found = list(rows)
     optional = [column for name, column in _OPTIONAL.items() if any(row[name] is not None for row in found)]
     is_compared = any(row["scaling"] != "none" and not row["is_baseline"] for row in found)
-    return [_PLACEMENT, *(_RELATIVE if is_compared else ()), *_COLUMNS, *optional]
+    rate = Column(label=throughput_unit(found), cell=_rate, numeric=True)
+    return [_PLACEMENT, *(_RELATIVE if is_compared else ()), rate, *optional]
 
 
 _PLACEMENT = Column(label="placement", cell=lambda row: text(row["placement"]))
@@ -153,15 +162,12 @@ _RELATIVE = [
     Column(label="efficiency [95\u00a0%]", cell=_scaled(efficiency), numeric=True),
     Column(label="verdict", cell=_judged),
 ]
-_COLUMNS = [
-    Column(label="examples/s", cell=_rate, numeric=True),
-    Column(
+_OPTIONAL = {
+    "step_ms_mean": Column(
         label="step ±\u00a0std",
         cell=lambda row: units.with_spread(row["step_ms_mean"], row["step_ms_std"], "ms"),
         numeric=True,
     ),
-]
-_OPTIONAL = {
     "time_per_epoch_s": Column(
         label="time per\u00a0epoch", cell=lambda row: units.seconds(row["time_per_epoch_s"]), numeric=True
     ),

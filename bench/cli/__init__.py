@@ -17,7 +17,7 @@ import click
 import bench
 from bench.container import container_kind
 
-_ORDER = ["suite", "list", "show", "script", "doctor", "load", "sql", "summary", "report", "schema"]
+_ORDER = ["suite", "list", "show", "script", "doctor", "load", "sql", "summary", "report", "import", "schema"]
 
 
 _ANALYSIS = ("altair", "duckdb", "polars", "scipy", "vl_convert")

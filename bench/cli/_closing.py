@@ -24,7 +24,7 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
             click.echo(_stopped(ended), err=True)
         return ended.stopped_by
     load = load and importlib.util.find_spec("duckdb") is not None
-    problems = _load(ended, quiet=as_json) if load else 0
+    problems = _load(ended.folder, quiet=as_json) if load else 0
     code = max(ended.exit_code, 1 if problems else 0)
     if as_json:
         click.echo(json.dumps(_as_json(ended, code, load), indent=1))
@@ -40,6 +40,18 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         click.echo(f"{why}`{ended.resume_command}` runs what is left", err=True)
     click.echo(f"results: {ended.folder}")
     return code
+
+
+def show_loaded(session: Path, *, load: bool) -> int:
+    """The ending of a session that ran nothing: `bench import`. Returns the exit code."""
+    problems = 0
+    if load and importlib.util.find_spec("duckdb") is not None:
+        from analysis import summary
+
+        problems = _load(session, quiet=False)
+        summary.show(session.parent, session.name, every_run=False)
+    click.echo(f"results: {session}")
+    return 1 if problems else 0
 
 
 def _stopped(ended: Ended) -> str:
@@ -58,16 +70,16 @@ def _in_a_batch_script(folder: Path) -> bool:
     return any((folder / f"slurm-job-{job}.{kind}").exists() for kind in ("json", "txt"))
 
 
-def _load(ended: Ended, *, quiet: bool) -> int:
+def _load(session: Path, *, quiet: bool) -> int:
     from analysis.load import load
     from bench.measure.finalise import finalise
 
-    problems = finalise(ended.folder)  # attempts that were interrupted, where this session was resumed
-    report = load(ended.folder.parent)
+    problems = finalise(session)  # attempts that were interrupted, where this session was resumed
+    report = load(session.parent)
     if not quiet:
         click.echo("\n".join([str(report), *problems]))
     # what is wrong with other sessions is said, but this one did not fail
-    ours = [problem for problem in report.problems if Path(problem.path).parts[:1] == (ended.session_id,)]
+    ours = [problem for problem in report.problems if Path(problem.path).parts[:1] == (session.name,)]
     return len(ours) + len(problems)
 
 

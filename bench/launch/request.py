@@ -13,7 +13,7 @@ from bench.launch.gathering import Gathering
 from bench.launch.run_suite import Ended
 from bench.launch.session import SessionFolder, new_session_id
 from bench.launch.time_left import TimeLeft
-from bench.paths import results_folder
+from bench.paths import writable_results_folder
 from bench.plan import plan
 from bench.plan_view import plan_lines
 from bench.slots import detect, visible_gpus
@@ -23,6 +23,17 @@ from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 
 _LONGEST_TAG = 64
+
+
+def check_tags(tags: tuple[str, ...]) -> None:
+    """Raises InputError where one cannot be told apart or shown."""
+    for tag in tags:
+        if not tag.strip():
+            raise InputError("--tag is empty: give it a word, or leave it out")
+        if len(tag) > _LONGEST_TAG:
+            raise InputError(
+                f"--tag {tag[:_LONGEST_TAG]}… has {len(tag):,} characters: shorten it to {_LONGEST_TAG}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +60,7 @@ class Request:
     """`auto` takes part in the Slurm step around this process, `local` is alone in it."""
 
     def __post_init__(self) -> None:
-        for tag in self.tags:
-            if not tag.strip():
-                raise InputError("--tag is empty: give it a word, or leave it out")
-            if len(tag) > _LONGEST_TAG:
-                raise InputError(
-                    f"--tag {tag[:_LONGEST_TAG]}… has {len(tag):,} characters: shorten it to {_LONGEST_TAG}"
-                )
+        check_tags(self.tags)
 
     def carry_out(self) -> Ended:
         """Run it. Raises InputError before anything is written where it cannot be run."""
@@ -77,6 +82,7 @@ class Request:
     def _carry_out(self, gathering: Gathering) -> Ended:
         folder = self._folder
         if self.resume is not None or folder.exists:
+            folder.refuse_an_import()
             self._refuse_what_a_resume_ignores()
             return run_suite.resume(folder, gathering.wait(), self._time_left)
         suite = self._suite
@@ -108,10 +114,7 @@ class Request:
 
     @cached_property
     def _results(self) -> Path:
-        folder = results_folder(self.results)
-        if "?" in str(folder.resolve()):
-            raise InputError(f"results folder {folder}: DuckDB cannot write where a name has a question mark")
-        return folder
+        return writable_results_folder(self.results)
 
     @cached_property
     def _step(self) -> Step | None:

@@ -62,6 +62,15 @@ class SessionFolder:
         if self.stop_file.exists():
             stop.ask(f"the file {self.stop_file.name}")
 
+    def refuse_an_import(self) -> None:
+        """Raises InputError where the session was measured elsewhere: there is no plan of it to run."""
+        if self.exists and (imported := self.head().get("imported")):
+            names = ", ".join(file["name"] for file in imported["files"][:3])
+            raise InputError(
+                f"session {self.session_id} was imported from {names}: it has no runs to resume; `bench summary "
+                f"{self.session_id}` shows it, and another --session measures anew"
+            )
+
     def lock(self) -> None:
         """Hold the folder for this process's life. Raises InputError where another process has it."""
         try:

@@ -9,24 +9,24 @@ from analysis.report.chart import Cases, Chart, Drawing, layered, point_tooltip,
 from analysis.report.curves import HEIGHT, Curve, curves, extremes_note, magnitude_scale
 from analysis.report.headroom import bounded, cut_note
 
-_TITLE = "throughput (examples/s)"
-
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
-    axis = alt.Axis(format=",~f")
+    unit = rows.get_column("throughput_unit")[0]  # a session has one
+    title = f"throughput ({unit})"
+    axis = alt.Axis(format=",~f" if unit == "examples/s" else ",~r")
     y = alt.Y(
         "throughput:Q",
-        title=_TITLE,
+        title=title,
         scale=bounded(magnitude_scale(rows, "throughput"), rows, "throughput"),
         axis=axis,
     )
     tooltip = point_tooltip(
-        alt.Tooltip("throughput:Q", title="throughput, examples/s", format=",.4~r"),
-        alt.Tooltip("throughput_lo:Q", title="from, examples/s", format=",.4~r"),
-        alt.Tooltip("throughput_hi:Q", title="to, examples/s", format=",.4~r"),
+        alt.Tooltip("throughput:Q", title=f"throughput, {unit}", format=",.4~r"),
+        alt.Tooltip("throughput_lo:Q", title=f"from, {unit}", format=",.4~r"),
+        alt.Tooltip("throughput_hi:Q", title=f"to, {unit}", format=",.4~r"),
         *_tokens(rows),
     )
-    curve = Curve(field="throughput", y=y, title=_TITLE, tooltip=tooltip)
+    curve = Curve(field="throughput", y=y, title=title, tooltip=tooltip)
     view = layered(*curves(rows, cases, curve), height=HEIGHT)
     return Drawing(
         views={"": view},
@@ -42,7 +42,7 @@ def _tokens(rows: pl.DataFrame) -> list[alt.Tooltip]:
 
 CHART = Chart(
     order=30,
-    question="How many examples per second?",
+    question="How much is trained per second?",
     reading="Geometric mean over repeats. Bars and bands: 95 % intervals over repeats; none where there is one "
     "repeat.",
     draw=_draw,

@@ -33,6 +33,7 @@ final AS (
     SELECT session_id, case_name, workload, scaling, strategy, chosen, repeat, step, val_loss, val_accuracy
     FROM evals
     JOIN shown USING (session_id, run_id, attempt)
+    WHERE step IS NOT NULL  -- an import knows its best value alone
 )
 SELECT * FROM final
 ORDER BY list_position($session_ids, session_id), case_name, workload, scaling, strategy, step;

@@ -22,6 +22,6 @@ facts AS (
     FROM last_runs
 )
 SELECT session_id, suite, title, why, created_at, finished_at, command, quick,
-    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, counted.*, facts.*
+    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, imported, counted.*, facts.*
 FROM sessions, counted, facts
 WHERE session_id = $session_id;

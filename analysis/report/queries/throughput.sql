@@ -11,6 +11,7 @@ SELECT
     throughput,
     throughput_lo,
     throughput_hi,
+    throughput_unit,
     tokens_per_s
 FROM scaling
 WHERE session_id = $session_id AND throughput IS NOT NULL

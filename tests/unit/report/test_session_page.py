@@ -33,6 +33,7 @@ def point(case="ddp", workers=2, **values):
     row = {
         "case_name": case, "placement": f"1x{workers}", "strategy": "ddp", "scaling": "strong", "precision": "fp32",
         "global_batch": 64, "batch_per_rank": 32, "workers": workers, "runs": 3, "repeats": 3, "throughput": 100.0,
+        "throughput_unit": "examples/s",
         "throughput_lo": 98.0, "throughput_hi": 102.0, "is_baseline": workers == 1, "oversubscribed": False,
         "verdict": None if workers == 1 else "good", "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68,
         "efficiency": 0.8, "efficiency_lo": 0.76, "efficiency_hi": 0.84, "step_ms_mean": 21.18, "step_ms_std": 1.7,

@@ -1,0 +1,112 @@
+"""Which of the three formats a file has, and what is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.errors import InputError
+from bench.importing import csv_file, slurm_log, table
+from bench.importing.check import check
+from bench.importing.found import Measurement
+from bench.importing.text import Source, read
+
+FORMATS = ("csv", "table", "log")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What the command line says beside the files."""
+
+    suite: str
+    case: str | None = None
+    strategy: str | None = None
+    examples: int | None = None
+    world: int | None = None
+    kind: str = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """All that a call imports."""
+
+    kind: str
+    sources: tuple[Source, ...]
+    rows: tuple[Measurement, ...]
+
+
+def measurements(paths: Sequence[str], wishes: Wishes) -> Found:
+    """Sound rows of all files. Raises InputError."""
+    sources = tuple(read(path) for path in _files(paths))
+    kinds = [_kind(source) if wishes.kind == "auto" else wishes.kind for source in sources]
+    kind = kinds[0]
+    if len(sources) > 1 and set(kinds) != {"log"}:
+        raise InputError(
+            f"{len(sources)} files: only logs come in several; import each of the others by its own call"
+        )
+    _refuse_idle_options(kind, wishes)
+    rows = [_completed(one, wishes) for one in _read(kind, sources, wishes)]
+    check(sources[0].name if len(sources) == 1 else f"{len(sources)} logs", rows)
+    return Found(kind=kind, sources=sources, rows=tuple(rows))
+
+
+def _files(paths: Sequence[str]) -> list[Path]:
+    """Each once; a pattern that no shell has expanded stands for the files it matches, in order of name."""
+    found: dict[Path, None] = {}
+    for text in paths:
+        path = Path(text)
+        matches = (
+            [] if path.exists() else sorted(path.parent.glob(path.name)) if _is_pattern(path.name) else []
+        )
+        found |= dict.fromkeys(matches or [path])
+    return list(found)
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def _kind(source: Source) -> str:
+    if csv_file.looks_like_one(source.text):
+        return "csv"
+    if slurm_log.looks_like_one(source):
+        return "log"
+    if table.looks_like_one(source):
+        return "table"
+    raise InputError(
+        f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
+        "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`); --format says which it is "
+        "meant to be"
+    )
+
+
+def _refuse_idle_options(kind: str, wishes: Wishes) -> None:
+    """An option that would change nothing must not be passed over in silence."""
+    idle = {
+        "csv": (("--case", wishes.case), ("--examples", wishes.examples), ("--world", wishes.world)),
+        "table": (("--world", wishes.world),),
+        "log": (),
+    }[kind]
+    if given := [name for name, value in idle if value is not None]:
+        raise InputError(
+            f"{', '.join(given)}: a {kind if kind != 'csv' else 'CSV'} says that itself: leave it out"
+        )
+
+
+def _read(kind: str, sources: Sequence[Source], wishes: Wishes) -> list[Measurement]:
+    default_case = table.case_of(wishes.suite) or "imported"
+    if kind == "csv":
+        return csv_file.read(sources[0])
+    if kind == "table":
+        return table.read(sources[0], wishes.case, default_case)
+    return slurm_log.read(sources, wishes.case or default_case, wishes.world)
+
+
+def _completed(one: Measurement, wishes: Wishes) -> Measurement:
+    """With what the command line knows and the file does not."""
+    return replace(
+        one,
+        strategy=one.strategy or wishes.strategy,
+        examples=wishes.examples if one.examples is None else one.examples,
+    )

@@ -1,0 +1,164 @@
+"""The folder of an imported session: made aside, then given its name, so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.errors import InputError
+from bench.files import write_json
+from bench.importing.formats import Found
+from bench.importing.found import Measurement
+from bench.launch.session import SessionFolder, utc_now
+from bench.spec import SCHEMA_VERSION
+
+UNKNOWN_STRATEGY = "unknown"
+"""Rows of views are told apart by strategy, so it cannot be null."""
+_PLAN_KEYS = (
+    "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
+    "threads", "repeat",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """What the session is called."""
+
+    suite: str
+    workload: str
+    title: str | None
+    tags: tuple[str, ...]
+    command: Sequence[str]
+
+
+def write(session: SessionFolder, head: Head, found: Found) -> None:
+    """Raises InputError where the session exists or the folder cannot be written; nothing is left behind then."""
+    results = session.path.parent
+    if session.path.exists():
+        raise InputError(
+            f"session {session.session_id} exists in {results}: choose another --session, or leave it out for a new one"
+        )
+    aside = None
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=".import-", dir=results))
+        aside.chmod(0o777 & ~_umask())
+        _write(aside, session.session_id, head, found)
+        aside.rename(session.path)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and session.path.exists():
+            raise InputError(f"session {session.session_id} was made by somebody else just now") from error
+        raise InputError(f"results cannot be written: {error}; --results names another folder") from error
+    finally:
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    """mkdtemp's folder is for its owner alone; a session's is like any other folder of this user."""
+    import os
+
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _write(folder: Path, session_id: str, head: Head, found: Found) -> None:
+    specs = [_spec(one, session_id, head) for one in found.rows]
+    for one, spec in zip(found.rows, specs, strict=True):
+        run = folder / spec["run_id"]
+        run.mkdir()
+        _write_evals(run, one, spec)
+        write_json(run / "run.json", _run(one, spec))
+    write_json(folder / "session.json", _session(session_id, head, found, specs))
+
+
+def _session(session_id: str, head: Head, found: Found, specs: list[dict[str, Any]]) -> dict[str, Any]:
+    now = utc_now()
+    tags = dict.fromkeys([*head.tags, *(one.tag for one in found.rows if one.tag)])
+    names = found.sources[0].name if len(found.sources) == 1 else f"{len(found.sources)} logs"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session_id": session_id,
+        "suite": head.suite,
+        "title": head.title or f"{head.suite}: imported from {names}",
+        "why": None,
+        "created_at": now,
+        "finished_at": now,
+        "command": list(head.command),
+        "quick": False,
+        "tags": list(tags),
+        "resolved": {},
+        "plan": [{key: spec[key] for key in _PLAN_KEYS} | {"skip_reason": None} for spec in specs],
+        "slots": {},
+        "environment": {},
+        "imported": {
+            "format": found.kind,
+            "files": [{"name": source.name, "sha256": source.sha256} for source in found.sources],
+        },
+    }
+
+
+def _spec(one: Measurement, session_id: str, head: Head) -> dict[str, Any]:
+    """What bench.spec.RunSpec has of a run, as far as it is known."""
+    ranks = one.world_size // one.nodes
+    return {
+        "session_id": session_id,
+        "run_id": f"{one.case}.{one.nodes}x{ranks}.r{one.repeat}",
+        "attempt": 0,
+        "suite": head.suite,
+        "case_name": one.case,
+        "workload": head.workload,
+        "train": {},
+        "measure": {},
+        "strategy": one.strategy or UNKNOWN_STRATEGY,
+        "scaling": one.scaling,
+        "axis": "ranks",
+        "workers": one.world_size,
+        "world_size": one.world_size,
+        "nodes": one.nodes,
+        "ranks_per_node": ranks,
+        "threads": 1,
+        "oversubscribed": False,
+        "repeat": one.repeat,
+        "tags": list(dict.fromkeys([*head.tags, *([one.tag] if one.tag else [])])),
+    }
+
+
+def _run(one: Measurement, spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session_id": spec["session_id"],
+        "run_id": spec["run_id"],
+        "attempt": 0,
+        "spec": spec,
+        "outcome": {"status": "ok", "error": None, "elapsed_s": one.seconds, "slurm_job_id": one.job_id},
+        "fingerprint": {"measured_by": "not scalebench"},
+        "imported": {
+            "place": one.place,
+            "seconds": one.seconds,
+            "examples": one.examples,
+            "epochs": one.epochs,
+        },
+    }
+
+
+def _write_evals(folder: Path, one: Measurement, spec: dict[str, Any]) -> None:
+    """One validation at an unknown step: the best of the training."""
+    if one.val_loss is None and one.val_accuracy is None:
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    owner = {"session_id": spec["session_id"], "run_id": spec["run_id"], "attempt": "0", "node": "0"}
+    schema = pa.schema(
+        [("val_loss", pa.float64()), ("val_accuracy", pa.float64())],
+        metadata=owner | {"schema_version": str(SCHEMA_VERSION)},
+    )
+    rows = [{"val_loss": one.val_loss, "val_accuracy": one.val_accuracy}]
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "evals.parquet")
