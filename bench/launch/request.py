@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from bench.suite.resolve import Selection, load_suite
 _LONGEST_TAG = 64
 
 
-def check_tags(tags: tuple[str, ...]) -> None:
+def check_tags(tags: Sequence[str]) -> None:
     """Raises InputError where one cannot be told apart or shown."""
     for tag in tags:
         if not tag.strip():

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Ended:
     folder: Path
     statuses: dict[str, int]
     """Runs of the plan by status; runs that were never begun count as `not run`."""
-    stopped_by: int | None
+    stopped_by: int | None = None
     """128 + signal where it was told to stop."""
     stopped_reason: str | None = None
     """By what: `stopped by SIGTERM`."""
@@ -88,6 +88,9 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> E
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
     plan = session.plan()
     _refuse_a_smaller_machine(session, gathered.slots)
+    if session.head()["finished_at"] is not None and session.done(plan) == len(plan):
+        sys.stderr.write("every run of its plan is done\n")
+        return _ended(session, plan)
     server = _warm(plan, gathered)
     session.lock()
     before = session.head()
@@ -150,19 +153,26 @@ def _execute(
         session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
         if execution.learnt:
             session.note_facts(gathered.own.node, execution.learnt)
-        outcomes = _outcomes(session.path, plan)
-        left = sum(bool(outcome.get("skipped_for")) for outcome in outcomes)
+        left = any(outcome.get("skipped_for") for outcome in _outcomes(session.path, plan))
         if not stop.requested and not left:
             session.update(finished_at=utc_now())
-        return Ended(
-            session_id=session.session_id,
-            folder=session.path,
-            statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
+        return replace(
+            _ended(session, plan),
             stopped_by=stop.exit_code if stop.requested else None,
             stopped_reason=stop.reason if stop.requested else None,
             lost=tuple(lost),
-            left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
         )
+
+
+def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:
+    """What its files say."""
+    outcomes = _outcomes(session.path, plan)
+    return Ended(
+        session_id=session.session_id,
+        folder=session.path,
+        statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
+        left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
+    )
 
 
 def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:

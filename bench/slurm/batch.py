@@ -1,17 +1,19 @@
-"""The batch script of `bench script`: a template filled in, every value quoted."""
+"""The batch script of `bench script`, for one image or two in turn: templates filled in, every value quoted."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import string
+import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import InputError
 from bench.slurm import apptainer
 
-_TEMPLATE = Path(__file__).with_name("batch.sh")
+DEFAULT_ROUNDS = 5
 _EARLY_S = 120
 """Seconds before the time limit at which Slurm asks the session to stop."""
 _SHORTEST_S = 180
@@ -47,7 +49,10 @@ class Batch:
     results: str
     folders: tuple[str, ...]
     """Others that the container is to see."""
-    image: str
+    images: tuple[str, ...]
+    """One, or the two that are compared: the baseline, then the candidate."""
+    rounds: int
+    """Sessions of each image, where they are two."""
     device: str | None
     """--device; null leaves it to the suite."""
     nodes: int
@@ -61,6 +66,7 @@ class Batch:
 
 def script(batch: Batch) -> str:
     """The script's text. Raises InputError for what Slurm or Apptainer would refuse, or take for something else."""
+    images = [shlex.quote(apptainer.check_image(image)) for image in batch.images]
     for word in batch.command:
         if not word.isprintable():
             raise InputError(
@@ -69,20 +75,37 @@ def script(batch: Batch) -> str:
     values = {
         "command": shlex.join(batch.command),
         "sbatch": "\n".join(f"#SBATCH {line}" for line in _head(batch)),
-        "image": shlex.quote(apptainer.check_image(batch.image)),
         "results": shlex.quote(apptainer.check_folder("--results", batch.results)),
         "session": shlex.quote(batch.session),
         "binds": "".join(
             f' --bind "$(realpath -m -- {shlex.quote(apptainer.check_folder("folder", folder))})"'
             for folder in batch.folders
         ),
-        "warning": _warning(batch.image),
+        "warning": "".join(_warning(image) for image in dict.fromkeys(batch.images)),
+    }
+    if len(images) == 1:
+        return _filled("batch", values | {"image": images[0], "step": _step(batch)})
+    sides = {"image_a": images[0], "image_b": images[1], "rounds": str(batch.rounds)}
+    return _filled("batch_images", values | sides | {"step": textwrap.indent(_step(batch), "    ")})
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    text = Path(__file__).with_name(f"{template}.sh").read_text(encoding="utf-8")
+    return _Template(text).substitute(values)
+
+
+def _step(batch: Batch) -> str:
+    """The part that measures a session, without the line's end."""
+    several = len(batch.images) > 1
+    values = {
         # srun does not take it from the job
         "srun": f" --cpus-per-task={batch.cpus_per_task}" if batch.cpus_per_task else "",
         "nv": " --nv" if batch.gpus_per_node and batch.device != "cpu" else "",
-        "suite": shlex.join(batch.suite),
+        "suite": shlex.join(batch.suite) + (' --tag "$name-$1"' if several else ""),
+        "signalled": "signalled=1; stopped=1; " if several else "signalled=1; ",
+        "accounted": "$SLURM_JOB_ID.$started" if several else "$SLURM_JOB_ID",
     }
-    return _Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(values)
+    return _filled("batch_step", values).rstrip("\n")
 
 
 def _head(batch: Batch) -> list[str]:

@@ -91,6 +91,8 @@ def test_the_same_session_again_does_nothing_twice(session: tuple[Path, Marked, 
     done = marked.run(*command(folder), "--session", "first", "--tag", "mine")
     assert done.returncode == 0, done.stderr
     assert "ok " not in done.stderr
+    assert "every run of its plan is done" in done.stderr
+    assert "loading torch" not in done.stderr
     assert not list((folder / "r/first").glob("*/attempt*"))
 
 

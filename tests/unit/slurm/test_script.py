@@ -3,54 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import bench.cli
-
-
-class Done(NamedTuple):
-    code: int
-    text: str
-    said: str
-
-    @property
-    def head(self) -> list[str]:
-        """What sbatch reads."""
-        lines = self.text.splitlines()
-        return [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH ")]
-
-    @property
-    def step(self) -> list[str]:
-        """The words behind srun, as bash takes the line apart."""
-        rest = self.text.partition("\nsrun ")[2].replace("\\\n", "")
-        return shlex.split(rest.partition("\n")[0])
-
-
-Script = Callable[..., Done]
-
-
-@pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Script:
-    """Calls `bench script` in a folder that has a file bench.sif."""
-    (tmp_path / "bench.sif").touch()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BENCH_RESULTS", raising=False)
-
-    def call(*arguments: str, suite: str = "smoke", image: str = "bench.sif") -> Done:
-        monkeypatch.setattr(sys, "argv", ["bench", "script", suite, "--image", image, *arguments])
-        with pytest.raises(SystemExit) as end:
-            bench.cli.main()
-        assert isinstance(end.value.code, int)
-        return Done(end.value.code, *capsys.readouterr())
-
-    return call
+from tests.unit.slurm.conftest import Script
 
 
 def test_the_head_asks_for_what_the_call_asks_for_and_for_the_early_signal(script: Script) -> None:

@@ -1,0 +1,25 @@
+# What Slurm was asked for and what it gave; a container cannot ask it.
+job=$folder/slurm-job-$SLURM_JOB_ID
+scontrol --json show job "$SLURM_JOB_ID" > "$job.json" 2> /dev/null || {
+    rm -f -- "$job.json"
+    scontrol --oneliner show job "$SLURM_JOB_ID" > "$job.txt" || rm -f -- "$job.txt"
+}
+
+# Two minutes before the time limit Slurm sends USR1, to this shell alone. The file asks the session to stop: what
+# was measured is kept.
+trap '%{signalled}touch -- "$folder/STOP"' USR1
+
+srun --kill-on-bad-exit=0 --wait=0%srun "${container[@]}"%nv "$image" \
+    bench suite %suite \
+    --session "$session" --results "$results" --reserve 180 --no-load &
+step=$!
+signalled=1
+while [[ -n $signalled ]]; do # a signal ends `wait` before the step has ended
+    signalled=
+    wait "$step"
+    code=$?
+done
+
+# The memory that Slurm saw; only where the cluster keeps accounts.
+steps=$folder/slurm-steps-$SLURM_JOB_ID.json
+sacct --json --jobs "%accounted" > "$steps" 2> /dev/null || rm -f -- "$steps"
