@@ -23,6 +23,8 @@ INSTEAD = {
     "time bench suite ddpm_scaling --quick": "bench suite ddpm_scaling --quick --dry-run",
     "bench suite ddpm_scaling --quick": "bench suite ddpm_scaling --quick --dry-run",
     "bench suite smoke": "bench suite smoke --dry-run",
+    "bench suite ab_precision": "bench suite ab_precision --dry-run",
+    "bench suite ab_precision --quick": "bench suite ab_precision --quick --dry-run",
     "time bench suite smoke": "bench suite smoke --dry-run",
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"

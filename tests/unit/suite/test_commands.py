@@ -79,7 +79,8 @@ def test_a_suite_in_the_folder_hides_the_shipped_one_of_its_name() -> None:
     [
         (
             "smok",
-            "unknown suite 'smok'; did you mean smoke?; there are ddpm_scaling, smoke, tiny, or give the path",
+            "unknown suite 'smok'; did you mean smoke?; there are ab_precision, ddpm_scaling, smoke, tiny, "
+            "or give the path",
         ),
         ("no/such.yaml", "no/such.yaml is no file; `bench list` shows the suites there are"),
         ("suites", "unknown suite 'suites'"),
