@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from analysis import schema
 from analysis.batch import Batch, ParquetFile
+from analysis.laws import store as laws
 from analysis.rows import Row
 
 
@@ -17,7 +18,7 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
     """Delete every row of these sessions."""
     if not folders:
         return
-    for table in (*schema.SESSION_TABLES, *schema.DERIVED_TABLES):
+    for table in (*schema.SESSION_TABLES, *schema.DERIVED_TABLES, *schema.FITTED_TABLES):
         connection.execute(f"DELETE FROM {table} WHERE session_id IN (SELECT unnest($1))", [folders])  # noqa: S608
     connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
 
@@ -31,8 +32,19 @@ def insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     by_table = sorted(batch.files, key=lambda file: (file.table, file.columns))
     for (table, columns), files in groupby(by_table, key=lambda file: (file.table, file.columns)):
         _insert_files(connection, table, columns, list(files))
+    derive(connection)
+
+
+def derive(connection: duckdb.DuckDBPyConnection) -> None:
+    """Fill the tables that follow from those of the sessions that were inserted last."""
     for table in schema.DERIVED_TABLES:
         connection.execute(schema.text(f"derived/{table}"))
+    fit_laws(connection)
+
+
+def fit_laws(connection: duckdb.DuckDBPyConnection) -> None:
+    """From the rows of `law_points` of these sessions to those of `law_fits`."""
+    _insert_rows(connection, "law_fits", laws.rows_of(connection))
 
 
 def count_steps(connection: duckdb.DuckDBPyConnection) -> int:

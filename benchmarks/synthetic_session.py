@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis import database, schema
+from analysis import database, ingest, schema
 
 _SQL = Path(__file__).with_suffix(".sql")
 
@@ -22,8 +22,7 @@ def make(results: Path, **parameters: str | int | float) -> int:
         for name, value in parameters.items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
         connection.execute(_SQL.read_text(encoding="utf-8"))
-        for table in schema.DERIVED_TABLES:
-            connection.execute(schema.text(f"derived/{table}"))
+        ingest.derive(connection)
         counted = connection.execute(schema.text("ingest/count_steps")).fetchone()
     assert counted
     return int(counted[0])

@@ -22,6 +22,10 @@ CONTRACT = {
     "scaling": "suite case_name scaling strategy axis workers world_size nodes repeats throughput throughput_lo "
     "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
     "efficiency_hi karp_flatt verdict verdict_lo verdict_hi placement",
+    "scaling_law": "session_id suite case_name points serial_fraction serial_fraction_se usl_alpha usl_alpha_se "
+    "usl_beta usl_beta_se usl_gamma usl_gamma_se peak_workers r2",
+    "scaling_prediction": "session_id suite case_name law kind workers throughput throughput_lo throughput_hi speedup "
+    "efficiency relative_error",
     "collectives": "op message_bytes time_ns algorithm_gbps bus_gbps",
     "profile": "rank step communication_ns exposed_communication_ns compute_ns",
 }
@@ -36,6 +40,8 @@ def test_the_views_of_the_contract_are_there():
         "phases",
         "memory",
         "coverage",
+        "scaling_law",
+        "scaling_prediction",
     }
 
 
