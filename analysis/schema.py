@@ -54,8 +54,9 @@ def macro_files() -> list[str]:
 def _definition_files() -> list[str]:
     """Names of views and macros, each after those that it reads."""
     known = {path.stem: _words(path) for path in folder().glob("[a-z]*.sql")}
-    readers = {name: {other for other in known if other in words} - {name} for name, words in known.items()}
-    return list(graphlib.TopologicalSorter(dict(sorted(readers.items()))).static_order())
+    names = sorted(known)
+    readers = {name: [other for other in names if other != name and other in known[name]] for name in names}
+    return list(graphlib.TopologicalSorter(readers).static_order())
 
 
 def _words(path: Path) -> set[str]:
