@@ -28,6 +28,7 @@ final AS (
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         min(threads) AS threads,
+        placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         bool_or(oversubscribed) AS oversubscribed,
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
         coalesce(list(mean_of(logs) ORDER BY session_id) FILTER (logs IS NOT NULL), []) AS session_logs,

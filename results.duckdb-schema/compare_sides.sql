@@ -18,6 +18,7 @@ paired AS (
     SELECT
         candidates.case_name, candidates.workload, candidates.scaling, candidates.strategy, candidates.axis,
         candidates.workers, candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
+        candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
         len(baselines.session_logs) AS baseline_sessions,
@@ -119,7 +120,7 @@ final AS (
         case_name,                     -- of the candidate
         baseline_case,                 -- its counterpart: another name only where two cases are compared
         workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
-        placement_of(nodes, ranks_per_node, axis, threads) AS placement,
+        placement,
         oversubscribed,                -- on either side
         baseline_sessions,             -- that have an ok repeat
         candidate_sessions,            -- that have an ok repeat

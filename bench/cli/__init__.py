@@ -17,8 +17,7 @@ import click
 import bench
 from bench.container import container_kind
 
-_ORDER = ["suite", "list", "show", "script", "doctor", "load", "sql", "summary", "report", "import", "schema"]
-
+_ORDER = "suite list show script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
 _ANALYSIS = ("altair", "duckdb", "polars", "scipy", "vl_convert")
 """What only loading, querying and reporting need: a compute node may do without."""
@@ -54,7 +53,7 @@ def group() -> None:
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 130/143 interrupted."""
+    """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 3 a certain regression, 130/143 stopped."""
     _open_closed_streams()
     try:
         code = group.main(standalone_mode=False)

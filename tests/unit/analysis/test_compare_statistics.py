@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -231,3 +232,28 @@ def test_cases_that_are_slower_by_just_the_limit_fail_the_gate_in_at_most_5_perc
 
 def test_a_planted_regression_of_15_percent_is_found_with_5_repeats_and_2_percent_noise(simulated):
     assert simulated(drawn(5), drawn(6, factor=1 / 0.85))["failed"] > 0.99
+
+
+def repeats_for(noise, loss, limit=0.05, power=0.8):
+    """Least repeats a side with which Welch's interval lies below the limit so often; equal variances on both sides."""
+    distance = np.log(1 - limit) - np.log(1 - loss)
+    for count in range(2, 1_000):
+        df, se = 2 * count - 2, noise * np.sqrt(2 / count)
+        if stats.nct.cdf(-stats.t.ppf(0.975, df), df, -distance / se) >= power:
+            return count
+    return None
+
+
+def test_the_table_of_repeats_in_the_documents_is_what_scipy_computes():
+    page = (Path(__file__).parents[3] / "docs/compare.md").read_text(encoding="utf-8")
+    table = [
+        line.strip("| ").split(" | ")
+        for line in page.partition("<!-- repeats")[2].splitlines()
+        if "|" in line
+    ]
+    losses = [float(heading.split()[1]) / 100 for heading in table[0][1:]]
+    rows = [row for row in table[2:] if row[0].endswith(" %")]
+    assert len(rows) == 4
+    for noise, *counts in rows:
+        share = float(noise.split()[0]) / 100
+        assert [int(count) for count in counts] == [repeats_for(share, loss) for loss in losses]

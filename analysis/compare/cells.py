@@ -1,0 +1,115 @@
+"""What every form of a comparison shows: the columns of its table, and the notes around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from analysis.compare.comparison import Comparison, Difference
+from analysis.compare.sentence import percent, ratio, unit_of
+from analysis.plain import cell
+from analysis.rounding import estimate
+from analysis.session_rows import Row
+from analysis.summary_columns import column
+from analysis.tables import Column
+
+UNLIKE = "The sides are unlike: every ratio has these differences in it, too."
+_STYLES = {"faster": "green", "slower": "yellow", "inconclusive": "dim"}
+_MOST_CASES = 4
+
+
+def key_columns(comparison: Comparison) -> list[Column]:
+    """Which row it is."""
+    rows = comparison.rows
+    return [
+        column(rows, "case", _case, number=False, foreign=True),
+        column(rows, "placement", lambda row: str(row["placement"]), number=False),
+    ]
+
+
+def value_columns(comparison: Comparison) -> list[Column]:
+    """What was found; `repeats` and `sessions` are the baseline's, then the candidate's."""
+    rows = comparison.rows
+    styles = ["bold red" if row["regression"] else _STYLES.get(row["verdict"], "") for row in rows]
+    return [
+        column(rows, "sessions", _sessions),
+        column(rows, "repeats", lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}"),
+        column(rows, "baseline, examples/s", _throughput("baseline_throughput")),
+        column(rows, "candidate, examples/s", _throughput("candidate_throughput")),
+        column(
+            rows, "ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row)[1:], number=False
+        ),
+        column(rows, "verdict", _verdict, number=False, styles=styles),
+        column(rows, _needed_heading(rows), _needed),
+    ]
+
+
+def _case(row: Row) -> str:
+    own, other = row["case_name"], row["baseline_case"]
+    return cell(own if own == other else f"{own} against {other}")
+
+
+def _sessions(row: Row) -> str:
+    found = (row["baseline_sessions"], row["candidate_sessions"])
+    return f"{found[0]:,}, {found[1]:,}" if max(found) > 1 else ""
+
+
+def _throughput(name: str) -> Callable[[Row], str]:
+    return lambda row: "" if row[name] is None else estimate(row[name], None, None)[0]
+
+
+def _verdict(row: Row) -> str:
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    if row["regression"]:
+        return "slower: regression"
+    return row["verdict"] or f"no ratio: {row['trouble']}"
+
+
+def _needed_heading(rows: Sequence[Row]) -> str:
+    return f"more {unit_of([row for row in rows if row['verdict'] == 'inconclusive'])}"
+
+
+def _needed(row: Row) -> str:
+    """Nothing where none is needed, or nothing is known."""
+    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
+        return ""
+    return "> 1,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
+
+
+def difference(found: Difference, name: Callable[[str], str] = cell) -> str:
+    """`torch: 2.15.0 → 2.16.0`; `name` makes of what others wrote what is shown."""
+    values = (name(value) if value is not None else "none" for value in (found.baseline, found.candidate))
+    cases = [] if found.cases is None else [name(case) for case in found.cases[:_MOST_CASES]]
+    more = (
+        f" and {len(found.cases) - _MOST_CASES:,} more"
+        if found.cases and len(found.cases) > _MOST_CASES
+        else ""
+    )
+    of = f" ({', '.join(cases)}{more})" if cases else ""
+    what = "settings of the suite" if found.key == "suite" else name(found.key.replace("_", " "))
+    return f"{what}: {' → '.join(values)}{of}"
+
+
+def notes(comparison: Comparison, name: Callable[[str], str] = cell) -> Iterator[str]:
+    """What is not in the table, and how far its intervals hold."""
+    for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
+        if alone:
+            yield f"only the {side} has: {', '.join(map(name, alone))}"
+    yield _unit(comparison)
+    yield (
+        f"same: the interval lies within 1 ± {percent(comparison.margin)}; regression: it lies below "
+        f"1 - {percent(comparison.max_regression)}, over all rows (Holm) at 5 %"
+    )
+
+
+def _unit(comparison: Comparison) -> str:
+    units = {row["unit"] for row in comparison.rows if row["ratio"] is not None}
+    several = max(len(comparison.baseline.session_ids), len(comparison.candidate.session_ids)) > 1
+    if units == {"session"}:
+        return "intervals: over sessions, so that what differs between sessions is in them"
+    if units == {"repeat"} and comparison.baseline.session_ids == comparison.candidate.session_ids:
+        return "intervals: over repeats, which both cases ran in turn"
+    said = "intervals: over repeats; what differs between sessions (nodes, neighbours, temperature) is not in them"
+    if several:
+        return f"{said}: that needs two sessions or more with ok repeats on either side"
+    return f"{said}: several sessions a side would have it in"

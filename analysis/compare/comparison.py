@@ -1,0 +1,200 @@
+"""What a comparison found: the rows of the macro in the order of the plan, and what they leave out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from analysis.compare.sides import Side, sides
+from analysis.errors import AnalysisError
+from analysis.session_rows import Row, session_rows
+from analysis.summary_columns import trouble
+
+QUERY = """FROM compare_sides(
+    $baseline, $baseline_case, $candidate, $candidate_case, margin := $margin, max_regression := $max_regression
+)
+ORDER BY case_name, workers, nodes, threads"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A fact of the fingerprint that is not the same on both sides."""
+
+    key: str
+    must_equal: bool
+    """Else it is worth knowing."""
+    baseline: str | None
+    candidate: str | None
+    cases: Sequence[str] | None
+    """That it is true of; null: of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two sides, and everything that is said of them."""
+
+    baseline: Side
+    candidate: Side
+    margin: float
+    """What lies within 1 ± margin is the same."""
+    max_regression: float
+    """A ratio below 1 - max_regression fails, where it is certain."""
+    rows: Sequence[Row]
+    """Of compare_sides; `trouble` says what became of repeats where there is no ratio."""
+    alone: tuple[Sequence[str], Sequence[str]]
+    """Cases with their placements that only the baseline ran, and only the candidate."""
+    differences: Sequence[Difference]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of QUERY."""
+        return _parameters(self.baseline, self.candidate, self.margin, self.max_regression)
+
+    @property
+    def unlike(self) -> Sequence[Difference]:
+        """What must be equal and is not."""
+        return [found for found in self.differences if found.must_equal]
+
+    @property
+    def regressions(self) -> Sequence[Row]:
+        """The largest first."""
+        return sorted((row for row in self.rows if row["regression"]), key=lambda row: row["ratio"])
+
+
+def compare(
+    connection: duckdb.DuckDBPyConnection,
+    baseline: str,
+    candidate: str,
+    *,
+    margin: float,
+    max_regression: float,
+) -> Comparison:
+    """Two sides as sides.sides reads them; fractions below 1. Raises AnalysisError also where they have no ratio."""
+    both = sides(connection, baseline, candidate)
+    rows = _rows(connection, QUERY, _parameters(*both, margin, max_regression))
+    ran = [_placements(connection, side) for side in both]
+    if not rows:
+        raise AnalysisError(
+            "no case in common: a case is the same where its name, workload, scaling and strategy are. "
+            f"{both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
+        )
+    _add_troubles(connection, rows, both)
+    if all(row["ratio"] is None for row in rows):
+        raise AnalysisError(
+            f"nothing to compare: no case in common has an ok repeat on both sides: {_listed(map(_place, rows))}. "
+            "`bench summary` says why runs are not ok"
+        )
+    return Comparison(
+        baseline=both[0],
+        candidate=both[1],
+        margin=margin,
+        max_regression=max_regression,
+        rows=_by_plan(connection, both, rows),
+        alone=(
+            _without(ran[0], ((row["baseline_case"], row["placement"]) for row in rows)),
+            _without(ran[1], ((row["case_name"], row["placement"]) for row in rows)),
+        ),
+        differences=_differences(rows),
+    )
+
+
+def _parameters(baseline: Side, candidate: Side, margin: float, max_regression: float) -> dict[str, Any]:
+    return {
+        "baseline": list(baseline.session_ids),
+        "baseline_case": baseline.case,
+        "candidate": list(candidate.session_ids),
+        "candidate_case": candidate.case,
+        "margin": margin,
+        "max_regression": max_regression,
+    }
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]) -> list[Row]:
+    result = connection.execute(query, dict(parameters))
+    names = [column[0] for column in result.description or []]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+Places = dict[tuple[str, str], None]
+"""Case and placement."""
+
+
+def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
+    query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
+    rows = _rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
+    return {(row["case_name"], row["placement"]): None for row in rows}
+
+
+def _without(ran: Places, matched: Iterable[tuple[str, str]]) -> list[str]:
+    """`ddp 1x4 2x4`, a text for each case."""
+    common = set(matched)
+    sizes: dict[str, list[str]] = {}
+    for case, placement in ran:
+        if (case, placement) not in common:
+            sizes.setdefault(case, []).append(placement)
+    return [" ".join([case, *placements]) for case, placements in sizes.items()]
+
+
+_MOST = 8
+
+
+def _listed(places: Iterable[tuple[str, str]]) -> str:
+    texts = _without(dict.fromkeys(places), ())
+    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
+    return ", ".join(texts[:_MOST]) + more
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row["case_name"], row["placement"]
+
+
+def _add_troubles(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], both: Sequence[Side]) -> None:
+    """`baseline: 3 oom`: why a row has no ratio."""
+    for row in rows:
+        cases = (row["baseline_case"], row["case_name"])
+        said = [
+            f"{name}: {_not_ok(connection, side, case, row['placement'])}"
+            for name, side, case in zip(("baseline", "candidate"), both, cases, strict=True)
+            if row["ratio"] is None and row[f"{name}_repeats"] == 0
+        ]
+        row["trouble"] = "; ".join(said)
+
+
+def _not_ok(connection: duckdb.DuckDBPyConnection, side: Side, case: str, placement: str) -> str:
+    query = "FROM coverage WHERE list_contains($1, session_id) AND case_name = $2 AND placement = $3"
+    result = connection.execute(query, [list(side.session_ids), case, placement])
+    names = [column[0] for column in result.description or []]
+    found = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+    return ", ".join(filter(None, map(trouble, found))) or "no ok repeat"
+
+
+def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: Sequence[Row]) -> list[Row]:
+    """Cases as the candidate's suite orders them, each by size."""
+    planned = session_rows(connection, "coverage", both[1].session_ids[0])
+    order = {name: place for place, name in enumerate(dict.fromkeys(row["case_name"] for row in planned))}
+    return sorted(rows, key=lambda row: order.get(row["case_name"], len(order)))
+
+
+def _differences(rows: Sequence[Row]) -> list[Difference]:
+    """Facts of all rows, each once, those that must be equal first."""
+    cases: dict[tuple[str, str, str | None, str | None], list[str]] = {}
+    for row in rows:
+        for fact in json.loads(row["fingerprint_diff"] or "[]"):
+            found = cases.setdefault((fact["class"], fact["key"], fact["baseline"], fact["candidate"]), [])
+            found += [row["case_name"]] if row["case_name"] not in found else []
+    every = list(dict.fromkeys(row["case_name"] for row in rows if row["fingerprint_diff"] is not None))
+    found_differences = [
+        Difference(
+            key=key,
+            must_equal=kind == "must_equal",
+            baseline=old,
+            candidate=new,
+            cases=None if set(found) == set(every) else found,
+        )
+        for (kind, key, old, new), found in cases.items()
+    ]
+    return sorted(found_differences, key=lambda found: (not found.must_equal, found.key))

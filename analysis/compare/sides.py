@@ -1,0 +1,118 @@
+"""Which sessions, and which case of them, the two arguments of a comparison mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from analysis import sessions
+from analysis.errors import AnalysisError
+
+_TAG = "tag:"
+_SIDE = re.compile(rf"((?:{_TAG})?[^:,]*(?:,(?:{_TAG})?[^:,]*)*)(?::(.*))?", re.S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """The baseline or the candidate."""
+
+    said: str
+    """As the user wrote it."""
+    session_ids: Sequence[str]
+    case: str | None
+    """Null: every case takes part."""
+
+    @property
+    def name(self) -> str:
+        """Its sessions, and its case where it is of one."""
+        of_case = f" {self.case}" if self.case else ""
+        return f"{', '.join(self.session_ids)}{of_case}"
+
+
+def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> tuple[Side, Side]:
+    """Each said as SESSION[,SESSION]...[:CASE], where a SESSION is an id, the beginning of one, or tag:TAG for all that
+    carry it. Raises AnalysisError where that names nothing, or both sides the same."""
+    both = _side(connection, baseline), _side(connection, candidate)
+    cases = [side.case for side in both]
+    if cases.count(None) == 1:
+        lone = next(side for side in both if side.case)
+        raise AnalysisError(
+            f"{lone.said}: names a case and the other side does not: write SESSION:CASE on both sides, or on neither"
+        )
+    shared = [name for name in both[0].session_ids if name in both[1].session_ids]
+    if shared and cases[0] == cases[1]:
+        raise AnalysisError(
+            f"both sides hold the session {shared[0]}: nothing differs. Name other sessions, or two cases of it: "
+            f"{shared[0]}:CASE {shared[0]}:OTHER_CASE"
+        )
+    return both
+
+
+def _side(connection: duckdb.DuckDBPyConnection, said: str) -> Side:
+    known = _tags(connection)
+    named, case = (said, None) if said in known or _with_tag(known, said) else _split(said)
+    found = [
+        name for part in named.split(",") for name in _sessions(connection, known, part.strip(), whole=named)
+    ]
+    side = Side(said=said, session_ids=list(dict.fromkeys(found)), case=case)
+    if case is not None:
+        _check_case(connection, side)
+    return side
+
+
+def _tags(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Session id -> its tags, the oldest session first."""
+    rows = connection.execute(
+        "SELECT session_id, tags FROM sessions ORDER BY created_at, session_id"
+    ).fetchall()
+    return {session_id: tags or [] for session_id, tags in rows}
+
+
+def _with_tag(known: dict[str, list[str]], said: str) -> list[str]:
+    tag = said.removeprefix(_TAG)
+    return [name for name, tags in known.items() if tag in tags] if tag != said else []
+
+
+def _split(said: str) -> tuple[str, str | None]:
+    parts = _SIDE.fullmatch(said)
+    if parts is None or parts[2] == "":
+        raise AnalysisError(
+            f"{said}: write SESSION, SESSION,SESSION or SESSION:CASE; {_TAG}TAG is a SESSION too"
+        )
+    return parts[1], parts[2]
+
+
+def _sessions(
+    connection: duckdb.DuckDBPyConnection, known: dict[str, list[str]], part: str, *, whole: str
+) -> list[str]:
+    """The session of that id, else those that carry the tag, else the one that begins so."""
+    if not part:
+        raise AnalysisError(f"{whole!r}: a session's name is empty: write SESSION, or SESSION,SESSION")
+    if part in known:
+        return [part]
+    if part.startswith(_TAG):
+        return _with_tag(known, part) or [sessions.choose(connection, tag=part.removeprefix(_TAG))]
+    begin_so = [name for name in known if name.startswith(part)]
+    if len(begin_so) > 1:
+        raise AnalysisError(
+            f"{part!r} begins {len(begin_so):,} sessions: {_listed(begin_so)}: write more of it"
+        )
+    return begin_so or [sessions.choose(connection, part)]
+
+
+def _check_case(connection: duckdb.DuckDBPyConnection, side: Side) -> None:
+    query = "SELECT DISTINCT case_name FROM runs WHERE list_contains($1, session_id) ORDER BY case_name"
+    cases = [name for (name,) in connection.execute(query, [list(side.session_ids)]).fetchall()]
+    if side.case not in cases:
+        raise AnalysisError(f"{side.said}: no case {side.case!r}; there are {_listed(cases) or 'none'}")
+
+
+_MOST = 8
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more

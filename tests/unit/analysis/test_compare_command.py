@@ -1,0 +1,243 @@
+"""bench compare: which sessions, what it prints, and its exit codes, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import timedelta
+
+import pytest
+
+from analysis.load import load
+from bench.cli import main
+from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.test_compare_sides import rewrite
+from tests.unit.analysis.test_compare_statistics import brute_force
+
+OLD, NEW, NOISY = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b", "20261123T014925Z-big-000c"
+QUIET = [10.0, 10.1, 9.9, 10.05, 9.95]
+SLOW = [11.1, 11.2, 11.0, 11.15, 11.05]
+"""10 % less throughput, with the same noise."""
+NOISE = [9.0, 12.0, 10.0, 11.5, 9.2]
+"""So much that 10 % could be a part of it."""
+LOUD = [1.11 * step_ms for step_ms in NOISE]
+
+
+def ddp(step_ms, name="ddp", **more):
+    return Case(name=name, step_ms={2: step_ms}, repeats=len(step_ms), **more)
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory):
+    results = tmp_path_factory.mktemp("compare")
+    made = {
+        OLD: [ddp(QUIET), ddp(QUIET, "gone"), ddp(QUIET, "fell")],
+        NEW: [
+            ddp(SLOW),
+            ddp([8.0] * 2, "new"),
+            ddp([9.0] * 2, "fell", statuses={(2, 0): "oom", (2, 1): "oom"}),
+        ],
+        NOISY: [ddp(LOUD)],
+        "quiet2": [ddp([step_ms * 1.002 for step_ms in QUIET])],
+        "noisy2": [ddp(NOISE)],
+        "single": [ddp([10.0])],
+        "other": [ddp(QUIET, scaling="weak")],
+        "broken": [ddp(QUIET, statuses={(2, repeat): "failed" for repeat in range(5)})],
+    }
+    for day, (name, cases) in enumerate(made.items()):
+        tags = {OLD: ["main"], "quiet2": ["main"], NEW: ["change"], NOISY: ["change"]}.get(name, [])
+        make_session(results, cases, session_id=name, tags=tags, created_at=BEGAN + timedelta(days=day))
+    make_session(
+        results,
+        [ddp(QUIET, "off"), ddp(SLOW, "on"), ddp([10.0] * 3, "a|b*c")],
+        session_id="settings",
+        created_at=BEGAN - timedelta(days=1),
+    )
+    alike = {"suite": "0a", "python": "3.11.7", "torch": "2.15.0", "nodes": "node-a"}
+    for folder in results.iterdir():
+        rewrite(folder, lambda _facts: alike)
+    rewrite(results / "noisy2", lambda _facts: alike | {"torch": "2.16.0", "image": "1f", "nodes": "node-b"})
+    assert load(results).problems == ()
+    return results
+
+
+@pytest.fixture
+def bench_compare(sessions, monkeypatch, capsys):
+    """`bench_compare(arguments...)` gives exit code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["bench", "compare", *arguments, "--results", str(sessions)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out.rstrip(), captured.err
+
+    return run
+
+
+def last_line(output):
+    return output.splitlines()[-1]
+
+
+def test_a_planted_regression_of_10_percent_is_found_with_5_repeats(bench_compare):
+    code, output, _ = bench_compare(OLD, NEW)
+    assert code == 3
+    row = next(line for line in output.splitlines() if line.startswith("ddp "))
+    assert [cell.strip() for cell in row.split("  ") if cell.strip()] == [
+        "ddp", "1x2", "5, 5", "6,400", "5,766", "0.901 [0.891, 0.911]", "slower: regression",
+    ]  # fmt: skip
+    assert last_line(output) == "Regression beyond 5 %: ddp 1x2 ×0.901 [0.891, 0.911]; 1 slower."
+
+
+def test_noise_of_the_same_size_is_not_and_the_sentence_says_that_it_is_open(bench_compare):
+    code, output, _ = bench_compare("noisy2", NOISY)
+    assert code == 0
+    assert last_line(output) == (
+        "No regression beyond 5 % is certain, but ddp 1x2 ×0.901 [0.746, 1.088] does not rule it out; 1 inconclusive, "
+        f"which about {brute_force(NOISE, LOUD, 0.02)} more repeats a side would decide."
+    )
+
+
+def test_a_session_that_is_as_fast_passes_and_what_is_ruled_out_is_said(bench_compare):
+    code, output, _ = bench_compare(OLD, "quiet2")
+    assert code == 0
+    assert last_line(output) == ("No regression beyond 5 %: no interval reaches below it; 1 same.")
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.05", 3), ("8%", 3), ("9.5 %", 0), ("20%", 0), ("0", 3)])
+def test_the_limit_decides_and_is_said_as_percent_or_fraction(bench_compare, limit, code):
+    assert bench_compare(OLD, NEW, "--max-regression", limit)[0] == code
+
+
+@pytest.mark.parametrize(("margin", "verdict"), [("2%", "same"), ("0.001", "inconclusive")])
+def test_the_margin_decides_what_is_the_same(bench_compare, margin, verdict):
+    (row,) = json.loads(bench_compare(OLD, "quiet2", "--margin", margin, "--format", "json")[1])["rows"]
+    assert row["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        ("5", "'5' is 500 %"),
+        ("100%", "'100%' is 100 %"),
+        ("-1%", "no share"),
+        ("five", "no share"),
+        ("nan", "no share"),
+    ],
+)
+def test_a_share_that_is_none_is_refused(bench_compare, share, said):
+    code, _, error = bench_compare(OLD, NEW, f"--margin={share}")
+    assert (code, said in error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (OLD, "nowhere", "no session 'nowhere'"),
+        ("2026112", NEW, f"'2026112' begins 3 sessions: {OLD}, {NEW}, {NOISY}: write more of it"),
+        (OLD, OLD, "both sides hold the session"),
+        (OLD, f"{NEW},{OLD}", f"both sides hold the session {OLD}"),
+        ("tag:nix", NEW, "no session has the tag 'nix'; tags in use: change, main"),
+        (f"{OLD},", NEW, "a session's name is empty"),
+        ("settings:off", "settings", "settings:off: names a case and the other side does not"),
+        ("settings:off", "settings:of", "settings:of: no case 'of'; there are a|b*c, off, on"),
+        ("settings:off", "settings:off", "both sides hold the session settings"),
+        ("settings:", "settings:on", "write SESSION"),
+        (OLD, "other", "no case in common: a case is the same where its name, workload, scaling and strategy are. "
+                       f"{OLD} has ddp 1x2, fell 1x2, gone 1x2; other has ddp 1x2"),
+        (OLD, "broken", "no case in common has an ok repeat on both sides: ddp 1x2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_exit_2_with_its_names(bench_compare, one, other, said):
+    code, output, error = bench_compare(one, other)
+    assert (code, output) == (2, "")
+    assert said in error
+
+
+def test_what_only_one_side_has_and_what_failed_is_said(bench_compare):
+    _, output, _ = bench_compare(OLD, NEW)
+    assert "only the baseline has: gone 1x2" in output
+    assert "only the candidate has: new 1x2" in output
+    assert "no ratio: candidate: 2 oom" in next(
+        line for line in output.splitlines() if line.startswith("fell")
+    )
+
+
+def test_unlike_sides_are_told_before_the_numbers(bench_compare):
+    lines = bench_compare(OLD, "noisy2")[1].splitlines()
+    assert lines[:4] == [
+        "The sides are unlike: every ratio has these differences in it, too.",
+        "  torch: 2.15.0 → 2.16.0",
+        "also differs: image: none → 1f",
+        "also differs: nodes: node-a → node-b",
+    ]
+    assert lines[4] == f"noisy2 against {OLD}, the baseline"
+
+
+def test_sessions_are_named_by_their_beginning_by_tag_and_by_list(bench_compare):
+    def sides(*arguments):
+        found = json.loads(bench_compare(*arguments, "--format", "json")[1])
+        return found["baseline"]["sessions"], found["candidate"]["sessions"]
+
+    assert sides("20261121", "quiet") == ([OLD], ["quiet2"])
+    assert sides("tag:main", "tag:change") == ([OLD, "quiet2"], [NEW, NOISY])
+    assert sides("tag:main,single", f"{NEW}, noisy2,{NEW}") == ([OLD, "quiet2", "single"], [NEW, "noisy2"])
+
+
+def test_several_sessions_a_side_are_the_unit(bench_compare):
+    _, output, _ = bench_compare("tag:main", "tag:change")
+    row = next(line for line in output.splitlines() if line.startswith("ddp "))
+    assert [cell.strip() for cell in row.split("  ") if cell.strip()][2:4] == ["2, 2", "10, 10"]
+    assert "  more sessions\n" in output
+    assert "intervals: over sessions" in output
+
+
+def test_against_a_single_session_it_is_said_that_the_repeat_is_the_unit(bench_compare):
+    _, output, _ = bench_compare("tag:main", NEW)
+    assert "is not in them: that needs two sessions or more with ok repeats on either side" in output
+
+
+def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
+    code, output, _ = bench_compare("single", NEW, "--max-regression", "1%")
+    assert code == 0
+    assert last_line(output) == (
+        "No regression beyond 1 % is certain, but ddp 1x2 ×0.901 does not rule it out; 1 inconclusive, where a side "
+        "has a single repeat: two or more give an interval."
+    )
+
+
+def test_two_cases_of_a_session_are_compared(bench_compare):
+    code, output, _ = bench_compare("settings:off", "settings:on")
+    assert code == 3
+    assert output.splitlines()[0] == "settings on against settings off, the baseline"
+    assert "on against off" in output
+    assert "which both cases ran in turn" in output
+
+
+def test_markdown_is_one_table_that_a_hostile_name_does_not_break(bench_compare):
+    code, output, _ = bench_compare("settings:off", "settings:a|b*c", "--format", "markdown")
+    assert code == 0
+    rows = [line for line in output.splitlines() if line.startswith("|")]
+    assert len(rows) == 3
+    assert {line.replace("\\|", "").count("|") for line in rows} == {rows[0].count("|")}
+    assert "a\\|b\\*c against off" in rows[2]
+    assert output.startswith("**No regression beyond 5 %: ")
+
+
+def test_markdown_warns_of_unlike_sides_above_the_table(bench_compare):
+    _, output, _ = bench_compare(OLD, "noisy2", "--format", "markdown")
+    before = output.partition("| case |")[0]
+    assert "> **The sides are unlike" in before
+    assert "> - torch: 2.15.0 → 2.16.0" in before
+
+
+def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
+    code, output, _ = bench_compare(OLD, NEW, "--format", "json")
+    found = json.loads(output)
+    assert (code, found["regression"], found["max_regression"]) == (3, True, 0.05)
+    code, output, _ = bench_compare(OLD, NEW, "--format", "csv")
+    rows = list(csv.DictReader(output.splitlines()))
+    assert code == 3
+    ratios = {row["case_name"]: row["ratio"] for row in found["rows"]}
+    assert {row["case_name"]: float(row["ratio"]) if row["ratio"] else None for row in rows} == ratios
+    assert json.loads(rows[0]["fingerprint_diff"]) == found["rows"][0]["fingerprint_diff"] == []
