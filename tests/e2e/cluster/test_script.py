@@ -114,6 +114,34 @@ def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: 
     assert folder.asked("SELECT session_id FROM sessions") == [("stopped",)]
 
 
+def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_was_stopped(
+    folder: Folder, image: str
+) -> None:
+    folder.run(f"ln -s {shlex.quote(image)} old.sif")
+    suite = f"smoke --quick --case ddp_strong --device cpu {SIZE} --world 2 --image old.sif --image {image}"
+    folder.run(f"apptainer run {image} script {suite} --rounds 2 --session ab > job.sh")
+    job = folder.submit()
+    folder.run(f"until grep -q '^session ab-b-r1' {job}.out; do sleep 0.2; done")
+    folder.run(f"scancel --signal=USR1 --batch {job}")
+    code, said = folder.wait(job)
+    assert (code, "stopped by the file STOP" in said) == (143, True), said
+    assert not (folder.outside / "results/ab-b-r2").exists()
+    job = folder.submit()
+    code, said = folder.wait(job)
+    assert (code, "every run of its plan is done" in said) == (0, True), said
+    begun = [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("session ")]
+    assert begun == ["ab-b-r1", "ab-b-r2", "ab-a-r2"]  # ab-a-r1 was done
+    ran = "SELECT session_id, status, tags FROM run_summary ORDER BY ALL"
+    assert folder.asked(ran) == [
+        (f"ab-{side}-r{number}", "ok", [f"ab-{side}"]) for side in "ab" for number in (1, 2)
+    ]
+    # one file under two names
+    facts = "SELECT value NOT IN ('none', ''), differs, sum(runs) FROM fingerprint WHERE key = 'image' GROUP BY ALL"
+    assert folder.asked(facts) == [(True, False, 4)]
+    assert folder.asked("SELECT count(DISTINCT value) FROM fingerprint WHERE key = 'image'") == [(1,)]
+    assert len(list((folder.outside / "results/public").glob("ab-[ab]-r[12].html"))) == 4
+
+
 def test_a_script_that_cannot_run_its_suite_exits_with_the_steps_code(folder: Folder, image: str) -> None:
     folder.print_script(image, f"{SUITE} --nodes 2 --gpus-per-node 2 --time 10 --world 8")
     code, said = folder.wait(folder.submit())
