@@ -29,18 +29,22 @@ _NUMBER_SAID = r"\s*[:=]\s*(?P<value>[^\s(;]+(?:\s?%)?)"
 _COUNT = r"\s*[:=]\s*(?P<value>\d+)\s*$"
 
 
-def _pattern(names: str, value: str) -> re.Pattern[str]:
-    """The line's text: whatever a launcher puts before it, as `0: ` or `[rank0]`, is not ours to know."""
-    return re.compile(rf"(?:^|[\s\]|:>])(?:{names}){value}", re.IGNORECASE | re.ASCII)
+def _pattern(names: str, value: str, before: str = r"(?:^|[\s\]|:>])") -> re.Pattern[str]:
+    """Whatever a launcher or a logger puts before the words, as `0: ` or `[rank0] INFO`, is passed over."""
+    return re.compile(rf"{before}(?:{names}){value}", re.IGNORECASE | re.ASCII)
+
+
+_BEGIN = r"(?:^|[\]|:>])\s*"
+"""Of short names: `Number of GPUs` is another thing than `GPUs`."""
 
 
 _TIME = _pattern("total training time", _TIME_SAID)
 _EPOCH = _pattern("time per epoch", _TIME_SAID)
 _LOSS = _pattern("best validation loss", _NUMBER_SAID)
 _ACCURACY = _pattern("best validation accuracy", _NUMBER_SAID)
-_WORLD = _pattern("world[ _]size|SLURM_NTASKS|number of tasks|(?:total )?gpus", _COUNT)
-_NODES = _pattern("SLURM_NNODES|SLURM_JOB_NUM_NODES|(?:number of )?nodes", _COUNT)
-_JOB = _pattern("job id|SLURM_JOB_ID", r"\s*[:=]\s*(?P<value>\d+)\s*$")
+_WORLD = _pattern("world[ _]size|SLURM_NTASKS|number of tasks|(?:total )?gpus", _COUNT, _BEGIN)
+_NODES = _pattern("SLURM_NNODES|SLURM_JOB_NUM_NODES|(?:number of )?nodes", _COUNT, _BEGIN)
+_JOB = _pattern("job id|SLURM_JOB_ID", _COUNT, _BEGIN)
 _IN_NAME = re.compile(r"(?<![0-9])(\d{1,7})[-_]?gpus?(?![a-z])", re.IGNORECASE)
 _NODES_IN_NAME = re.compile(r"(?<![0-9])(\d{1,7})[-_]?nodes?(?![a-z])", re.IGNORECASE)
 _JOB_IN_NAME = re.compile(r"slurm-(\d+)")
@@ -66,15 +70,17 @@ def _training(
     """And the epochs that its times allow; null where something is wrong, which `problems` then knows."""
     log = _Log(source, problems)
     total = log.one(_TIME, "Total training time", _seconds)
-    epoch = log.one(_EPOCH, "Time per epoch", _seconds)
+    epochs = set(log.all(_EPOCH, _seconds))  # some print it after every epoch: then none is the mean
+    epoch = epochs.pop() if len(epochs) == 1 else None
     losses, accuracies = log.all(_LOSS, values.finite), log.all(_ACCURACY, values.fraction)
     ranks = world or _named(_IN_NAME, source) or log.one(_WORLD, "the number of ranks", _size)
     nodes = _named(_NODES_IN_NAME, source) or log.one(_NODES, "the number of nodes", _size)
     job = _JOB_IN_NAME.search(source.name)
     job_id = log.one(_JOB, "the job's number", str) or (job[1] if job else None)
-    if total is None and not log.broken:
+    is_read = not log.broken
+    if total is None and is_read:
         log.lacks("no line `Total training time: 362.45 s`")
-    if ranks is None and not log.broken:
+    if ranks is None and is_read:
         log.lacks(
             "no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
             "file's name: say --world N"

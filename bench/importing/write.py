@@ -138,7 +138,7 @@ def _run(one: Measurement, spec: dict[str, Any]) -> dict[str, Any]:
         "attempt": 0,
         "spec": spec,
         "outcome": {"status": "ok", "error": None, "elapsed_s": one.seconds, "slurm_job_id": one.job_id},
-        "fingerprint": {"measured_by": "not scalebench"},
+        "fingerprint": {},
         "imported": {
             "place": one.place,
             "seconds": one.seconds,

@@ -1,0 +1,244 @@
+"""bench import through the command line: what a session made of it is, in files, views, summary and report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis import database
+from analysis.report import write
+from bench.cli.suite import command as suite_command
+from bench.errors import InputError
+from tests.factory import Case, make_session
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "docs/examples"
+TABLE = EXAMPLES / "published_table.txt"
+COMMAND = import_module("bench.cli.import").command
+
+Take = Callable[..., Result]
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Take:
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(
+            COMMAND, [*arguments, "--results", str(tmp_path / "r")], standalone_mode=False
+        )
+
+    return run
+
+
+def imported(take: Take, *arguments: str) -> Result:
+    done = take(*arguments)
+    assert done.exception is None, done.output
+    assert done.return_value == 0
+    return done
+
+
+def ask(results: Path, query: str) -> list[tuple[object, ...]]:
+    with database.reader(results) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_the_published_table_scales_as_its_authors_say(take: Take, tmp_path: Path) -> None:
+    done = imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    query = "SELECT workers, nodes, round(speedup, 2), round(100 * efficiency, 1), verdict FROM scaling ORDER BY 1"
+    assert ask(tmp_path / "r", query) == [
+        (1, 1, 1.0, 100.0, None), (4, 1, 3.81, 95.2, "excellent"), (8, 2, 6.34, 79.3, "good"),
+    ]  # fmt: skip
+    digest = hashlib.sha256(TABLE.read_bytes()).hexdigest()[:12]
+    lines = done.output.splitlines()
+    assert lines[0] == f"1 session, 3 runs, 0 step rows loaded into {tmp_path}/r/results.duckdb"
+    assert re.fullmatch(
+        rf"Imported on \d{{4}}-\d\d-\d\d from published_table\.txt \(SHA-256 {digest}\); not measured by scalebench\.",
+        lines[-3],
+    )
+    assert lines[-2] == (
+        "raven on 8 ranks over 2 nodes: speedup 6.34 over 1 rank, efficiency 79.3 %: good (fewer than two repeats: no "
+        "interval)."
+    )
+    assert lines[-1] == f"results: {tmp_path}/r/S"
+
+
+def test_without_examples_the_unit_is_a_whole_training(take: Take, tmp_path: Path) -> None:
+    done = imported(take, str(TABLE), "--suite", "raven")
+    rows = ask(
+        tmp_path / "r",
+        "SELECT throughput, throughput_unit, time_per_epoch_s, elapsed_s FROM run_summary ORDER BY world_size",
+    )
+    assert rows[0] == (1 / 362.45, "trainings/s", 362.45 / 50, 362.45)
+    assert "trainings/s" in done.output
+    assert "examples/s" not in done.output
+
+
+def test_with_examples_it_is_examples(take: Take, tmp_path: Path) -> None:
+    done = imported(take, str(TABLE), "--suite", "raven", "--examples", "350000")
+    rows = ask(
+        tmp_path / "r",
+        "SELECT throughput, throughput_unit, time_per_epoch_s FROM run_summary ORDER BY world_size",
+    )
+    assert rows[0] == (350_000 / 362.45, "examples/s", 362.45 / 50)
+    assert "trainings" not in done.output
+
+
+def test_repeats_give_intervals(take: Take, tmp_path: Path) -> None:
+    imported(take, str(EXAMPLES / "timings.csv"), "--suite", "old")
+    ((repeats, low, point, high),) = ask(
+        tmp_path / "r",
+        "SELECT repeats, speedup_lo, speedup, speedup_hi FROM scaling WHERE workers = 4",
+    )
+    assert repeats == 2
+    # geometric means: sqrt(362.45 x 365.10) / sqrt(95.23 x 96.02)
+    assert point == pytest.approx((362.45 * 365.10) ** 0.5 / (95.23 * 96.02) ** 0.5)
+    assert low < point < high
+
+
+def test_what_is_not_known_is_null(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven")
+    unknown = (
+        "device_type", "device_name", "precision", "batch_per_rank", "global_batch", "examples_per_step", "parameters",
+        "tokens_per_example", "setup_s", "started_at", "steps_completed", "dataset_size", "whole_run_examples",
+    )  # fmt: skip
+    counts = ", ".join(f"count({name})" for name in unknown)
+    assert ask(tmp_path / "r", f"SELECT {counts} FROM runs") == [len(unknown) * (0,)]
+    assert ask(tmp_path / "r", "SELECT count(step_ms), count(cv), count(data_pct) FROM run_summary") == [
+        (0, 0, 0)
+    ]
+    assert ask(tmp_path / "r", "SELECT step, epoch, val_loss, val_accuracy FROM evals ORDER BY 3")[0] == (
+        None, None, 0.1187, 0.953,
+    )  # fmt: skip
+
+
+def test_nobody_is_told_that_it_was_measured_here(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S", "--tag", "paper")
+    head = json.loads((tmp_path / "r/S/session.json").read_text())
+    assert head["imported"] == {
+        "format": "table",
+        "files": [{"name": "published_table.txt", "sha256": hashlib.sha256(TABLE.read_bytes()).hexdigest()}],
+    }
+    assert (head["environment"], head["slots"], head["tags"]) == ({}, {}, ["paper"])
+    assert ask(tmp_path / "r", "SELECT DISTINCT fingerprint::VARCHAR, tags FROM runs") == [("{}", ["paper"])]
+
+
+def test_every_view_can_be_asked(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven")
+    imported(take, str(EXAMPLES / "timings.csv"), "--suite", "old")
+    with database.reader(tmp_path / "r") as connection:
+        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        assert len(views) > 10
+        for (view,) in views:
+            connection.execute(f"FROM {view}").fetchall()
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a measured one"])
+def test_a_report_shows_what_there_is(take: Take, tmp_path: Path, beside: bool) -> None:
+    if beside:
+        make_session(tmp_path / "r", [Case(name="raven", step_ms={1: 10.0, 4: 3.0, 8: 2.0})], session_id="M")
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    write(tmp_path / "r", ["S", *(["M"] if beside else [])], tmp_path / "public", compare=beside)
+    page = (tmp_path / "public/S.html").read_text(encoding="utf-8")
+    assert "from published_table.txt (SHA-256" in page
+    assert "not measured by scalebench" in page
+    drawn = re.findall(r'<figure class="[^"]*" id="(\w+)"', page)
+    assert {"speedup", "efficiency", "throughput", "time"} <= set(drawn)
+    assert not {"loss", "phases", "memory", "step_time_distribution", "validation_loss"} & set(drawn)
+    assert "trainings/s" in page
+    assert "examples/s" not in page
+    for word in (">None<", ">nan<", "None ·"):
+        assert word not in page
+
+
+def test_it_cannot_be_resumed(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    said = (
+        "session S was imported from published_table.txt: it has no runs to resume; `bench summary S` shows it, and "
+        "another --session measures anew"
+    )
+    for arguments in (["--resume", "S"], ["smoke", "--session", "S"]):
+        done = CliRunner().invoke(suite_command, [*arguments, "--results", str(tmp_path / "r")])
+        assert (type(done.exception), str(done.exception)) == (InputError, said)
+
+
+def test_the_same_file_again_is_another_session(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven")
+    imported(take, str(TABLE), "--suite", "raven")
+    assert len(ask(tmp_path / "r", "FROM sessions")) == 2
+
+
+def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    before = sorted(path for path in (tmp_path / "r").rglob("*"))
+    done = take(str(TABLE), "--suite", "raven", "--session", "S")
+    assert str(done.exception) == (
+        f"session S exists in {tmp_path}/r: choose another --session, or leave it out for a new one"
+    )
+    assert sorted(path for path in (tmp_path / "r").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--suite", "../up"], "--suite '../up' is no suite's name: letters"),
+        (["--suite", "s", "--session", "../up"], "session '../up' is no folder name"),
+        (["--suite", "s", "--case", "A b"], "--case 'A b' is no case name"),
+        (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is no name"),
+        (["--suite", "s", "--tag", " "], "--tag is empty"),
+        (["--suite", "s", "--world", "4"], "--world: a table says that itself"),
+    ],
+)
+def test_a_bad_option_is_named_and_nothing_is_written(
+    take: Take, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = take(str(TABLE), *arguments)
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(said)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_bad_file_leaves_nothing_behind(take: Take, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text(TABLE.read_text() + "123459  16 GPUs  16  2  fast  -  -  -\n")
+    done = take(str(bad), "--suite", "raven")
+    assert str(done.exception) == (
+        "bad.txt: 1 problem, nothing was imported:\n  line 6, column Time (s): 'fast' is not a number"
+    )
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_disk_that_cannot_be_written_leaves_nothing_behind(take: Take, tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("a file, no folder")
+    done = take(str(TABLE), "--suite", "raven")
+    assert isinstance(done.exception, InputError)
+    assert "results cannot be written" in str(done.exception)
+    assert (tmp_path / "r").read_text() == "a file, no folder"
+
+
+def test_a_folder_that_is_still_being_made_is_no_session(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    shutil.copytree(tmp_path / "r/S", tmp_path / "r/.import-x")
+    done = imported(take, str(TABLE), "--suite", "raven", "--session", "T")
+    assert "left out" not in done.output
+    assert ask(tmp_path / "r", "SELECT session_id FROM sessions ORDER BY 1") == [("S",), ("T",)]
+
+
+def test_the_database_can_be_left_alone(take: Take, tmp_path: Path) -> None:
+    done = imported(take, str(TABLE), "--suite", "raven", "--session", "S", "--no-load")
+    assert done.output == f"results: {tmp_path}/r/S\n"
+    assert not (tmp_path / "r/results.duckdb").exists()
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES.iterdir() if path.suffix != ".yaml"], ids=str)
+def test_every_example_is_shown_on_the_page(path: Path) -> None:
+    page = (ROOT / "docs/import.md").read_text(encoding="utf-8")
+    assert path.name in page or path.name.startswith("job_")
+    if path.name != "job_1gpu.out":
+        assert path.read_text(encoding="utf-8") in page
