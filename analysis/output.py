@@ -49,12 +49,12 @@ def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     """With a header; lists and structures as JSON text, null as nothing."""
     reader = relation.to_arrow_reader(BATCH_ROWS)
     first = pa.RecordBatch.from_pylist([], schema=reader.schema)
-    with pa_csv.CSVWriter(stream, _flat(first).schema) as writer:
+    with pa_csv.CSVWriter(stream, flat(first).schema) as writer:
         for batch in reader:
-            writer.write_batch(_flat(batch))
+            writer.write_batch(flat(batch))
 
 
-def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
+def flat(batch: pa.RecordBatch) -> pa.RecordBatch:
     """CSV knows no nested types, intervals or bytes."""
     columns = [
         pa.array([None if v is None else json.dumps(_json_value(v)) for v in column.to_pylist()], pa.string())

@@ -1,0 +1,17 @@
+"""A session as files for other programs: rows for a spreadsheet, tables for a paper or a ticket, pictures for slides.
+
+A format is a file in `formats/` with a `FORMAT`; its name is the format's. Importing this costs nothing.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from pathlib import Path
+
+_FORMATS = Path(__file__).parent / "formats"
+
+
+def names() -> list[str]:
+    """Of the formats."""
+    found = pkgutil.iter_modules([str(_FORMATS)])
+    return sorted(module.name for module in found if not module.name.startswith("_"))

@@ -1,0 +1,125 @@
+"""A chart of the report as a picture that stands alone: its question, how to read it, its legend, its rows."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import vl_convert
+
+from analysis.export.light import colours, light
+from analysis.report import theme
+from analysis.report.chart import ROWS, Cases, Chart, drawing, specification
+
+WIDTH = 640
+"""CSS pixels: what is 12 of them high is 9 points high in a column of text of 16 cm."""
+FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
+"""Of equal widths: what vl-convert brings, and what other machines have, so that the text fits everywhere."""
+_LINE = 104
+"""Characters of the small print."""
+_PANELS = 2
+_AXIS, _MARGIN = 70, 74
+"""Between panels, as in the report's page."""
+_CHANNELS = ("color", "shape", "strokeDash")
+
+
+def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[tuple[str, str]]:
+    """File names without ending, and SVG, of each of the chart's pictures; `rows` are not empty."""
+    drawn = drawing(chart, rows, cases)
+    values = [_finite(row) for row in rows.to_dicts()]
+    said = f"{chart.reading} {drawn.note}".replace("10⁹", "10^9")  # the font has no such digit
+    title = {"text": chart.question, "subtitle": textwrap.wrap(said, _LINE)}
+    for place, (label, view) in enumerate(drawn.views.items()):
+        spec = _whole(light(specification(view)), rows) | {"title": title}
+        spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
+        yield _stem(name, label, place), _drawn(spec)
+
+
+def _stem(name: str, label: str, place: int) -> str:
+    """The first picture of a chart has the chart's name."""
+    return f"{name}_{re.sub(r'[^a-z0-9]+', '_', label.lower()).strip('_')}" if place else name
+
+
+def _drawn(spec: dict[str, Any]) -> str:
+    svg: str = vl_convert.vegalite_to_svg(spec, config=_config(), allowed_base_urls=[])
+    return svg
+
+
+def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
+    """With the width and the legends that a page adds."""
+    spec = _legends(spec)
+    if "facet" not in spec:
+        return spec | {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+    columns = min(_PANELS, rows.get_column(spec["facet"]["field"]).n_unique())
+    inner = spec["spec"] | {"width": WIDTH // columns - _AXIS}
+    spacing = {"column": _AXIS, "row": _MARGIN}
+    return spec | {"spec": inner, "columns": columns, "bounds": "flush", "spacing": spacing}
+
+
+def _legends(part: Any) -> Any:
+    """None where one value would explain itself; else beside each other in as many columns as fit."""
+    if isinstance(part, list):
+        return [_legends(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    own = {key: _legends(item) for key, item in part.items() if key != "datasets"}
+    own |= {key: item for key, item in part.items() if key == "datasets"}
+    encodings = own.get("encoding", {})
+    if encodings.get("size", {}).get(
+        "legend"
+    ):  # of a line: Vega would make the legend's symbols as small as it is wide
+        encodings["strokeWidth"] = encodings.pop("size") | {"legend": None}
+    for channel in _CHANNELS:
+        encoding = encodings.get(channel, {})
+        if "field" in encoding and encoding.get("legend", {}) is not None:
+            encoding["legend"] = _legend(encoding, channel)
+    return own
+
+
+def _legend(encoding: dict[str, Any], channel: str) -> dict[str, Any] | None:
+    own = encoding.get("legend") or {}
+    values = own.get("values") or (encoding.get("scale") or {}).get("domain") or []
+    if len(values) < 2:
+        return None
+    widest = max(len(str(value)) for value in values)
+    columns = max(1, WIDTH // (min(7 * widest, _LABEL) + 40))
+    return own | {"columns": columns} | (_DASHES if channel == "strokeDash" else _SYMBOLS)
+
+
+_LABEL = 260
+"""CSS pixels of a name."""
+_SYMBOLS = {"encoding": {"symbols": {"size": {"value": 100}}}}
+"""Of one size, however small the points are."""
+_DASHES = {"symbolType": "stroke", "symbolSize": 600}
+"""Lines that are long enough to show their dashes."""
+
+
+def _config() -> dict[str, Any]:
+    config: dict[str, Any] = light(theme.vega_config())
+    ink, muted = colours()[theme.INK], colours()[theme.MUTED]
+    config["axis"]["labelLimit"] = 220
+    return config | {
+        "background": colours()[theme.PAPER],
+        "font": FONT,
+        "padding": 10,
+        "legend": {
+            "layout": {"top": {"direction": "vertical", "anchor": "start"}}, "rowPadding": 4, "orient": "top",
+            "direction": "horizontal", "labelLimit": _LABEL, "labelColor": ink, "titleColor": muted,
+            "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "symbolStrokeWidth": 2,
+        },
+        "title": {
+            "anchor": "start", "frame": "bounds", "fontSize": 15, "color": ink, "offset": 12,
+            "subtitleFontSize": 11, "subtitleColor": muted, "subtitleLineHeight": 14, "subtitlePadding": 5,
+        },
+    }  # fmt: skip
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN; the report's pages have null there too."""
+    return {key: None if value in _NOT_FINITE or value != value else value for key, value in row.items()}  # noqa: PLR0124
+
+
+_NOT_FINITE = (float("inf"), float("-inf"))

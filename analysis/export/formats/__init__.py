@@ -1,0 +1,17 @@
+"""One file per format; its name is the format's."""
+
+from __future__ import annotations
+
+import importlib
+
+from analysis import export
+from analysis.errors import AnalysisError
+from analysis.export.kinds import Format
+
+
+def named(name: str) -> Format:
+    """Raises AnalysisError where there is none of that name."""
+    if name not in export.names():
+        raise AnalysisError(f"no format {name!r}: there are {', '.join(export.names())}")
+    found: Format = importlib.import_module(f"{__name__}.{name}").FORMAT
+    return found

@@ -1,0 +1,35 @@
+"""RFC 4180 in UTF-8: every digit, null as nothing, lists and structures as JSON text."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+from analysis import output
+from analysis.export.kinds import Rows
+
+_FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+def _write(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
+    reader = relation.to_arrow_reader(output.BATCH_ROWS)
+    head = pa.RecordBatch.from_pylist([], schema=reader.schema)
+    _frame(head).write_csv(stream, line_terminator="\r\n")
+    for batch in reader:
+        _frame(batch).write_csv(stream, include_header=False, line_terminator="\r\n")
+
+
+def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
+    """A spreadsheet takes text that begins with = + - @ for a formula: such text gets an apostrophe, unless it is a
+    number. The report's CSV files do the same."""
+    frame = pl.DataFrame(pl.from_arrow(output.flat(batch)))
+    text = pl.col(pl.String)
+    is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+    return frame.with_columns(pl.when(is_formula).then(pl.lit("'") + text).otherwise(text).name.keep())
+
+
+FORMAT = Rows(write=_write)

@@ -1,0 +1,52 @@
+"""The pictures of a session by their names: the summary and every chart that has rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+
+from analysis.errors import AnalysisError
+from analysis.export import chart_picture, content, table_picture
+from analysis.export.svg import described
+from analysis.report import frames
+from analysis.report.charts import all_charts
+
+SUMMARY = "summary"
+"""The name of the table's picture."""
+
+
+def draw(
+    connection: duckdb.DuckDBPyConnection, session_id: str, wanted: str | None
+) -> dict[str, tuple[str, str]]:
+    """Name -> SVG and where it comes from; of one chart its pictures. Raises AnalysisError where there is no such
+    chart, or no row for it."""
+    charts = all_charts()
+    if wanted not in (None, SUMMARY, *charts):
+        raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join([SUMMARY, *charts])}")
+    found = content.read(connection, session_id)
+    origin = found.provenance()
+    with frames.kept(connection, [session_id]):
+        drawn = {
+            name: (described(svg, title, origin), origin)
+            for name, title, svg in _drawn(connection, found, wanted)
+        }
+    if not drawn:
+        raise AnalysisError(f"--chart {wanted}: no run of session {session_id!r} has rows for it")
+    return drawn
+
+
+def _drawn(
+    connection: duckdb.DuckDBPyConnection, found: content.Content, wanted: str | None
+) -> Iterator[tuple[str, str, str]]:
+    session_id = found.session["session_id"]
+    if wanted in (None, SUMMARY):
+        yield SUMMARY, "Summary", table_picture.svg(found)
+    cases = frames.frame(connection, "cases", session_id).get_column("case_name").to_list()
+    for name, chart in all_charts().items():
+        if wanted not in (None, name):
+            continue
+        rows = frames.by_suite(frames.frame(connection, name, session_id), cases)
+        if not rows.is_empty():
+            for stem, svg in chart_picture.svgs(name, chart, rows, cases):
+                yield stem, chart.question, svg
