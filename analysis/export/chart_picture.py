@@ -45,7 +45,17 @@ def _stem(name: str, label: str, place: int) -> str:
 
 def _drawn(spec: dict[str, Any]) -> str:
     svg: str = vl_convert.vegalite_to_svg(spec, config=_config(), allowed_base_urls=[])
-    return svg
+    return _numbered(svg)
+
+
+def _numbered(svg: str) -> str:
+    """With its clips counted from the first: Vega goes on counting, and the same rows would make another file."""
+    places: dict[str, int] = {}
+    return re.sub(
+        r'(<clipPath id="|clip-path="url\(#)(clip\d+)',
+        lambda found: f"{found[1]}clip{places.setdefault(found[2], len(places))}",
+        svg,
+    )
 
 
 def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
@@ -60,7 +70,8 @@ def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _legends(part: Any) -> Any:
-    """None where one value would explain itself; else beside each other in as many columns as fit."""
+    """In as many columns as fit; none where one value would explain itself, unless it is the case's name: a picture
+    travels without the page that says it."""
     if isinstance(part, list):
         return [_legends(item) for item in part]
     if not isinstance(part, dict):
@@ -82,7 +93,7 @@ def _legends(part: Any) -> Any:
 def _legend(encoding: dict[str, Any], channel: str) -> dict[str, Any] | None:
     own = encoding.get("legend") or {}
     values = own.get("values") or (encoding.get("scale") or {}).get("domain") or []
-    if len(values) < 2:
+    if len(values) < (1 if encoding["field"] == "case_name" else 2):
         return None
     widest = max(len(str(value)) for value in values)
     columns = max(1, WIDTH // (min(7 * widest, _LABEL) + 40))

@@ -14,15 +14,12 @@ import unicodedata
 from analysis.plain import cell
 
 _SPECIAL = {
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
     "&": r"\&",
     "#": r"\#",
     "%": r"\%",
     "_": r"\_",
     # By their places, which every typewriter font has: the commands for them take fonts from elsewhere.
-    **{character: rf"\char{ord(character)}{{}}" for character in '\\~^<>|"`'},
+    **{character: rf"\char{ord(character)}{{}}" for character in '\\{}$~^<>|"`'},
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
     "÷": r"\ensuremath{\div}",

@@ -1,0 +1,174 @@
+"""bench export --format png and svg: the table and every chart, whole, on white, and only over pictures of our own."""
+
+from __future__ import annotations
+
+import io
+import re
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from analysis.errors import AnalysisError
+from analysis.report.charts import all_charts
+from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, NAMES, ORDINARY
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _texts(svg: bytes) -> list[str]:
+    return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def _names(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def folder(results, tmp_path_factory):
+    """All pictures of the ordinary session, as SVG."""
+    from click.testing import CliRunner
+
+    from bench.cli.export import command
+
+    out = tmp_path_factory.mktemp("pictures") / "all"
+    done = CliRunner().invoke(
+        command, [ORDINARY, "--format", "svg", "--out", str(out), "--results", str(results)]
+    )
+    assert done.exit_code == 0, done.exception
+    assert [f"{out}/{name}" for name in sorted(_names(out))] == sorted(done.stdout.split())
+    return out
+
+
+def test_every_chart_with_rows_has_a_file_of_its_name(folder):
+    names = {name.removesuffix(".svg") for name in _names(folder)}
+    assert {
+        "summary",
+        "speedup",
+        "efficiency",
+        "throughput",
+        "time",
+        "time_a_whole_run",
+        "phases",
+        "loss",
+    } <= names
+    known = ("summary", *all_charts())
+    assert [
+        name for name in names if not any(name == one or name.startswith(f"{one}_") for one in known)
+    ] == []
+
+
+def test_every_svg_is_text_on_white_that_says_what_it_shows_and_whose_it_is(folder):
+    for path in folder.iterdir():
+        written = path.read_bytes()
+        root = ElementTree.fromstring(written)
+        name = path.stem
+        (title, description) = (root.find(f"{SVG}title"), root.find(f"{SVG}desc"))
+        chart = next(
+            (chart for key, chart in all_charts().items() if name == key or name.startswith(f"{key}_")), None
+        )
+        assert title is not None
+        assert title.text == (chart.question if chart else "Summary")
+        assert description is not None
+        assert description.text is not None
+        assert description.text.startswith("session ordinary, suite smoke, on cpu")
+        assert root.find(f"{SVG}rect").get("fill") in ("white", "#ffffff")
+        assert "ddp" in " ".join(_texts(written)), name
+        assert b"var(--" not in written
+        assert not re.search(rb"(href|src|url)\s*=?\(?\"?https?:", written)
+
+
+def test_a_chart_alone_goes_to_standard_output_and_is_the_same_as_among_all(export, folder):
+    assert export(ORDINARY, "--format", "svg", "--chart", "speedup").stdout_bytes == (
+        (folder / "speedup.svg").read_bytes()
+    )
+
+
+def test_a_png_is_twice_the_size_of_its_svg_and_not_blank(export):
+    svg = ElementTree.fromstring(export(ORDINARY, "--format", "svg", "--chart", "efficiency").stdout_bytes)
+    written = export(ORDINARY, "--format", "png", "--chart", "efficiency").stdout_bytes
+    picture = Image.open(io.BytesIO(written))
+    assert picture.size == tuple(
+        2 * round(float(svg.get(side).removesuffix("px"))) for side in ("width", "height")
+    )
+    assert picture.width == 1280
+    colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
+    assert (255, 255, 255) in colours
+    assert len(colours) > 50
+    assert picture.text["Source"].startswith("session ordinary, suite smoke")
+
+
+@pytest.mark.parametrize(("session", "names"), [(HOSTILE, NAMES), (FAILURES, ["bad"])])
+def test_the_table_has_every_case_whatever_its_name(export, session, names):
+    written = export(session, "--format", "svg", "--chart", "summary").stdout_bytes
+    texts = _texts(written)
+    root = ElementTree.fromstring(written)
+    texts += [title.text or "" for title in root.iter(f"{SVG}title")]
+    shown = [name.replace("\u202e", "\\u202e").replace("\n", "\\n") for name in names]
+    assert [name for name in shown if name not in texts] == []
+    picture = Image.open(io.BytesIO(export(session, "--format", "png", "--chart", "summary").stdout_bytes))
+    assert picture.width == 2 * int(root.get("width"))
+
+
+def test_hostile_names_are_text_in_every_chart(export, tmp_path):
+    assert export(HOSTILE, "--format", "svg", "--out", str(tmp_path / "all")).exit_code == 0
+    for path in (tmp_path / "all").iterdir():
+        root = ElementTree.fromstring(path.read_bytes())
+        assert {element.tag for element in root.iter()} <= {
+            f"{SVG}{tag}"
+            for tag in (
+                "svg",
+                "g",
+                "rect",
+                "path",
+                "text",
+                "tspan",
+                "title",
+                "desc",
+                "defs",
+                "clipPath",
+                "line",
+            )
+        }, path.name
+
+
+def test_a_session_of_failures_has_its_table_and_no_chart_of_speed(export, tmp_path):
+    assert export(FAILURES, "--format", "png", "--out", str(tmp_path / "all")).exit_code == 0
+    assert "summary.png" in _names(tmp_path / "all")
+    assert "speedup.png" not in _names(tmp_path / "all")
+    done = export(FAILURES, "--format", "png", "--chart", "speedup")
+    assert str(done.exception) == "--chart speedup: no run of session 'failures' has rows for it"
+
+
+def test_a_folder_is_written_again_but_nothing_of_others(export, tmp_path):
+    arguments = (ORDINARY, "--format", "png", "--chart", "phases", "--out", str(tmp_path))
+    assert export(*arguments).exit_code == 0
+    assert export(*arguments).exit_code == 0
+    (tmp_path / "phases.png").write_bytes(b"a photograph")
+    done = export(ORDINARY, "--format", "png", "--out", str(tmp_path))
+    assert isinstance(done.exception, AnalysisError)
+    assert "phases.png is there already, and `bench export` did not write it" in str(done.exception)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"phases.png": b"a photograph"}
+
+
+def test_one_chart_can_have_the_name_of_a_file(export, tmp_path):
+    out = tmp_path / "figure1.svg"
+    assert export(ORDINARY, "--format", "svg", "--chart", "loss", "--out", str(out)).stdout == f"{out}\n"
+    assert _names(tmp_path) == {"figure1.svg"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--format", "png", "--chart", "speed"],
+            "no chart 'speed': there are summary, speedup, efficiency, ",
+        ),
+        (["--format", "png"], "all charts are several files: give --out DIR, or name one with --chart"),
+        (["nosuch", "--format", "svg", "--chart", "loss"], "no session 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(export, arguments, said):
+    done = export(*arguments)
+    assert isinstance(done.exception, AnalysisError)
+    assert said in str(done.exception)
