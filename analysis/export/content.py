@@ -19,6 +19,12 @@ from analysis.tables import Column
 Name = Callable[[str], str]
 """Makes of what others wrote, a name or an error, what a format may hold."""
 
+_FACTS = (
+    ("scalebench", "scalebench"),
+    ("commit", "commit"),
+    ("image", "image content"),
+    ("torch", "PyTorch"),
+)
 _ON_PAPER = ("examples/s", "speedup", "efficiency [95 %]", "verdict")
 
 
@@ -80,8 +86,8 @@ def _provenance(session: Row, facts: Mapping[str, str], name: Name) -> Iterator[
     yield f"suite {name(session['suite'])}{' (quick)' if session['quick'] else ''}"
     if session["devices"]:
         yield f"on {name(session['devices'])}"
-    for key, word in (("scalebench", "scalebench"), ("commit", "commit"), ("torch", "PyTorch")):
-        if key in facts:
+    for key, word in _FACTS:
+        if facts.get(key):
             yield f"{word} {name(facts[key])}"
     if "container" in facts:
         yield "no container" if facts["container"] == "none" else f"image {name(facts['container'])}"

@@ -8,12 +8,9 @@ import duckdb
 
 from analysis.errors import AnalysisError
 
-_SUMMARY = Path(__file__).with_name("summary.sql")
-
 
 def summary(connection: duckdb.DuckDBPyConnection, session_id: str) -> duckdb.DuckDBPyRelation:
-    query = _SUMMARY.read_text(encoding="utf-8")
-    return connection.sql(query, params={"session_id": session_id})
+    return connection.sql(_query("summary"), params={"session_id": session_id})
 
 
 def of_view(connection: duckdb.DuckDBPyConnection, name: str, session_id: str) -> duckdb.DuckDBPyRelation:
@@ -30,8 +27,8 @@ def of_view(connection: duckdb.DuckDBPyConnection, name: str, session_id: str) -
 
 def _with_sessions(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
     """Name -> whether it is a view."""
-    rows = connection.execute(
-        "SELECT table_name, table_name IN (SELECT view_name FROM duckdb_views()) FROM duckdb_columns() "
-        "WHERE column_name = 'session_id' AND NOT internal AND schema_name = 'main'"
-    )
-    return dict(rows.fetchall())
+    return dict(connection.execute(_query("with_sessions")).fetchall())
+
+
+def _query(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.sql").read_text(encoding="utf-8")
