@@ -15,10 +15,12 @@ from analysis import database, ingest, schema
 _SQL = Path(__file__).with_suffix(".sql")
 
 
-def make(results: Path, **parameters: str | int | float) -> int:
+def make(results: Path, *, memory_limit: str | None = None, **parameters: str | int | float) -> int:
     """Number of step rows written; parameters as in synthetic_session.sql."""
     results.mkdir(parents=True, exist_ok=True)
     with database.writer(results) as connection, database.transaction(connection):
+        if memory_limit is not None:
+            connection.execute("SET memory_limit = $limit", {"limit": memory_limit})
         for name, value in parameters.items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
         connection.execute(_SQL.read_text(encoding="utf-8"))

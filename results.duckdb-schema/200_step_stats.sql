@@ -13,6 +13,9 @@ CREATE TABLE step_stats (
     rank_step_ns_mean DOUBLE,      -- mean over ranks of their own steps
     rank_step_ns_max BIGINT,       -- the slowest rank's own step
     slowest_rank INTEGER,          -- the rank of rank_step_ns_max
+    before_wait_ns_median BIGINT,  -- of a rank's time before it first waits for others; of two middle ranks the lesser
+    before_wait_ns_max BIGINT,     -- of the rank that takes longest; null at one rank, and where waits are not known
+    last_to_wait_rank INTEGER,     -- that rank: the others wait for it
     loss DOUBLE,                   -- mean over ranks; null where it is not finite on any rank
     nonfinite_losses INTEGER,      -- ranks whose loss was NaN or infinite
     memory_allocated_bytes BIGINT, -- largest over ranks

@@ -19,6 +19,7 @@ CREATE TABLE run_stats (
     forward_ns_mean DOUBLE,        -- mean over steps and ranks
     backward_ns_mean DOUBLE,       -- mean over steps and ranks
     optimizer_ns_mean DOUBLE,      -- mean over steps and ranks
+    max_minus_median_ns_mean DOUBLE, -- over measured steps: last rank to wait minus median rank, see step_stats
     first_loss DOUBLE,             -- of step 0, warm-up included
     mean_loss DOUBLE,              -- over measured steps; null where one was not finite
     final_loss DOUBLE,             -- of the last measured step

@@ -2,7 +2,7 @@
 -- is no part of the span. That pause begins when the last rank is done with the one step and ends when this rank begins
 -- the other: to wait for the last rank belongs to the span there as it does in every step.
 INSERT INTO run_rank_stats BY NAME
-WITH incoming_steps AS (
+WITH incoming_steps AS NOT MATERIALIZED (
     SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind <> 'profiled'
 ),
 -- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality.
@@ -36,30 +36,86 @@ pauses AS (
     FROM each_pause
     GROUP BY session_id, run_id, attempt, rank
 ),
+of_runs AS (
+    SELECT
+        session_id, run_id, attempt,
+        min(step) FILTER (kind = 'measured') + count(*) FILTER (kind = 'measured') // 2 AS second_half,
+        bool_or(last_to_wait_rank IS NOT NULL) AS waits_are_known
+    FROM step_stats
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    GROUP BY session_id, run_id, attempt
+),
+times_last AS (
+    SELECT session_id, run_id, attempt, last_to_wait_rank AS rank, count(*) AS times_last
+    FROM step_stats
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind = 'measured'
+    GROUP BY session_id, run_id, attempt, last_to_wait_rank
+),
+-- Grouped rather than filtered: with 50 million rows an aggregate with a filter costs several times one without.
+parts AS (
+    SELECT
+        session_id, run_id, attempt, rank, kind,
+        step >= second_half AS is_second,
+        any_value(node) AS node,
+        any_value(waits_are_known) AS waits_are_known,
+        count(*) AS steps,
+        min(start_ns) AS first_ns,
+        max(start_ns + step_ns) AS last_ns,
+        sum(step_ns) AS step_ns,
+        sum(data_ns) AS data_ns,
+        sum(forward_ns) AS forward_ns,
+        sum(backward_ns) AS backward_ns,
+        sum(optimizer_ns) AS optimizer_ns,
+        max(memory_allocated_bytes) AS allocated_peak,
+        max(memory_reserved_bytes) AS reserved_peak,
+        sum(memory_allocated_bytes) AS allocated,
+        sum(memory_reserved_bytes) AS reserved,
+        count(memory_allocated_bytes) AS allocated_readings,
+        count(memory_reserved_bytes) AS reserved_readings,
+        regr_slope(memory_allocated_bytes, step) AS slope,
+        regr_r2(memory_allocated_bytes, step) AS r2
+    FROM incoming_steps
+    JOIN of_runs USING (session_id, run_id, attempt)
+    GROUP BY session_id, run_id, attempt, rank, kind, is_second
+),
 over_steps AS (
     SELECT
         session_id, run_id, attempt, rank,
         any_value(node) AS node,
-        count(*) FILTER (kind = 'measured') AS measured_steps,
-        max(start_ns + step_ns) FILTER (kind = 'measured') - min(start_ns) FILTER (kind = 'measured')
-            AS first_to_last_ns,
-        avg(step_ns) FILTER (kind = 'measured') AS step_ns_mean,
-        avg(data_ns) FILTER (kind = 'measured') AS data_ns_mean,
-        avg(forward_ns) FILTER (kind = 'measured') AS forward_ns_mean,
-        avg(backward_ns) FILTER (kind = 'measured') AS backward_ns_mean,
-        avg(optimizer_ns) FILTER (kind = 'measured') AS optimizer_ns_mean,
-        max(memory_allocated_bytes) AS memory_allocated_bytes_peak,
-        max(memory_reserved_bytes) AS memory_reserved_bytes_peak,
-        avg(memory_allocated_bytes) FILTER (kind = 'measured') AS memory_allocated_bytes_mean,
-        avg(memory_reserved_bytes) FILTER (kind = 'measured') AS memory_reserved_bytes_mean
-    FROM incoming_steps
+        any_value(waits_are_known) AS waits_are_known,
+        coalesce(sum(steps) FILTER (kind = 'measured'), 0)::BIGINT AS measured_steps,
+        max(last_ns) FILTER (kind = 'measured') - min(first_ns) FILTER (kind = 'measured') AS first_to_last_ns,
+        sum(step_ns) FILTER (kind = 'measured') / measured_steps AS step_ns_mean,
+        sum(data_ns) FILTER (kind = 'measured') / measured_steps AS data_ns_mean,
+        sum(forward_ns) FILTER (kind = 'measured') / measured_steps AS forward_ns_mean,
+        sum(backward_ns) FILTER (kind = 'measured') / measured_steps AS backward_ns_mean,
+        sum(optimizer_ns) FILTER (kind = 'measured') / measured_steps AS optimizer_ns_mean,
+        max(allocated_peak) AS memory_allocated_bytes_peak,
+        max(reserved_peak) AS memory_reserved_bytes_peak,
+        sum(allocated) FILTER (kind = 'measured') / nullif(sum(allocated_readings) FILTER (kind = 'measured'), 0)
+            AS memory_allocated_bytes_mean,
+        sum(reserved) FILTER (kind = 'measured') / nullif(sum(reserved_readings) FILTER (kind = 'measured'), 0)
+            AS memory_reserved_bytes_mean,
+        -- A jump of the allocator's cache lies in one half alone.
+        min(slope) FILTER (kind = 'measured' AND allocated_readings >= 5) AS slope,
+        count(slope) FILTER (kind = 'measured' AND allocated_readings >= 5) AS halves,
+        min(r2) FILTER (kind = 'measured') AS r2
+    FROM parts
     GROUP BY session_id, run_id, attempt, rank
 ),
 final AS (
     SELECT
-        over_steps.* EXCLUDE (first_to_last_ns),
-        first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns
+        over_steps.* EXCLUDE (first_to_last_ns, slope, halves, r2, waits_are_known),
+        first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
+        if(halves = 2, slope, NULL) AS memory_growth_bytes_per_step,
+        if(
+            halves = 2,
+            slope > 0 AND r2 >= 0.5 AND slope * measured_steps >= 0.01 * memory_allocated_bytes_mean,
+            NULL
+        ) AS memory_grows,
+        if(waits_are_known, coalesce(times_last, 0), NULL) AS times_last
     FROM over_steps
     LEFT JOIN pauses USING (session_id, run_id, attempt, rank)
+    LEFT JOIN times_last USING (session_id, run_id, attempt, rank)
 )
 SELECT * FROM final;

@@ -2,8 +2,14 @@
 -- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins or ranks validated
 -- before the step, a pause and a barrier lie before it: there the step begins at its earliest rank.
 INSERT INTO step_stats BY NAME
-WITH incoming_steps AS (
-    SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+WITH waiting_runs AS (
+    SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
+),
+incoming_steps AS (
+    SELECT steps.*, before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns
+    FROM steps
+    LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
+    WHERE steps.session_id IN (SELECT session_id FROM incoming_sessions)
 ),
 over_ranks AS (
     SELECT
@@ -15,6 +21,9 @@ over_ranks AS (
         avg(step_ns) AS rank_step_ns_mean,
         max(step_ns) AS rank_step_ns_max,
         arg_max(rank, step_ns) AS slowest_rank,
+        quantile_disc(before_wait_ns, 0.5) AS before_wait_ns_median,
+        max(before_wait_ns) AS before_wait_ns_max,
+        arg_max(rank, before_wait_ns) AS last_to_wait_rank,
         avg(loss) AS loss,
         count(*) FILTER (NOT isfinite(loss)) AS nonfinite_losses,
         max(memory_allocated_bytes) AS memory_allocated_bytes,

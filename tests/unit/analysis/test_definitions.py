@@ -39,6 +39,8 @@ def test_the_views_of_the_contract_are_there():
         "weak_scaling",
         "phases",
         "memory",
+        "loss_parity",
+        "stragglers",
         "coverage",
         "scaling_law",
         "scaling_prediction",

@@ -1,0 +1,104 @@
+"""How long every view takes over 50 million step rows, and the exact median and p95 of each run from raw rows.
+
+python benchmarks/views.py RESULTS
+
+Makes a session of that size in RESULTS where there is none (some minutes, 3 GB), derives what load derives, and prints
+a Markdown table. Times are until all rows have come as Arrow. `first` is a new connection's: DuckDB reads the columns
+from the file, which the system may hold in memory; `warm` is the median and `least` the least of five that follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import time
+from pathlib import Path
+
+import duckdb
+from synthetic_session import make
+
+from analysis import database, schema
+
+SESSION = "20261121T014925Z-synthetic-large"
+SHAPE = {
+    "cases": 50,
+    "smallest_power": 0,
+    "largest_power": 6,
+    "repeats": 3,
+    "steps": 2625,
+    "ranks_per_node": 8,
+    "evals": 5,
+    "sample_hz": 5.0,
+    "device_type": "cuda",
+}
+"""50 cases x 3 repeats at 1, 2, 4 ... 64 ranks: 1,050 runs of 2,625 steps, 127 ranks for each case and repeat."""
+ONE_RUN = f"WHERE session_id = '{SESSION}' AND run_id = 'case_0000.8x8.r0'"
+PER_STEP = {"training_steps"}
+"""They have a row per step, and are asked for one run."""
+ARGUMENTS = {
+    "baseline_session": f"'{SESSION}'",
+    "candidate_session": f"'{SESSION}'",
+    "baseline_sessions": f"['{SESSION}']",
+    "candidate_sessions": f"['{SESSION}']",
+    "margin": "0.02",
+    "quantity": "val_loss",
+}
+"""Of table macros, by the parameter's name."""
+RAW = """
+SELECT session_id, run_id, attempt, quantile_disc(step_ns, [0.5, 0.95]) AS median_and_p95_ns
+FROM steps
+WHERE kind = 'measured'
+GROUP BY session_id, run_id, attempt
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("results", type=Path)
+    results = parser.parse_args().results
+    if not database.database_path(results).exists():
+        began = time.perf_counter()
+        rows = make(results, session_id=SESSION, memory_limit="5GB", **SHAPE)
+        print(f"{rows:,} step rows made in {time.perf_counter() - began:.0f} s\n")
+    print("| asked | rows | first | warm | least |\n| --- | --- | --- | --- | --- |")
+    for name, query in queries(results).items():
+        print(_line(results, name, query), flush=True)
+    print(f"\nLargest resident set: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+
+
+def queries(results: Path) -> dict[str, str]:
+    """Every view and table macro of the database by its name, and the query over raw rows last."""
+    asked = {
+        name: f"FROM {name} {ONE_RUN if name in PER_STEP else ''}".rstrip() for name in schema.view_files()
+    }
+    asked |= _macros(results)
+    return asked | {"exact quantiles from `steps`": RAW}
+
+
+def _macros(results: Path) -> dict[str, str]:
+    with database.reader(results) as connection:
+        found = connection.execute(
+            "SELECT function_name, parameters FROM duckdb_functions() "
+            "WHERE function_type = 'table_macro' AND NOT internal"
+        ).fetchall()
+    return {name: f"FROM {name}({', '.join(ARGUMENTS[p] for p in given)})" for name, given in found}
+
+
+def _line(results: Path, name: str, query: str) -> str:
+    with database.reader(results) as connection:
+        first, rows = _timed(connection, query)
+        again = [_timed(connection, query)[0] for _ in range(5)]
+    ms = " | ".join(f"{1e3 * value:,.0f} ms" for value in (first, statistics.median(again), min(again)))
+    shown = f"{name}, one run" if name in PER_STEP else name
+    return f"| {shown} | {rows:,} | {ms} |"
+
+
+def _timed(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[float, int]:
+    began = time.perf_counter()
+    rows = connection.execute(query).to_arrow_table().num_rows
+    return time.perf_counter() - began, rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""What memory grows by, what the cache holds unused, and what is left of the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.factory import Case, make_session
+from tests.rewriting import rewrite_steps
+
+GB = 10**9
+GPU = {
+    "0": {"gpu0_memory_bytes": str(80 * GB), "gpu1_memory_bytes": str(64 * GB), "memory_bytes": str(500 * GB)}
+}
+
+
+def _case(**values):
+    given = {
+        "name": "ddp",
+        "step_ms": {2: 50.0},
+        "warmup": 2,
+        "steps": 40,
+        "device_type": "cuda",
+        "memory_bytes": GB,
+    }
+    return Case(**(given | values))
+
+
+def _allocate(folder, run_id, by_rank):
+    """bytes [ranks, 42 steps]"""
+    rewrite_steps(folder, run_id, {"memory_allocated_bytes": np.asarray(by_rank).astype(np.int64)})
+
+
+def _rising(bytes_per_step):
+    return GB + bytes_per_step * np.arange(42)
+
+
+@pytest.fixture
+def grown(results, read_back):
+    """`grown(a, b)`: the memory of ranks 0 and 1 over the steps of each of three repeats."""
+
+    def run(*by_rank, **values):
+        folder = make_session(results, [_case(**values)], environment=GPU)
+        for repeat in range(3):
+            _allocate(folder, f"ddp.1x2.r{repeat}", np.vstack(by_rank))
+        (row,) = read_back()("FROM memory")
+        return row
+
+    return run
+
+
+def test_a_rank_that_leaks_is_found_with_the_steps_that_are_left(grown):
+    row = grown(np.full(42, 2 * GB), _rising(10_000_000))
+    assert (row["is_growing"], row["growing_rank"]) == (True, 1)
+    assert row["growth_bytes_per_step"] == pytest.approx(10_000_000)
+    assert (row["peak_memory_allocated_bytes"], row["device_memory_bytes"]) == (2 * GB, 64 * GB)
+    # The allocator's cache, 1.25 GB, is more than the sensors saw.
+    assert row["headroom_bytes"] == 62.75 * GB
+    assert row["steps_to_full"] == 6275
+
+
+def test_constant_memory_does_not_grow(grown):
+    row = grown(np.full(42, GB), np.full(42, GB))
+    assert (row["is_growing"], row["growth_bytes_per_step"], row["steps_to_full"]) == (False, 0.0, None)
+
+
+@pytest.mark.parametrize("at", [4, 12, 22, 30, 40])
+def test_a_jump_is_no_growth(grown, at):
+    jump = np.where(np.arange(42) < at, GB, 2 * GB)
+    assert grown(jump, np.full(42, GB))["is_growing"] is False
+
+
+def test_noise_is_no_growth(grown):
+    noise = np.random.default_rng(0).normal(GB, 0.1 * GB, (2, 42))
+    assert grown(*noise)["is_growing"] is False
+
+
+def test_growth_below_one_percent_over_the_measured_steps_does_not_count(grown):
+    assert grown(_rising(200_000), np.full(42, GB))["is_growing"] is False  # 8 MB of 1 GB
+
+
+def test_shrinking_memory_does_not_grow(grown):
+    row = grown(_rising(-10_000_000), _rising(-10_000_000))
+    assert (row["is_growing"], row["growth_bytes_per_step"]) == (False, pytest.approx(-10_000_000))
+
+
+def test_growth_in_one_repeat_alone_is_not_steady(results, read_back):
+    folder = make_session(results, [_case()], environment=GPU)
+    _allocate(folder, "ddp.1x2.r1", [_rising(10_000_000)] * 2)
+    (row,) = read_back()("FROM memory")
+    assert row["is_growing"] is False
+
+
+def test_few_readings_leave_growth_unknown(measure):
+    (row,) = measure(_case(steps=8))("FROM memory")
+    assert (row["is_growing"], row["growth_bytes_per_step"], row["steps_to_full"]) == (None, None, None)
+
+
+def test_the_cache_is_told_of_the_rank_where_most_lies_unused(results, read_back):
+    folder = make_session(results, [_case(repeats=1)], environment=GPU)
+    reserved = np.array([[3 * GB], [2 * GB]])
+    rewrite_steps(folder, "ddp.1x2.r0", {"memory_reserved_bytes": reserved})
+    (row,) = read_back()("FROM memory")
+    assert row["reserved_to_allocated"] == 3.0
+    assert row["headroom_bytes"] == 61 * GB
+
+
+def test_an_unknown_device_has_no_headroom(measure):
+    (row,) = measure(_case())("FROM memory")
+    assert (row["device_memory_bytes"], row["headroom_bytes"]) == (None, None)
+
+
+def test_a_run_that_ran_out_of_memory_shows_how_little_was_left(measure):
+    statuses = {(2, repeat): "oom" for repeat in range(3)}
+    (row,) = measure(_case(memory_bytes=50 * GB, statuses=statuses), environment=GPU)("FROM memory")
+    assert (row["oom_runs"], row["headroom_bytes"]) == (3, 64 * GB - 62.5 * GB)
+    assert (row["is_growing"], row["growth_bytes_per_step"]) == (None, None)
+
+
+def test_of_a_cpu_the_node_is_what_fills(measure):
+    (row,) = measure(_case(device_type="cpu"), environment=GPU)("FROM memory")
+    assert (row["device_memory_bytes"], row["reserved_to_allocated"]) == (500 * GB, None)
+    assert row["headroom_bytes"] is None  # no sensor read the host's memory
+    assert row["is_growing"] is False
+
+
+def test_a_fact_that_is_no_number_is_unknown(measure):
+    (row,) = measure(_case(), environment={"0": {"gpu0_memory_bytes": "lots"}})("FROM memory")
+    assert row["device_memory_bytes"] is None
+
+
+def test_sensors_are_read_even_where_no_step_was_completed(results, read_back, in_memory):
+    make_session(results, [_case(repeats=1)])
+    ask = read_back()
+    in_memory.execute("DELETE FROM run_rank_stats")
+    in_memory.execute("DELETE FROM run_stats")
+    (row,) = ask("FROM memory")
+    assert (row["peak_device_memory_used_bytes"], row["peak_memory_allocated_bytes"]) == (GB, None)

@@ -1,0 +1,174 @@
+"""Ranks that others wait for: planted, and none where there are none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from tests.factory import Case, make_session
+from tests.rewriting import rewrite_steps
+
+STEP_MS = 100.0
+"""Data 10, forward 30, backward 50, optimizer 10."""
+
+
+def _case(**values):
+    return Case(**({"name": "ddp", "step_ms": {4: STEP_MS}, "warmup": 2, "steps": 10} | values))
+
+
+def _slow_down(folder, run_id, ranks, slow_rank, by_ms, *, node=0, phase="forward"):
+    """The rank's phase takes longer, and its wait in backward is shorter by as much."""
+    extra = np.zeros((ranks, 1))
+    extra[slow_rank] = by_ms
+    base = {"forward": 30, "data": 10}[phase]
+    columns = {f"{phase}_ns": (base + extra) * 1e6, "backward_ns": (50 - extra) * 1e6}
+    rewrite_steps(folder, run_id, {name: ms.astype(np.int64) for name, ms in columns.items()}, node=node)
+
+
+@pytest.fixture
+def planted(results, read_back):
+    """Rank 2 of 4 takes 12, 15 and 18 ms longer in three repeats."""
+
+    def run(**values):
+        folder = make_session(results, [_case(**values)])
+        for repeat, by_ms in enumerate((12, 15, 18)):
+            _slow_down(folder, f"ddp.1x4.r{repeat}", 4, 2, by_ms)
+        return read_back()("FROM stragglers ORDER BY rank")
+
+    return run
+
+
+def test_a_slow_rank_is_found_with_what_it_costs_the_others(planted):
+    rows = planted()
+    assert [row["is_straggler"] for row in rows] == [False, False, True, False]
+    slow = rows[2]
+    assert (slow["before_wait_ms"], slow["excess_ms"], slow["repeats"]) == (55.0, 15.0, 3)
+    assert slow["ratio"] == pytest.approx(55 / 40)
+    half = t.ppf(0.975, 2) * 3 / math.sqrt(3)
+    assert slow["excess_ms_lo"] == pytest.approx(15 - half, rel=1e-3)
+    assert slow["excess_ms_hi"] == pytest.approx(15 + half, rel=1e-3)
+    assert slow["excess_of_step"] == pytest.approx(0.15)
+    assert (slow["times_slowest_share"], slow["expected_share"]) == (1.0, 0.25)
+    assert (slow["max_minus_median_ms"], rows[0]["max_minus_median_ms"]) == (15.0, 15.0)
+    assert [row["times_slowest_share"] for row in rows] == [0, 0, 1, 0]
+    assert rows[0]["excess_ms"] == 0
+
+
+def test_equal_ranks_have_no_straggler(measure):
+    rows = measure(_case())("FROM stragglers ORDER BY rank")
+    assert [row["is_straggler"] for row in rows] == [False] * 4
+    assert [row["max_minus_median_ms"] for row in rows] == [0.0] * 4
+
+
+def test_harmless_jitter_is_no_straggler(measure):
+    rows = measure(_case(step_ms={8: STEP_MS}, jitter=0.05, steps=200, repeats=5))("FROM stragglers")
+    assert len(rows) == 8
+    assert not any(row["is_straggler"] for row in rows)
+    assert sum(row["times_slowest_share"] for row in rows) == pytest.approx(1)
+    assert rows[0]["max_minus_median_ms"] > 0  # of eight, one is always last
+
+
+def test_a_rank_that_is_slow_in_one_repeat_alone_is_no_straggler(results, read_back):
+    folder = make_session(results, [_case()])
+    _slow_down(folder, "ddp.1x4.r1", 4, 2, 30)
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert rows[2]["excess_ms"] == pytest.approx(10)
+    assert not any(row["is_straggler"] for row in rows)
+
+
+def test_a_sure_excess_below_two_percent_of_the_step_does_not_matter(results, read_back):
+    folder = make_session(results, [_case()])
+    for repeat in range(3):
+        _slow_down(folder, f"ddp.1x4.r{repeat}", 4, 1, 1.9)
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert rows[1]["excess_ms_lo"] == pytest.approx(1.9)
+    assert rows[1]["is_straggler"] is False
+
+
+def test_one_repeat_says_how_much_and_not_whether(measure):
+    rows = measure(_case(repeats=1))("FROM stragglers")
+    assert {(row["repeats"], row["excess_ms_lo"], row["is_straggler"]) for row in rows} == {(1, None, None)}
+
+
+def test_of_two_ranks_the_faster_is_the_measure(results, read_back):
+    folder = make_session(results, [_case(step_ms={2: STEP_MS})])
+    for repeat, by_ms in enumerate((9, 10, 11)):
+        _slow_down(folder, f"ddp.1x2.r{repeat}", 2, 0, by_ms)
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert [(row["excess_ms"], row["is_straggler"]) for row in rows] == [(10.0, True), (0.0, False)]
+
+
+def test_in_fsdp_forward_waits_and_data_alone_is_a_ranks_own(results, read_back):
+    folder = make_session(results, [_case(name="fsdp", strategy="fsdp")])
+    for repeat in range(3):
+        _slow_down(folder, f"fsdp.1x4.r{repeat}", 4, 1, 20)
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert {(row["before_wait_ms"], row["is_straggler"]) for row in rows} == {(10.0, False)}
+
+
+def test_in_fsdp_a_rank_that_waits_for_data_is_found(results, read_back):
+    folder = make_session(results, [_case(name="fsdp", strategy="fsdp")])
+    for repeat, by_ms in enumerate((4, 5, 6)):
+        _slow_down(folder, f"fsdp.1x4.r{repeat}", 4, 1, by_ms, phase="data")
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert [row["is_straggler"] for row in rows] == [False, True, False, False]
+    assert rows[1]["ratio"] == pytest.approx(1.5)
+
+
+def test_a_slow_node_is_told_from_a_slow_rank(results, read_back):
+    folder = make_session(results, [_case(step_ms={8: STEP_MS}, ranks_per_node=4)])
+    for repeat, by_ms in enumerate((9, 10, 11)):
+        _slow_down(folder, f"ddp.2x4.r{repeat}", 4, slice(None), by_ms, node=1)
+    rows = read_back()("FROM stragglers ORDER BY rank")
+    assert [row["node"] for row in rows] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert [row["is_straggler"] for row in rows] == [False] * 4 + [True] * 4
+    assert [row["is_slow_node"] for row in rows] == [False] * 4 + [True] * 4
+    assert (rows[4]["node_stragglers"], rows[4]["node_excess_ms"]) == (4, pytest.approx(10))
+    assert rows[0]["node_stragglers"] == 0
+
+
+def test_a_slow_rank_does_not_make_its_node_slow(planted):
+    rows = planted(step_ms={4: STEP_MS, 8: STEP_MS}, ranks_per_node=4)
+    on_one_node = [row for row in rows if row["nodes"] == 1]
+    assert {row["is_slow_node"] for row in on_one_node} == {None}
+    assert {row["node_stragglers"] for row in on_one_node} == {1}
+    assert {row["is_slow_node"] for row in rows if row["nodes"] == 2} == {False}
+
+
+def test_a_strategy_whose_waits_are_not_known_has_no_excess(measure):
+    rows = measure(_case(strategy="pipeline"))("FROM stragglers")
+    assert len(rows) == 4
+    for row in rows:
+        unknown = (
+            "before_wait_ms",
+            "excess_ms",
+            "is_straggler",
+            "times_slowest_share",
+            "max_minus_median_ms",
+        )
+        assert [row[name] for name in unknown] == [None] * 5
+
+
+def test_ranks_that_shared_slots_are_not_judged(planted):
+    rows = planted(oversubscribed=frozenset({4}))
+    assert [row["is_straggler"] for row in rows] == [None] * 4
+    assert rows[2]["excess_ms"] == 15.0
+
+
+def test_one_rank_waits_for_nobody(measure):
+    ask = measure(_case(step_ms={1: STEP_MS}))
+    assert ask("FROM stragglers") == []
+    assert {row["last_to_wait_rank"] for row in ask("FROM step_stats")} == {None}
+
+
+def test_runs_that_are_not_ok_do_not_count(planted):
+    rows = planted(statuses={(4, 2): "failed"})
+    assert rows[2]["repeats"] == 2
+    assert rows[2]["excess_ms"] == pytest.approx(13.5)
+
+
+def test_without_an_ok_run_there_is_no_row(measure):
+    assert measure(_case(statuses={(4, n): "failed" for n in range(3)}))("FROM stragglers") == []
