@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,22 @@ def plan(
     return tuple(run for repeat in range(rounds) for planner in planners for run in planner.runs(repeat))
 
 
+def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
+    """Repeats of the same case and size together, in the order of their first."""
+    sizes: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        sizes.setdefault(run.spec.run_id.rpartition(".r")[0], []).append(run)
+    return list(sizes.values())
+
+
+def most_runs(runs: Iterable[PlannedRun]) -> int:
+    """With the repeats that measure.until may add to sizes that can be hosted."""
+    return sum(
+        len(size) if size[0].skip_reason else max(len(size), size[0].spec.measure.most_repeats)
+        for size in by_size(runs)
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class _CasePlan:
     """One case on these slots."""
@@ -80,7 +96,8 @@ class _CasePlan:
         return strategies.load(self.case.strategy.name).max_world_size
 
     def count(self) -> int:
-        return self.case.measure.repeats * sum(1 for _ in self._points())
+        """Runs at most."""
+        return self.case.measure.most_repeats * sum(1 for _ in self._points())
 
     def runs(self, repeat: int) -> Iterator[PlannedRun]:
         """The case's runs of one round; none once its repeats are used up."""

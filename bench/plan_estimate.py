@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.files import read_json
+from bench.plan import by_size, most_runs
 from bench.spec import PlannedRun, RunSpec
 
 _VOLATILE = ("session_id", "run_id", "attempt", "repeat", "tags", "baseline", "oversubscribed", "data_root")
 """What differs between runs that take equally long."""
+_OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s")
+"""What `measure` says of no single run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +24,14 @@ class Estimate:
 
     runs: int
     """Runs that are to be run; skipped ones take no time."""
+    runs_at_most: int
+    """With the repeats that measure.until may add."""
     known: int
     """Those of them that were measured earlier."""
     known_s: float
     """Time of the known ones, start-up included."""
     limit_s: float
-    """The longest that all may take before they are ended."""
+    """The longest that all may take before they are ended, those that may be added included."""
     gpu_hours: float
     """Of the known ones; ranks on a GPU times hours."""
     gpu_hours_limit: float
@@ -37,13 +42,15 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     hosted = [run for run in plan if run.skip_reason is None]
     before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
     known = [(run, before[kind]) for run in hosted if (kind := key(run.spec)) in before]
+    limits_s = [(runs[0], most_runs(runs) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
     return Estimate(
         runs=len(hosted),
+        runs_at_most=most_runs(hosted),
         known=len(known),
         known_s=sum(seconds for _, seconds in known),
-        limit_s=sum(run.spec.measure.timeout_s for run in hosted),
+        limit_s=sum(seconds for _, seconds in limits_s),
         gpu_hours=sum(_gpus(run) * seconds for run, seconds in known) / 3600,
-        gpu_hours_limit=sum(_gpus(run) * run.spec.measure.timeout_s for run in hosted) / 3600,
+        gpu_hours_limit=sum(_gpus(run) * seconds for run, seconds in limits_s) / 3600,
     )
 
 
@@ -74,5 +81,5 @@ def _finished(results: Path, suite: str) -> Iterator[tuple[str, float]]:
 def key(run: RunSpec) -> str:
     """Equal for runs that take equally long."""
     kept = {name: value for name, value in run.to_json().items() if name not in _VOLATILE}
-    measure = {name: value for name, value in kept["measure"].items() if name not in ("repeats", "timeout_s")}
+    measure = {name: value for name, value in kept["measure"].items() if name not in _OF_ALL_RUNS}
     return json.dumps(kept | {"measure": measure}, sort_keys=True)

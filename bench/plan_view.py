@@ -6,9 +6,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.plan import OVERSUBSCRIBE_HINT
+from bench.plan import OVERSUBSCRIBE_HINT, by_size
 from bench.plan_estimate import Estimate, estimate
-from bench.spec import PlannedRun, RunSpec
+from bench.spec import MeasureSpec, PlannedRun
 
 if TYPE_CHECKING:
     from bench.suite.models import ResolvedSuite
@@ -20,8 +20,8 @@ _WIDTH = 100
 
 def plan_lines(plan: tuple[PlannedRun, ...], results: Path) -> list[str]:
     """The plan's table, one line per case and size in the order of running, then counts, bound and estimate."""
-    groups = _groups(plan)
-    rows = [(_cells(runs[0].spec, len(runs)), runs[0].skip_reason) for runs in groups]
+    groups = by_size(plan)
+    rows = [(_cells(runs), runs[0].skip_reason) for runs in groups]
     widths = [max(len(cells[i]) for cells in [_HEAD, *(row for row, _ in rows)]) for i in range(len(_HEAD))]
     table = [_line(_HEAD, widths)]
     for cells, skip_reason in rows:
@@ -42,7 +42,8 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
         span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
         protocol = (
             f"{case.workload.name} on {case.data.source} data, {train.precision}, {train.optimizer}: "
-            f"{span} after {measure.warmup} of warm-up, {measure.repeats} repeats"
+            f"{span} after {measure.warmup} of warm-up, {repeats_text(measure.repeats, measure)} repeats"
+            + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
             + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
         )
         protocols.setdefault(protocol, []).append(case.name)
@@ -50,6 +51,16 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
         whose = "" if len(protocols) == 1 else f"{', '.join(names)}: "
         lines += ["", *_wrapped(whose + protocol)]
     return lines
+
+
+def repeats_text(repeats: int, measure: MeasureSpec) -> str:
+    """`5`, or `2-20` where measure.until may add some."""
+    return f"{repeats}-{measure.most_repeats}" if measure.most_repeats > repeats else str(repeats)
+
+
+def percent(fraction: float) -> str:
+    """`±1 %`."""
+    return f"±{100 * fraction:.4g} %"
 
 
 def _wrapped(text: str) -> list[str]:
@@ -66,15 +77,8 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
-def _groups(plan: tuple[PlannedRun, ...]) -> list[list[PlannedRun]]:
-    """Repeats of the same, together."""
-    groups: dict[str, list[PlannedRun]] = {}
-    for run in plan:
-        groups.setdefault(run.spec.run_id.rpartition(".r")[0], []).append(run)
-    return list(groups.values())
-
-
-def _cells(spec: RunSpec, runs: int) -> tuple[str, ...]:
+def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
+    spec, repeats = runs[0].spec, len(runs)
     ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
     batches = (str(spec.batch_per_rank), str(spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""
@@ -85,7 +89,7 @@ def _cells(spec: RunSpec, runs: int) -> tuple[str, ...]:
         ranks,
         str(spec.threads),
         *batches,
-        f"{runs}{marked}",
+        (str(repeats) if runs[0].skip_reason else repeats_text(repeats, spec.measure)) + marked,
     )
 
 
@@ -99,6 +103,8 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
 def _closing(plan: tuple[PlannedRun, ...], time: Estimate) -> list[str]:
     skipped = len(plan) - time.runs
     counts = f"{time.runs} runs" + (f", {skipped} skipped" if skipped else "")
+    if time.runs_at_most > time.runs:
+        counts += f", up to {time.runs_at_most} with the repeats that measure.until adds"
     gpus = any(run.spec.device_type == "cuda" and run.skip_reason is None for run in plan)
     limit = f", {time.gpu_hours_limit:.1f} GPU-hours" if gpus else ""
     hints = [run for run in plan if run.skip_reason and run.skip_reason.endswith(OVERSUBSCRIBE_HINT)]

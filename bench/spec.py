@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Le, MinLen
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 SCHEMA_VERSION = 1
 """Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
@@ -79,12 +79,21 @@ class MeasureSpec:
     """Measured passes over the data instead of steps."""
     repeats: Annotated[int, Ge(1), Le(1000)] = 3
     """Runs of the same case and world size, each in fresh processes."""
+    until: Annotated[float, Gt(0), Lt(1)] | None = None
+    """`1%` or 0.01: repeat what is wider until the 95 % interval of throughput is this narrow, up to max_repeats."""
+    max_repeats: Annotated[int, Ge(2), Le(1000)] | None = None
+    """Most repeats of a case and world size that `until` may lead to; needed with it."""
     validate_every: Annotated[int, Ge(0), Le(10_000_000)] = 0
     """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
     profiled: Annotated[int, Ge(0), Le(0)] = 0
     """Profiled steps after the measured ones; this version has none, so only 0 is taken."""
+
+    @property
+    def most_repeats(self) -> int:
+        """Of a case and world size, those that `until` may add included."""
+        return self.repeats if self.max_repeats is None else self.max_repeats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,9 @@ CREATE OR REPLACE MACRO more_units(a, m, b, n, half_width) AS (
         SELECT square * (m + n) - a - b AS linear, square * m * n - a * n - b * m AS constant, square FROM wanted
     ),
     normal AS (
-        SELECT greatest(0, floor((sqrt(linear ** 2 - 4 * square * constant) - linear) / (2 * square))) AS k FROM roots
+        -- real by mathematics; rounding must not make it the root of a negative number
+        SELECT greatest(0, floor((sqrt(greatest(linear ** 2 - 4 * square * constant, 0)) - linear) / (2 * square))) AS k
+        FROM roots
         WHERE square > 0
     ),
     tried AS (

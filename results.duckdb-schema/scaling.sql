@@ -124,7 +124,7 @@ questions AS (
 answers AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, question,
-        repeats_needed(repeats, log_variance, baseline_repeats, baseline_log_variance, wanted) AS more
+        more_units(log_variance, repeats, baseline_log_variance, baseline_repeats, wanted) AS more
     FROM questions
 ),
 needs AS (

@@ -84,6 +84,9 @@ class Case:
     """(n, repeat) -> earlier attempts, which failed."""
     oversubscribed: frozenset[int] = frozenset()
     baseline: str | None = None
+    until: float | None = None
+    """As the suite's measure.until."""
+    max_repeats: int | None = None
     tokens_per_example: int | None = None
     couples_examples: bool | None = False
     workload: str = "spiral_mlp"
@@ -193,7 +196,12 @@ def _spec(
         data=DataSpec(),
         train=TrainSpec(precision=case.precision),
         measure=MeasureSpec(
-            warmup=case.warmup, steps=case.steps, repeats=case.repeats, validate_every=case.validate_every
+            warmup=case.warmup,
+            steps=case.steps,
+            repeats=case.repeats,
+            validate_every=case.validate_every,
+            until=case.until,
+            max_repeats=case.max_repeats,
         ),
         strategy=case.strategy,
         strategy_options={},

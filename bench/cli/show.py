@@ -17,7 +17,7 @@ import click
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Override, as in train.precision=bf16."
 )
 @click.option("--world", metavar="N,...", help="World sizes instead of the cases' own: 1,2,4 or 2x4 or auto.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Repeats instead of the suite's.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Exactly N repeats, not the suite's.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device instead of the suite's.")
 @click.option(
     "--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="Slots per node, set by hand."

@@ -13,19 +13,22 @@ from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
 from bench.launch.gathering import Gathered
 from bench.launch.host import Host, Report
+from bench.launch.rounds import Rounds
 from bench.launch.salvage import SCRATCH_PREFIX, mark
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.time_left import TimeLeft
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
+from bench.plan import most_runs
 from bench.spec import PlannedRun, RunSpec
 
 
 class Display(Protocol):
     """Who is told how the session goes; bench/launch/progress.py has the two that ship."""
 
-    def session_begins(self, session_id: str, runs: int) -> None: ...
+    def session_begins(self, session_id: str, runs: int, at_most: int) -> None: ...
+    def round_begins(self, runs: tuple[PlannedRun, ...]) -> None: ...
     def run_begins(self, spec: RunSpec, number: int) -> None: ...
     def step(self, last: LastStep) -> None: ...
     def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None: ...
@@ -56,24 +59,35 @@ class Execution:
         """Facts that only ranks know: what they talked over, by placement, and NCCL's version."""
 
     def run(self, plan: tuple[PlannedRun, ...]) -> list[str]:
-        """Every run that is not done yet, until the last or until told to stop. Returns which agents were lost."""
-        self._display.session_begins(self._session.session_id, len(plan))
+        """Every run that is not done yet, and those that measure.until adds, until the last or until told to stop.
+        Returns which agents were lost."""
+        self._display.session_begins(self._session.session_id, len(plan), most_runs(plan))
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             mark(Path(scratch), self._session.path)
             host = Host(Agent(self._server, self._stop), Path(scratch), self._gathered.own.task)
             self._crew = Crew(self._gathered, host, self._stop, self._session.stop_file)
             try:
                 self._crew.await_ready()
-                for number, planned in enumerate(plan, start=1):
-                    self._session.look_for_stop_file(self._stop)
-                    if self._stop.requested:
-                        break
-                    self._one(planned, number)
+                self._all(plan)
             finally:
                 host.stop()
                 if not self._stop.terminal_gone:
                     self._display.session_ends()
         return list(self._crew.lost.values())
+
+    def _all(self, plan: tuple[PlannedRun, ...]) -> None:
+        """The plan, then round by round one further repeat of what is not sure enough."""
+        rounds, number = Rounds(self._session.path), 0
+        while number < len(plan):
+            for planned in plan[number:]:
+                number += 1
+                self._session.look_for_stop_file(self._stop)
+                if self._stop.requested:
+                    return
+                self._one(planned, number)
+            if not self._stop.requested and (more := rounds.further(plan)):
+                plan = self._session.extend(plan, more)
+                self._display.round_begins(more)
 
     def _one(self, planned: PlannedRun, number: int) -> None:
         begun = self._session.begin(planned.spec)

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from bench.launch.execute import Display
 from bench.measure.recorder import LastStep
-from bench.spec import RunSpec
+from bench.plan_view import percent
+from bench.spec import PlannedRun, RunSpec
 
 
 def display(stream: TextIO, done: int) -> Display:
@@ -30,12 +31,21 @@ class PlainLines:
         self._begun_s = time.monotonic()
         self._last: LastStep | None = None
 
-    def session_begins(self, session_id: str, runs: int) -> None:
+    def session_begins(self, session_id: str, runs: int, at_most: int) -> None:
         self._runs = runs
         text = f"session {session_id}: {runs} run{'s' * (runs != 1)}"
+        if at_most > runs:
+            text += f", up to {at_most} with further repeats"
         if self._done:
             text += f", {'all' if self._done == runs else self._done} done before"
         self._console.print(text)
+
+    def round_begins(self, runs: tuple[PlannedRun, ...]) -> None:
+        self._runs += len(runs)
+        widths = sorted({run.spec.measure.until or 0 for run in runs})
+        wider = " or ".join(percent(width) for width in widths)
+        sizes = "1 size is" if len(runs) == 1 else f"{len(runs)} sizes are"
+        self._console.print(f"{sizes} wider than {wider}: one more repeat")
 
     def run_begins(self, spec: RunSpec, number: int) -> None:  # noqa: ARG002 - the live line shows the run's name
         self._number, self._last = number, None
@@ -76,8 +86,8 @@ class LiveLine(PlainLines):
         self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._run = ""
 
-    def session_begins(self, session_id: str, runs: int) -> None:
-        super().session_begins(session_id, runs)
+    def session_begins(self, session_id: str, runs: int, at_most: int) -> None:
+        super().session_begins(session_id, runs, at_most)
         self._live.start()
 
     def run_begins(self, spec: RunSpec, number: int) -> None:

@@ -93,6 +93,7 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> E
         return _ended(session, plan)
     server = _warm(plan, gathered)
     session.lock()
+    plan = session.extend(session.plan(), ())  # as who held the lock left it; both files say the same again
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
     session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(session, gathered))
@@ -153,6 +154,7 @@ def _execute(
         session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
         if execution.learnt:
             session.note_facts(gathered.own.node, execution.learnt)
+        plan = session.plan()  # with the repeats that measure.until added
         left = any(outcome.get("skipped_for") for outcome in _outcomes(session.path, plan))
         if not stop.requested and not left:
             session.update(finished_at=utc_now())

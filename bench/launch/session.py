@@ -88,19 +88,25 @@ class SessionFolder:
 
     def create(self, head: dict[str, Any], plan: tuple[PlannedRun, ...]) -> None:
         """Write session.json and plan.json; `head` is what the caller knows of the session."""
-        write_json(self.path / "plan.json", {"runs": [_planned(run) for run in plan]})
-        summary = [
-            {key: getattr(run.spec, key) for key in _PLAN_KEYS} | {"skip_reason": run.skip_reason}
-            for run in plan
-        ]
+        self._write_plan(plan)
         identity = {"schema_version": SCHEMA_VERSION, "session_id": self.session_id}
         times = {"created_at": utc_now(), "finished_at": None}
-        write_json(self.path / "session.json", identity | head | times | {"plan": summary})
+        write_json(self.path / "session.json", identity | head | times | {"plan": _summary(plan)})
 
     def update(self, **changes: Any) -> None:
         """Replace keys of session.json."""
         path = self.path / "session.json"
         write_json(path, read_json(path) | changes)
+
+    def extend(self, plan: tuple[PlannedRun, ...], more: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
+        """The plan with further runs, written down before the first of them begins: a resume goes on with them."""
+        whole = (*plan, *more)
+        self._write_plan(whole)
+        self.update(plan=_summary(whole))
+        return whole
+
+    def _write_plan(self, plan: tuple[PlannedRun, ...]) -> None:
+        write_json(self.path / "plan.json", {"runs": [_planned(run) for run in plan]})
 
     def note_facts(self, node: int, facts: dict[str, str]) -> None:
         """Add facts that only came out while it ran to what session.json says of a node."""
@@ -177,6 +183,13 @@ def _state(run_json: Path) -> tuple[int, bool]:
         raise InputError(
             f"{run_json} cannot be read ({error}): move that folder away to run it again"
         ) from error
+
+
+def _summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
+    """What session.json says of a plan."""
+    return [
+        {key: getattr(run.spec, key) for key in _PLAN_KEYS} | {"skip_reason": run.skip_reason} for run in plan
+    ]
 
 
 def _planned(run: PlannedRun) -> dict[str, Any]:

@@ -18,6 +18,12 @@ Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
 
 _MAX_PROBLEMS = 20
+_DEMANDS = {
+    "string_type": "must be text: put it in quotes",
+    "string_pattern_mismatch": "must be 1 to 64 lower-case letters, digits, '_' and '-'",
+    "too_short": "must list at least one",
+}
+"""By pydantic's name of the problem."""
 
 
 def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
@@ -104,12 +110,10 @@ def _demand(problem: Any, value: Any) -> str:
         return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
     if problem["type"] == "value_error":
         return str(context["error"])
-    if problem["type"] == "string_type":
-        return "must be text: put it in quotes"
-    if problem["type"] == "string_pattern_mismatch":
-        return "must be 1 to 64 lower-case letters, digits, '_' and '-'"
-    if problem["type"] == "too_short":
-        return "must list at least one"
+    if problem["type"] == "float_type" and problem["loc"][-1] == "until":
+        return "must be a percentage as in 1%, or a fraction as in 0.01"
+    if problem["type"] in _DEMANDS:
+        return _DEMANDS[problem["type"]]
     message: str = problem["msg"]
     return (
         message.replace("Input should", "must")

@@ -30,6 +30,7 @@ from bench.suite.nearest import did_you_mean
 MAX_RANKS = 1_000_000
 OPTIONS = "options"
 """The field of options_model; it stands in places of errors, and in no suite."""
+PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})? ?%")
 _PLACEMENT = re.compile("([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
 
 CONFIG = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)

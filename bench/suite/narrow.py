@@ -25,7 +25,9 @@ def narrow(suite: ResolvedSuite, selection: Selection) -> ResolvedSuite:
     for case in cases:
         measure = case.measure
         if selection.repeats is not None:
-            measure = dataclasses.replace(measure, repeats=selection.repeats)
+            measure = dataclasses.replace(
+                measure, repeats=selection.repeats, until=None, max_repeats=None
+            )  # so many, no more
         narrowed.append(case.model_copy(update={**changes, "measure": measure}))
     return dataclasses.replace(suite, cases=tuple(narrowed))
 

@@ -14,7 +14,7 @@ from bench.suite.check import check, place, refuse
 from bench.suite.find import find
 from bench.suite.matrix import combinations
 from bench.suite.merge import get, merge, put
-from bench.suite.models import Case, ResolvedSuite, SuiteFile
+from bench.suite.models import PERCENTAGE, Case, ResolvedSuite, SuiteFile
 from bench.suite.narrow import narrow
 from bench.suite.nearest import did_you_mean
 from bench.suite.quick import as_written
@@ -110,7 +110,7 @@ def _baselines(cases: list[Case], places: dict[str, Node]) -> list[str]:
 
 
 def _expanded(case: Node) -> Node:
-    """Shorthands written out: `strategy: ddp`, `world: auto`, `threads: 2`."""
+    """Shorthands written out: `strategy: ddp`, `world: auto`, `threads: 2`, `until: 1%`."""
     for key in ("world", "threads"):
         item = get(case, key)
         if item is not None and item.value is not None and not isinstance(item.value, list):
@@ -119,7 +119,17 @@ def _expanded(case: Node) -> Node:
     if strategy is not None and isinstance(strategy.value, str):
         named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
         case = Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
-    return _own_workload(case)
+    return _own_workload(_with_fraction(case))
+
+
+def _with_fraction(case: Node) -> Node:
+    """`measure: {until: 1%}` as 0.01; what is no percentage is left to the checks."""
+    measure = get(case, "measure")
+    until = get(measure, "until") if measure is not None else None
+    if until is None or not isinstance(until.value, str) or not PERCENTAGE.fullmatch(until.value):
+        return case
+    fraction = float(until.value.removesuffix("%")) / 100
+    return put(case, ["measure", "until"], Node(fraction, until.where, until.key_where))
 
 
 def _own_workload(case: Node) -> Node:

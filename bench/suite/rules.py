@@ -17,6 +17,7 @@ def broken_rules(case: Case) -> Broken:
     """Every rule that the case breaks."""
     yield from _batch(case)
     yield from _span(case)
+    yield from _repeats(case)
     yield from _threads_axis(case)
     yield from _source(case)
     yield from _schedule(case)
@@ -34,6 +35,26 @@ def _batch(case: Case) -> Broken:
 def _span(case: Case) -> Broken:
     if (case.measure.steps is None) == (case.measure.epochs is None):
         yield ("measure",), "give measure.steps or measure.epochs, one of them"
+
+
+def _repeats(case: Case) -> Broken:
+    measure = case.measure
+    if measure.until is None:
+        if measure.max_repeats is not None:
+            yield (
+                ("measure", "max_repeats"),
+                "measure.max_repeats bounds what measure.until adds: give until too",
+            )
+    elif measure.max_repeats is None:
+        yield ("measure", "until"), "measure.until needs measure.max_repeats: how many repeats it may lead to"
+    elif measure.repeats < 2:
+        yield (
+            ("measure", "repeats"),
+            "measure.until needs repeats: 2 or more, since one repeat has no interval",
+        )
+    elif measure.max_repeats < measure.repeats:
+        counts = f"measure.max_repeats is {measure.max_repeats}, measure.repeats {measure.repeats}"
+        yield ("measure", "max_repeats"), f"{counts}: it must not be smaller"
 
 
 def _threads_axis(case: Case) -> Broken:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from bench import strategies, workloads
-from bench.suite.models import OPTIONS, Case, CaseFile, QuickFile, SuiteFile, options_model
+from bench.suite.models import OPTIONS, PERCENTAGE, Case, CaseFile, QuickFile, SuiteFile, options_model
 
 Schema = dict[str, Any]
 
@@ -29,6 +29,9 @@ def suite_schema() -> Schema:
     """JSON Schema (draft 2020-12) of a suite file."""
     case = _schema_of(Case)
     definitions: Schema = {key: case["$defs"][name] for key, name in _SECTIONS.items()}
+    definitions["measure"]["properties"]["until"]["anyOf"].insert(
+        1, {"type": "string", "pattern": f"^{PERCENTAGE.pattern}$"}
+    )
     definitions["workload"] = _union(workloads)
     definitions["strategy"] = _union(strategies)
     definitions["strategy"]["anyOf"].insert(0, {"enum": strategies.names()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.paths import suites_folder
+from bench.plan_view import repeats_text
 from bench.spec import MeasureSpec
 from bench.suite.resolve import Selection, load_suite
 from ci.documents.markdown import code, table
@@ -46,7 +47,7 @@ def _batch(per_rank: int | None, whole: int | None) -> str:
 
 def _protocol(measure: MeasureSpec) -> str:
     span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
-    return f"{measure.warmup} warm-up steps, {span}, {measure.repeats} repeats"
+    return f"{measure.warmup} warm-up steps, {span}, {repeats_text(measure.repeats, measure)} repeats"
 
 
 def examples() -> str:

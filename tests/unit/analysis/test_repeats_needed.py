@@ -40,7 +40,7 @@ def test_the_number_is_the_first_that_is_enough(in_memory):
         if half_width(*sides[:4]) > sides[4]
     ]
     found = [
-        in_memory.execute("SELECT repeats_needed($1, $2, $3, $4, $5)", sides).fetchone()[0]
+        in_memory.execute("SELECT more_units($2, $1, $4, $3, $5)", sides).fetchone()[0]
         for sides in asked[:: len(asked) // 150]
     ]
     assert found == [searched(*sides) for sides in asked[:: len(asked) // 150]]
@@ -49,7 +49,7 @@ def test_the_number_is_the_first_that_is_enough(in_memory):
 
 @pytest.mark.parametrize("sides", [(1, None, 3, 0.1, 0.1), (3, 0.1, 1, None, 0.1), (3, 0.1, 3, 0.1, None)])
 def test_without_a_variance_or_a_question_there_is_no_number(in_memory, sides):
-    assert in_memory.execute("SELECT repeats_needed($1, $2, $3, $4, $5)", sides).fetchone() == (None,)
+    assert in_memory.execute("SELECT more_units($2, $1, $4, $3, $5)", sides).fetchone() == (None,)
 
 
 def test_a_verdict_needs_repeats_until_its_interval_crosses_no_border(measure):

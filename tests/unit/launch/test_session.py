@@ -76,6 +76,14 @@ def test_an_unfinished_run_is_a_new_attempt_and_the_old_ones_files_are_kept(
     assert session.begin(run_spec()) is None
 
 
+def test_a_plan_is_extended_in_both_files_that_tell_it(session: SessionFolder) -> None:
+    more = PlannedRun(spec=run_spec(run_id="ddp.1x2.r1", repeat=1))
+    whole = session.extend(session.plan(), (more,))
+    assert session.plan() == whole == (*whole[:2], more)
+    assert [run["run_id"] for run in session.head()["plan"]] == ["ddp.1x2.r0", "ddp.1x2.r0", "ddp.1x2.r1"]
+    assert session.head()["suite"] == "smoke"
+
+
 def test_a_second_writer_is_told_to_wait(session: SessionFolder) -> None:
     program = (
         "import sys; from pathlib import Path; from bench.launch.session import SessionFolder\n"

@@ -1,0 +1,54 @@
+"""A workload whose steps take as long as it is told, and longer in some repeats."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How long a step sleeps."""
+
+    step_s: float = 0.1
+    """Time of a step."""
+    slow_repeats: list[int]
+    """Repeats that take half as long again, by their seeds, which begin at 0."""
+
+
+class Workload:
+    """One linear layer."""
+
+    Options = Options
+    sources = ("synthetic",)
+    dataset_size = 1_000
+    tokens_per_example = None
+    validation_size = 0
+
+    def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
+        self.step_s = options.step_s * (1.5 if seed in options.slow_repeats else 1)
+
+    def prepare(self) -> None:
+        self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
+
+    def model(self) -> nn.Module:
+        return nn.Linear(4, 1)
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        return []
+
+    def batch(self, indices: torch.Tensor, keys: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"x": self.examples[indices]}
+
+    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        time.sleep(self.step_s)
+        return model(batch["x"]).square().mean()
+
+    def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
+        raise NotImplementedError
+
+    def evaluate(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, None]:
+        raise NotImplementedError

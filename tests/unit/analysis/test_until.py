@@ -1,0 +1,76 @@
+"""What the session decides while it runs is what the database says afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bench.files import read_json
+from bench.interval import relative_half_width
+from bench.measure.throughput import throughput
+from bench.spec import RunSpec
+from tests.factory import Case
+
+STEPS = [10.0, 10.4, 9.9]
+
+
+def read(results, session_id="20261121T014925Z-smoke-3f9a"):
+    """Throughput by run, from the files."""
+    found = {}
+    for path in sorted((results / session_id).glob("*/run.json")):
+        run = read_json(path)
+        found[run["run_id"]] = throughput(path.parent, RunSpec.from_json(run["spec"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(name="plain", step_ms={1: 5.0, 2: 3.0}, repeats=2),
+        Case(name="weak", scaling="weak", step_ms={1: 5.0, 4: [6.0, 6.5, 7.0]}, jitter=0.2),
+        Case(name="nodes", step_ms={4: 5.0}, ranks_per_node=2, jitter=0.1, repeats=2),
+        Case(
+            name="validated", step_ms={2: 5.0, 4: 4.0}, ranks_per_node=2, jitter=0.3, steps=40, validate_every=7,
+            validation_ms=55.0, repeats=2,
+        ),
+        Case(name="warm", step_ms={2: 5.0}, jitter=0.3, warmup=7, steps=30, validate_every=1, validation_ms=3.0),
+    ],
+    ids=lambda case: case.name,
+)  # fmt: skip
+def test_throughput_from_the_files_is_that_of_run_summary(measure, results, case):
+    rows = measure(case)("SELECT run_id, throughput FROM run_summary")
+    assert read(results) == pytest.approx({row["run_id"]: row["throughput"] for row in rows}, rel=1e-12)
+
+
+def test_while_a_ranks_rows_are_missing_there_is_no_throughput(measure, results):
+    measure(Case(name="ddp", step_ms={4: 5.0}, ranks_per_node=2, repeats=1))
+    folder = results / "20261121T014925Z-smoke-3f9a" / "ddp.2x2.r0"
+    (folder / "steps.node1.parquet").unlink()
+    assert set(read(results).values()) == {None}
+    (folder / "steps.node0.parquet").unlink()
+    assert set(read(results).values()) == {None}
+
+
+@pytest.mark.parametrize(("until", "is_narrow"), [(0.05, False), (0.07, True)])
+def test_the_width_at_which_a_session_stops_is_the_views(measure, results, until, is_narrow):
+    case = Case(name="ddp", step_ms={1: STEPS}, until=until, max_repeats=20)
+    (row,) = measure(case)("FROM scaling")
+    width = relative_half_width(list(read(results).values()))
+    assert width == pytest.approx(row["throughput_hi"] / row["throughput"] - 1, rel=1e-9)
+    assert (width <= until) == (row["repeats_needed_until"] == 0) == is_narrow
+
+
+def test_how_many_more_repeats_would_make_throughput_narrow_enough(measure):
+    (row,) = measure(Case(name="ddp", step_ms={1: STEPS}, until=0.02, max_repeats=20))("FROM scaling")
+    more = np.arange(1, 1001)
+    widths = stats.t.ppf(0.975, 2 + more) * np.std(np.log(STEPS), ddof=1) / np.sqrt(3 + more)
+    assert row["repeats_needed_until"] == more[widths <= np.log(1.02)][0]
+
+
+def test_without_until_or_an_interval_there_is_no_number_of_repeats_until(measure):
+    ask = measure(
+        Case(name="once", step_ms={1: 5.0}, repeats=1, until=0.01, max_repeats=2),
+        Case(name="silent", step_ms={1: STEPS}),
+    )
+    assert [row["repeats_needed_until"] for row in ask("FROM scaling")] == [None, None]
