@@ -112,7 +112,8 @@ def make_session(
     folder.mkdir(parents=True)
     runs = [(case, spec) for case in cases for spec in specs(case, session_id, suite, tags)]
     for number, (case, spec) in enumerate(runs):
-        made_by = fingerprint(resolved(suite, cases), spec, [FACTS], {})
+        facts = [FACTS | (environment or {}).get(str(node), {}) for node in range(spec.nodes)]
+        made_by = fingerprint(resolved(suite, cases), spec, facts, {})
         _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number), made_by)
     write_json(
         folder / "session.json",

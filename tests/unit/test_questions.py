@@ -105,6 +105,7 @@ ROWS = {
     "Which parameters was a run made with?": 2 * 3 + SCALED_CASES * 9,
     "On what was a session measured?": 2 * 3,
     "What differs between the environments of two sessions?": 3,
+    "Were two sessions made alike?": 1,
 }
 """Question -> rows of its answer from the fixture, without its LIMIT."""
 
