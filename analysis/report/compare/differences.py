@@ -23,6 +23,9 @@ from analysis.report.markup import (
 MOST_CASES = 6
 """Cases that a line names; it counts the others."""
 
+_OF_IMPORTS = "measured_by"
+"""In the fingerprint of what `bench import` made; where it is missing, scalebench measured."""
+
 Values = tuple[str | None, ...]
 """Of one thing, a value for each session; null where the session does not have it."""
 
@@ -38,7 +41,7 @@ def unlike(sides: Sequence[Side]) -> list[str]:
         if key == "suite":  # a digest
             is_like = len(set(values)) == 1
             lines.append("" if is_like else '<a href="#settings">settings</a> of the suite')
-        else:
+        elif None not in values or key == _OF_IMPORTS:  # what is not known of one may be equal
             lines.append(_unlike(key, sides, values))
     lines += list(_unlike_settings(sides))
     lines += [_unlike(f"{part} of {case}", sides, values) for case, part, values in _split_cases(sides)][

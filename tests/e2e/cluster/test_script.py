@@ -80,6 +80,14 @@ def test_a_submitted_script_ends_with_a_database_and_a_report(ended: tuple[Folde
     assert (folder.outside / "results/public/mine.html").stat().st_size > 100_000
 
 
+def test_the_fingerprint_of_a_run_is_of_its_own_nodes(ended: tuple[Folder, str]) -> None:
+    folder, _ = ended
+    facts = "SELECT placement, key, value FROM fingerprint WHERE key IN ('nodes', 'transport') ORDER BY ALL"
+    (one, two, (_, key, transport)) = folder.asked(facts)
+    assert (one, two, key) == (("1x1", "nodes", "n1"), ("2x4", "nodes", "n1, n2"), "transport")
+    assert transport.startswith("gloo over ")
+
+
 def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(ended: tuple[Folder, str]) -> None:
     folder, job = ended
     record = json.loads((folder.outside / f"results/mine/slurm-job-{job}.json").read_text())

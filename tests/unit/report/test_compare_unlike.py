@@ -111,6 +111,14 @@ def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(of_o
         assert "/home/" not in path.read_text("utf-8")
 
 
+def test_what_is_not_known_of_one_session_makes_it_not_unlike(of_own_files):
+    def older(run):
+        del run["fingerprint"]["training_code"]
+        run["fingerprint"]["nodes"] = "node-z"  # worth knowing, no more
+
+    assert "These sessions are unlike" not in comparison(of_own_files(older), ["a", "b"])
+
+
 def test_a_users_workload_that_was_changed_in_place_is_said_to_be_unlike(of_own_files):
     def widen(run):
         run["fingerprint"]["content of my_model.py"] = "2222"
