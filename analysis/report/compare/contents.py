@@ -16,6 +16,8 @@ from analysis.report.markup import Row
 
 MARGIN = 0.02
 """Of the ratio: what lies within 1 ± margin is the same."""
+MAX_REGRESSION = 0.05
+"""A ratio that is certainly below 1 - MAX_REGRESSION is marked as a regression."""
 _LONGEST_NAME = 22
 """Characters of a session's name in a legend."""
 
@@ -87,7 +89,9 @@ def read(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> C
     ]
     baseline, *others = session_ids
     ratios = [
-        frames.frame(connection, "ratios", baseline=baseline, candidate=other, margin=MARGIN)
+        frames.frame(
+            connection, "ratios", baseline=baseline, candidate=other, margin=MARGIN, limit=MAX_REGRESSION
+        )
         for other in others
     ]
     curves, learning = (

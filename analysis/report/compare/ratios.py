@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from analysis import rounding
 from analysis.report import units
-from analysis.report.compare.contents import MARGIN, Comparison, Side
+from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Side
 from analysis.report.markup import Column, Row, table, text
 from analysis.report.summary_table import label
 
@@ -26,7 +26,19 @@ def sentence(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
     lead = _lead(max(judged, key=_telling))
     if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
         return f"{both}: none of {len(judged):,} placements differs for certain; {lead}."
-    return f"{both}: {lead}{_counted(judged)}."
+    return f"{both}: {lead}{_counted(judged)}.{_lost(judged)}"
+
+
+def _lost(judged: Sequence[Row]) -> str:
+    """The largest regression, and how many there are."""
+    rows = sorted((row for row in judged if row["regression"]), key=lambda row: row["ratio"])
+    if not rows:
+        return ""
+    worst, *others = rows
+    more = f" and {len(others):,} more" if others else ""
+    ratio, interval = rounding.estimate(worst["ratio"], worst["ratio_lo"], worst["ratio_hi"], apart_from=1)
+    place = f"{worst['case_name']} {worst['placement']}"
+    return f" Regression beyond {100 * MAX_REGRESSION:.0f} %: {place} ×{ratio} {interval}{more}."
 
 
 def _telling(row: Row) -> tuple[bool, int, float]:
@@ -71,14 +83,30 @@ def reading() -> str:
     return (
         "Ratio: throughput of the candidate ÷ throughput of the baseline A, geometric means over ok repeats, with the "
         "95 % interval over repeats (Welch on logs). Faster or slower: the interval excludes 1. Same: it lies within "
-        f"1 ± {100 * MARGIN:.0f} %. Else inconclusive: more repeats would tell."
+        f"1 ± {100 * MARGIN:.0f} %. Else inconclusive: so many more repeats on each side would decide it, if ratio and "
+        "noise stay as they are. Regression: the interval lies below "
+        f"1 − {100 * MAX_REGRESSION:.0f} %, at 5 % over all rows (Holm). p: of no difference at all, after "
+        "Holm; one row in twenty looks different by chance, and p takes that into account."
     )
 
 
 def _verdict(row: Row) -> str:
     if row["oversubscribed"]:
         return label("none", "oversubscribed")
+    if row["regression"]:
+        return label("bad", "slower: regression")
     return label(_TONES[row["verdict"]], row["verdict"]) if row["verdict"] else units.UNKNOWN
+
+
+def _needed(row: Row) -> str:
+    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
+        return "" if row["verdict"] else units.UNKNOWN
+    return "&gt;\u00a01,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
+
+
+def _probability(row: Row) -> str:
+    p = row["p_value_holm"]
+    return "&lt;\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
 
 
 def _columns(baseline: str, candidate: str) -> list[Column]:
@@ -93,6 +121,8 @@ def _columns(baseline: str, candidate: str) -> list[Column]:
             numeric=True,
         ),
         Column(label="verdict", cell=_verdict),
+        Column(label="more repeats", cell=_needed, numeric=True),
+        Column(label="p (Holm)", cell=_probability, numeric=True),
         Column(label=f"{baseline}, examples/s", cell=_rate("baseline_throughput"), numeric=True),
         Column(label=f"{candidate}, examples/s", cell=_rate("candidate_throughput"), numeric=True),
         Column(

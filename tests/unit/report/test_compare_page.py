@@ -117,7 +117,7 @@ def test_sessions_without_a_common_size_get_no_ratio(page_of):
 
 def test_the_table_has_a_row_per_common_case_and_placement(page_of):
     rows = plain(page_of(OLD, NEW), "ratios", "charts")
-    assert "ddp 1x2 1.11 × [1.08, 1.14] faster 6,400 7,111 3, 3" in rows.replace("\u00a0", " ")
+    assert "ddp 1x2 1.11 × [1.08, 1.14] faster < 0.001 6,400 7,111 3, 3" in rows.replace("\u00a0", " ")
     assert "1x4" not in rows
     assert "gone" not in rows
 
@@ -255,7 +255,8 @@ def test_no_session_takes_the_name_of_a_comparison(session):
 def ratio_row(ratio, low, high, verdict, workers=2):
     return {
         "case_name": "ddp", "axis": "ranks", "scaling": "strong", "workers": workers, "candidate_throughput": 9.0,
-        "ratio": ratio, "ratio_lo": low, "ratio_hi": high, "verdict": verdict,
+        "ratio": ratio, "ratio_lo": low, "ratio_hi": high, "verdict": verdict, "placement": "1x2",
+        "regression": ratio < 0.9 and verdict == "slower",
     }  # fmt: skip
 
 
@@ -272,3 +273,8 @@ def test_a_ratio_that_is_surely_not_1_does_not_read_like_1():
 def test_where_nothing_is_certain_that_is_said_first_and_once():
     rows = [ratio_row(0.3, 0.1, 1.3, "inconclusive", workers) for workers in (1, 2)]
     assert said_of(*rows).startswith("B against A: none of 2 placements differs for certain; ")
+
+
+def test_the_worst_regression_is_named_with_the_number_of_others():
+    said = said_of(ratio_row(0.8, 0.78, 0.82, "slower"), ratio_row(0.7, 0.68, 0.72, "slower", 4))
+    assert said.endswith(". Regression beyond 5 %: ddp 1x2 ×0.700 [0.680, 0.720] and 1 more.")
