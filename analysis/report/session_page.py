@@ -14,6 +14,7 @@ from analysis.report.figures import figures
 from analysis.report.files import page_name
 from analysis.report.hardware import hardware, nodes_of
 from analysis.report.hyperparameters import hyperparameters, settings_frame, settings_of
+from analysis.report.laws_table import laws
 from analysis.report.markup import Section, attribute, navigation, sections
 from analysis.report.opening import notes, opening
 from analysis.report.repeating import repeating
@@ -68,6 +69,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
     )
     if contents.session["ok"]:
         yield covered
+    yield _laws(contents)
     yield Section(identifier="charts", title="Charts", content=figures(contents))
     yield from _setting(contents)
 
@@ -90,6 +92,12 @@ def _coverage(contents: Contents) -> Section:
 
 def _again(contents: Contents) -> str:
     return "Run it again" if contents.session["imported"] is None else "Import it again"
+
+
+def _laws(contents: Contents) -> Section:
+    content = laws(contents.rows("laws"))
+    saved = _csv(contents, "laws", "scaling laws") if content else ""
+    return Section(identifier="laws", title="Scaling laws", content=content + saved)
 
 
 def _csv(contents: Contents, table: str, what: str) -> str:

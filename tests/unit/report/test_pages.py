@@ -69,6 +69,7 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
         "summary",
         "notes",
         "coverage",
+        "laws",
         "charts",
         "hyperparameters",
         "hardware",

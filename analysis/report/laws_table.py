@@ -1,0 +1,114 @@
+"""Which laws were fitted to the scaling of each case, and what they say."""
+
+from __future__ import annotations
+
+from analysis.report import units
+from analysis.report.markup import Column, Row, table, text
+from analysis.rounding import estimate
+
+_READING = (
+    "The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "
+    "Gustafson's under weak, read as Karp–Flatt's is, but from all sizes. In the Universal Scalability Law α is what "
+    "is serial and β what every pair of workers costs; with β above 0 there is a number of workers beyond which "
+    "training gets slower. ± is the standard error, r² how close the curve comes to what was measured, 1 being exact. "
+    "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them."
+)
+_ROUNDING = 1e-9
+"""Of a coefficient: a standard error below it is that of floating-point numbers."""
+
+
+def laws(rows: list[Row]) -> str:
+    """`rows` of queries/laws.sql; nothing where no case has enough sizes."""
+    if not rows:
+        return ""
+    shown = [
+        column for names, column in _COLUMNS if any(row[name] is not None for row in rows for name in names)
+    ]
+    return f'<p class="reading">{_READING}</p>' + table(
+        "Scaling laws: one row per case", [_CASE, *shown, _SAYS], rows
+    )
+
+
+def _with_error(row: Row, name: str) -> str:
+    """HTML: `0.040 ± 0.002`."""
+    value, error = row[name], row[f"{name}_se"]
+    is_exact = value is not None and error is not None and error <= _ROUNDING * value
+    return units.with_spread(value, 0.0 if is_exact else error, "").replace("\u00a0 ", " ")
+
+
+def _r2(row: Row) -> str:
+    """Of the law that has more coefficients, where there are sizes enough for it."""
+    r2 = row["serial_r2"] if row["usl_gamma"] is None else row["r2"]
+    return units.UNKNOWN if r2 is None else f"{r2:.4f}"
+
+
+def _peak(row: Row) -> str:
+    if row["usl_gamma"] is None:
+        return units.UNKNOWN
+    if row["peak_workers"] is None:
+        return "none"
+    if row["peak_workers"] > row["largest_workers"] and not is_sure(row):
+        return "undecided"
+    return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
+
+
+def says(row: Row) -> str:
+    """What the laws of a case say, in words."""
+    parts = [part for part in (_limit(row), _beyond(row)) if part]
+    said = "; ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}." if said else units.UNKNOWN
+
+
+def _limit(row: Row) -> str:
+    if row["speedup_limit"] is None:
+        return ""
+    return (
+        f"no number of {row['axis']} is more than {estimate(row['speedup_limit'], None, None)[0]} × as fast"
+    )
+
+
+def _beyond(row: Row) -> str:
+    """Where throughput ends to grow, as far as the sizes that were measured can tell."""
+    peak = row["peak_workers"]
+    if row["usl_gamma"] is None:
+        return "too few sizes to tell whether there is a peak"
+    if peak is None:
+        return "no peak in sight"
+    if peak <= row["largest_workers"]:
+        return f"fastest at about {_about(peak)} {row['axis']}, which was measured"
+    if not is_sure(row):
+        return "whether there is a peak these sizes do not tell"
+    return f"fastest at about {_about(peak)} {row['axis']}"
+
+
+def _about(workers: float) -> str:
+    return f"{max(round(workers), 1):,}"
+
+
+def is_sure(row: Row) -> bool:
+    """The interval of the peak is known, and its ends are no more than a factor of 4 apart."""
+    low, high = row["peak_workers_lo"], row["peak_workers_hi"]
+    return low is not None and high is not None and bool(high <= 4 * low)
+
+
+_CASE = Column(label="case", cell=lambda row: text(row["case_name"]))
+_SAYS = Column(label="which says", cell=says)
+_COLUMNS = [
+    (("points",), Column(label="sizes", cell=lambda row: str(row["points"]), numeric=True)),
+    (
+        ("serial_fraction",),
+        Column(
+            label="serial fraction ±\u00a0se",
+            cell=lambda row: _with_error(row, "serial_fraction"),
+            numeric=True,
+        ),
+    ),
+    (
+        ("usl_alpha",),
+        Column(label="α ±\u00a0se", cell=lambda row: _with_error(row, "usl_alpha"), numeric=True),
+    ),
+    (("usl_beta",), Column(label="β ±\u00a0se", cell=lambda row: _with_error(row, "usl_beta"), numeric=True)),
+    (("usl_gamma",), Column(label="peak [95\u00a0%]", cell=_peak, numeric=True)),
+    (("r2", "serial_r2"), Column(label="r²", cell=_r2, numeric=True)),
+]
+"""With the names of which one must be known for the column to be shown."""

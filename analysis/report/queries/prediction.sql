@@ -1,0 +1,16 @@
+-- One row per case, law and n: the speedup that the fitted law says, with its 95 % interval, and the measured one.
+SELECT
+    case_name,
+    scaling,
+    axis,
+    law,
+    kind,
+    workers,
+    speedup,
+    speedup_lo,
+    speedup_hi,
+    measured_speedup,
+    relative_error
+FROM scaling_prediction
+WHERE session_id = $session_id AND speedup IS NOT NULL
+ORDER BY case_name, law, workers;

@@ -1,0 +1,69 @@
+"""The table of scaling laws, and that it stands on the page of a session that has any."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.report.laws_table import laws, says
+from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.test_session_page import rows_of
+
+
+def law(**values):
+    """A row of queries/laws.sql."""
+    row = {
+        "case_name": "ddp", "axis": "ranks", "points": 5, "largest_workers": 16, "serial_law": "amdahl",
+        "serial_fraction": 0.0401, "serial_fraction_se": 0.0021, "serial_r2": 0.98, "speedup_limit": 24.9,
+        "usl_alpha": 0.0305, "usl_alpha_se": 0.004, "usl_beta": 0.001, "usl_beta_se": 0.0001, "usl_gamma": 640.0,
+        "r2": 0.9995, "peak_workers": 31.1, "peak_workers_lo": 26.0, "peak_workers_hi": 37.2,
+    }  # fmt: skip
+    return row | values
+
+
+def test_a_case_has_its_coefficients_with_their_errors_its_peak_and_what_that_says():
+    head, row = rows_of(laws([law()]))
+    assert head == "case sizes serial fraction ± se α ± se β ± se peak [95 %] r² which says"
+    assert row == (
+        "ddp 5 0.0401 ± 0.0021 0.0305 ± 0.0040 0.00100 ± 0.00010 31.1 [26.0, 37.2] 0.9995 "
+        "No number of ranks is more than 24.9 × as fast; fastest at about 31 ranks."
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "No number of ranks is more than 24.9 × as fast; fastest at about 31 ranks."),
+        (
+            {"peak_workers_lo": 8.0},
+            "No number of ranks is more than 24.9 × as fast; whether there is a peak these sizes do not tell.",
+        ),
+        ({"speedup_limit": None, "peak_workers": None}, "No peak in sight."),
+        (
+            {"speedup_limit": None, "peak_workers": 7.6, "axis": "threads"},
+            "Fastest at about 8 threads, which was measured.",
+        ),
+        ({"speedup_limit": None, "usl_gamma": None}, "Too few sizes to tell whether there is a peak."),
+    ],
+)
+def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
+    assert says(law(**values)) == said
+
+
+def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
+    (_, row) = rows_of(laws([law(peak_workers_lo=2.0)]))
+    assert " undecided " in row
+    (_, none) = rows_of(
+        laws([law(usl_beta=0.0, peak_workers=None, peak_workers_lo=None, peak_workers_hi=None)])
+    )
+    assert " none " in none
+
+
+def test_columns_of_a_law_that_no_case_has_are_left_out():
+    (head, _) = rows_of(laws([law(usl_alpha=None, usl_beta=None, usl_gamma=None, r2=None)]))
+    assert head == "case sizes serial fraction ± se r² which says"
+
+
+def test_the_table_stands_on_the_page_where_a_case_has_sizes_enough(page_of):
+    assert 'id="laws"' in page_of[SCALING]
+    assert "Scaling laws: one row per case" in page_of[SCALING]
+    assert 'id="laws"' not in page_of[GPUS]
