@@ -12,11 +12,14 @@ from analysis import database
 from analysis.load import load
 from analysis.report import frames, write
 from analysis.report.compare_page import compare_page
+from analysis.report.contents import Contents, read
 from tests.factory import BEGAN, Case, make_session
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
 BROKEN = "20261121T044925Z-broken-0001"
+LAWS = "laws"
+"""A session with sizes enough for every law; `fitted` has its contents, it is in no report."""
 HOSTILE = "we<i>rd\"&'[x] \u202ename"
 HOSTILE_CASE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e\u2028'"
 
@@ -49,6 +52,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
     assert load(folder).problems == ()
     return folder
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+    """What the page of LAWS would show."""
+    folder = tmp_path_factory.mktemp("laws")
+    peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
+    noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
+    weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
+    cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
+    make_session(folder, cases, session_id=LAWS)
+    load(folder)
+    with database.reader(folder) as connection:
+        return read(connection, LAWS)
 
 
 def _make(folder: Path, session_id: str, hours: int, case: Case) -> None:

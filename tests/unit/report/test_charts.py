@@ -8,15 +8,13 @@ import polars as pl
 import pytest
 
 from analysis import database
-from analysis.load import load
 from analysis.report import contents, frames
 from analysis.report.bars import BARS
 from analysis.report.chart import drawing, few_sizes, specification
 from analysis.report.charts import all_charts
 from analysis.report.curves import extremes, workers_axis
 from analysis.report.legend import legend, without_legends
-from tests.factory import Case, make_session
-from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.conftest import GPUS, LAWS, SCALING
 
 CHARTS = all_charts()
 
@@ -33,23 +31,11 @@ def encodings(unit):
     return unit.get("encoding", {})
 
 
-LAWS = "laws"
-"""A session with sizes enough for every law, beside those of conftest.py."""
-
-
 @pytest.fixture(scope="module")
-def read(results, tmp_path_factory):
+def read(results, fitted):
     with database.reader(results) as connection:
         found = {session: contents.read(connection, session) for session in (SCALING, GPUS)}
-    folder = tmp_path_factory.mktemp("laws")
-    peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
-    noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
-    weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
-    cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
-    make_session(folder, cases, session_id=LAWS)
-    load(folder)
-    with database.reader(folder) as connection:
-        return {**found, LAWS: contents.read(connection, LAWS)}
+    return {**found, LAWS: fitted}
 
 
 def anywhere(views, name):
@@ -271,44 +257,6 @@ def test_the_page_has_no_second_legend(views):
                 encodings(unit)[name] for name in ("color", "shape", "strokeDash") if name in encodings(unit)
             ]
             assert all(channel["legend"] is None for channel in coloured if "field" in channel)
-
-
-def marks(spec, kind):
-    """Of a specification those of a type."""
-    return [unit for unit in units_of(spec) if unit["mark"]["type"] == kind]
-
-
-def test_predictions_are_pale_dashed_and_hollow_and_no_measured_mark_is(views):
-    universal, serial = views["prediction", LAWS]
-    for spec in (universal, serial):
-        (line,) = [unit for unit in marks(spec, "line") if "strokeDash" in unit["mark"]]
-        assert line["mark"]["opacity"] < 1
-        hollow, filled = marks(spec, "point")
-        assert (hollow["mark"]["filled"], filled["mark"]["filled"]) == (False, True)
-        assert hollow["mark"]["opacity"] < filled["mark"]["opacity"] == 1
-        assert "datum.kind === 'predicted'" in str(hollow["transform"])
-        assert "datum.kind === 'measured'" in str(filled["transform"])
-        assert encodings(hollow)["y"]["field"] == "speedup"
-        assert encodings(filled)["y"]["field"] == "measured_speedup"
-    assert [encodings(units_of(spec)[0])["y"]["scale"] for spec in (universal, serial)] == 2 * [
-        encodings(units_of(universal)[0])["y"]["scale"]
-    ]
-
-
-def test_the_reader_chooses_the_law_that_predicts(read):
-    rows, cases = read[LAWS].charts["prediction"], read[LAWS].cases
-    drawn = drawing(CHARTS["prediction"], rows, cases)
-    assert list(drawn.views) == ["USL", "Amdahl or Gustafson"]
-    strong = rows.filter(pl.col("scaling") == "strong")
-    assert list(drawing(CHARTS["prediction"], strong, cases).views) == ["USL", "Amdahl"]
-    few = strong.filter(pl.col("law") == "amdahl")
-    assert list(drawing(CHARTS["prediction"], few, cases).views) == ["Amdahl"]
-
-
-def test_of_many_cases_predictions_are_drawn_for_the_highest_and_the_lowest(read):
-    rows, cases = many(read[LAWS].charts["prediction"], 30)
-    drawn = drawing(CHARTS["prediction"], rows, cases)
-    assert drawn.note.startswith("Drawn: the 3 highest and the 3 lowest of 30 cases")
 
 
 def test_of_many_sizes_lines_are_drawn_for_those_that_can_be_told_apart_and_for_every_case():
