@@ -13,7 +13,7 @@ from analysis.report import frames
 from analysis.report.hardware import nodes_of
 from analysis.sentence import closing_sentence
 from analysis.session_rows import Row, session_rows
-from analysis.summary_columns import key_columns, reasons, value_columns
+from analysis.summary_columns import key_columns, reasons, throughput_unit, value_columns
 from analysis.tables import Column
 
 Name = Callable[[str], str]
@@ -25,7 +25,7 @@ _FACTS = (
     ("image", "image content"),
     ("torch", "PyTorch"),
 )
-_ON_PAPER = ("examples/s", "speedup", "efficiency [95 %]", "verdict")
+_ON_PAPER = ("speedup", "efficiency [95 %]", "verdict")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,9 @@ class Content:
 
     def on_paper(self) -> list[Column]:
         """Columns that fit between the margins of a page: nodes only where a row has more than one."""
-        several = any(point["nodes"] > 1 for point in self.points)
-        wanted = (*_ON_PAPER, "nodes") if several else _ON_PAPER
+        wanted = {*_ON_PAPER, throughput_unit(self.points)}
+        if any(point["nodes"] > 1 for point in self.points):
+            wanted.add("nodes")
         return [*self.keys, *(column for column in self.values if column.heading in wanted)]
 
     def reasons(self, name: Name = cell) -> Iterator[str]:
@@ -87,7 +88,7 @@ def _provenance(session: Row, facts: Mapping[str, str], name: Name) -> Iterator[
     if session["devices"]:
         yield f"on {name(session['devices'])}"
     for key, word in _FACTS:
-        if facts.get(key):
+        if facts.get(key, "none") != "none":
             yield f"{word} {name(facts[key])}"
     if "container" in facts:
         yield "no container" if facts["container"] == "none" else f"image {name(facts['container'])}"
