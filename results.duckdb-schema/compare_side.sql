@@ -29,9 +29,13 @@ final AS (
         any_value(world_size) AS world_size,
         min(threads) AS threads,
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
+        -- axis_threads: threads per rank where they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
+        -- repeat_logs: of every ok repeat
+        -- session_logs: the mean of each session's ok repeats
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
         coalesce(list(mean_of(logs) ORDER BY session_id) FILTER (logs IS NOT NULL), []) AS session_logs,
+        -- fingerprints: of the ok repeats, each once for a session, as JSON text
         coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints
     FROM sessions_of_it
     GROUP BY case_name, workload, scaling, strategy, axis, nodes, ranks_per_node, axis_threads

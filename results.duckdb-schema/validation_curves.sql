@@ -22,9 +22,9 @@ ranked AS (
 final AS (
     SELECT
         session_id, case_name, workers, placement, repeat, step, epoch, time_s,
-        if(isfinite(value), value, NULL) AS value,
-        place,
-        max(place) OVER (PARTITION BY session_id) AS of_all
+        if(isfinite(value), value, NULL) AS value,  -- of the quantity; null where it is NaN or infinite
+        place,  -- of the case, by its last value at its largest size, the smallest first
+        max(place) OVER (PARTITION BY session_id) AS of_all  -- cases of the session that have the quantity
     FROM ranked
 )
 SELECT * FROM final;

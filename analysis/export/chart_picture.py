@@ -12,7 +12,7 @@ import vl_convert
 
 from analysis.export.light import colours, light
 from analysis.report import theme
-from analysis.report.chart import ROWS, Cases, Chart, drawing, specification
+from analysis.report.chart import ROWS, Cases, Chart, distinct, drawing, sentences, specification
 
 WIDTH = 640
 """CSS pixels: what is 12 of them high is 9 points high in a column of text of 16 cm."""
@@ -30,12 +30,22 @@ def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[
     """File names without ending, and SVG, of each of the chart's pictures; `rows` are not empty."""
     drawn = drawing(chart, rows, cases)
     values = [_finite(row) for row in rows.to_dicts()]
-    said = f"{chart.reading} {drawn.note}".replace("10⁹", "10^9")  # the font has no such digit
+    said = sentences(chart.reading, drawn.note, *_marks(rows)).replace(
+        "10⁹", "10^9"
+    )  # no font has such a digit
     title = {"text": chart.question, "subtitle": textwrap.wrap(said, _LINE)}
     for place, (label, view) in enumerate(drawn.views.items()):
         spec = _whole(light(specification(view)), rows) | {"title": title}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
         yield _stem(name, label, place), _drawn(spec)
+
+
+def _marks(rows: pl.DataFrame) -> Iterator[str]:
+    """What a page says of points beside its charts."""
+    if "oversubscribed" in rows.columns and rows.get_column("oversubscribed").any():
+        yield "Hollow: ranks had to share slots or cores."
+    if "locality" in rows.columns and "across_nodes" in distinct(rows, "locality"):
+        yield "Ring: across several nodes."
 
 
 def _stem(name: str, label: str, place: int) -> str:

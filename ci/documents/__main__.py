@@ -22,6 +22,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "example-suites": shipped.examples,
     "tables": sql_schema.tables,
     "views": sql_schema.views,
+    "macros": sql_schema.macros,
     "commands": commands.all_commands,
     "charts": charts.questions,
 }

@@ -1,12 +1,13 @@
-"""Every table and view of results.duckdb with every column: types from an empty database, meanings from the SQL.
+"""Every table, view and macro of results.duckdb with every column: types from an empty database, meanings from the SQL.
 
 A column's meaning is the comment at the end of the line that names it, or a comment line `-- column: meaning`, in its
-own file; else that of the column of the same name which an earlier file describes. `x_lo` and `x_hi` are the ends of
-the interval of `x`.
+own file; else that of the column of the same name which an earlier file describes, and of a macro that only calls
+another the other's. `x_lo` and `x_hi` are the ends of the interval of `x`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from ci.documents.markdown import code, table, unit
 
 _COLUMN = re.compile(r"(?:^|\s|\.)(\w+)(?:\s+[A-Z]+(?:\[\])?)?,?\s*--\s*(.+)$")
 _ALONE = re.compile(r"^\s+-- (\w+): (.+)$")
+_PASSED_ON = re.compile(r"AS TABLE\s+FROM (\w+)\(")
 _MADE = re.compile(r"CREATE (?:OR REPLACE )?(TABLE|VIEW|MACRO) (\w+)\s*(\([^)]*\))?")
 
 
@@ -44,8 +46,19 @@ def tables() -> str:
 
 
 def views() -> str:
-    others = [one for one in relations() if one.kind != "TABLE"]
-    return "\n".join(_relation(one) for one in sorted(others, key=lambda one: one.name))
+    return "\n".join(_relation(one) for one in _by_name("VIEW"))
+
+
+def macros() -> str:
+    """Those that give rows like a view, then those that give a value."""
+    every = _by_name("MACRO")
+    rows = [(code(one.call), one.head) for one in every if not one.columns]
+    given = "\n".join(_relation(one) for one in every if one.columns)
+    return f"{given}\n{table(('a value', 'meaning'), rows)}"
+
+
+def _by_name(kind: str) -> list[Relation]:
+    return sorted((one for one in relations() if one.kind == kind), key=lambda one: one.name)
 
 
 def undescribed() -> list[str]:
@@ -58,17 +71,26 @@ def undescribed() -> list[str]:
 
 @functools.cache
 def relations() -> tuple[Relation, ...]:
-    """Tables by number, then views, each after those that it reads: what these describe need not be said again."""
-    names = [*schema.table_files(), *schema.view_files()]
+    """Tables by number, then views and macros, each after those that it reads: what these describe need not be said
+    again."""
+    names = [*schema.table_files(), *schema.view_files(), *schema.macro_files()]
     known: dict[str, str] = {}
     found: list[Relation] = []
     with duckdb.connect() as connection:
         schema.create(connection)
         for name in names:
-            one = _read(connection, schema.text(name), known)
+            text = schema.text(name)
+            one = _read(connection, text, _passed_on(text, found) or known)
             found.append(one)
             known = {column: meaning for column, _, meaning in one.columns if meaning} | known
     return tuple(found)
+
+
+def _passed_on(text: str, found: list[Relation]) -> dict[str, str]:
+    """Meanings of the columns of the macro that this one only calls."""
+    called = _PASSED_ON.search(text)
+    names = [called[1]] if called else []
+    return {column: meaning for one in found if one.name in names for column, _, meaning in one.columns}
 
 
 def _read(connection: duckdb.DuckDBPyConnection, text: str, known: dict[str, str]) -> Relation:
@@ -87,10 +109,20 @@ def _described(
     """How it is called, and DuckDB's own description of its columns; a scalar macro has none."""
     if not parameters:
         return f"FROM {name}", connection.execute(f"DESCRIBE {name}").fetchall()
+    parameters = " ".join(parameters.split()).replace("( ", "(").replace(" )", ")")
     if not gives_rows:
         return f"{name}{parameters}", []
-    nothing = ", ".join("0.02" if "margin" in word else "''" for word in parameters.split(","))
-    return f"FROM {name}{parameters}", connection.execute(f"DESCRIBE FROM {name}({nothing})").fetchall()
+    required = sum(":=" not in word for word in parameters.split(","))
+    return f"FROM {name}{parameters}", _columns_of_macro(connection, name, required)
+
+
+def _columns_of_macro(connection: duckdb.DuckDBPyConnection, name: str, arguments: int) -> list[Row]:
+    """An argument has no type until the macro is called: text is tried, then numbers."""
+    for value in ("''", "0.5::DOUBLE"):
+        with contextlib.suppress(duckdb.BinderException):
+            call = f"{name}({', '.join([value] * arguments)})"
+            return connection.execute(f"DESCRIBE FROM {call}").fetchall()
+    raise AssertionError(f"{name} takes neither text nor numbers")
 
 
 def _head(text: str) -> str:
