@@ -34,7 +34,7 @@ SELECT
     TIMESTAMP '2026-11-21 01:49:25' AS started_at,
     2.0 + getvariable('steps') * base_step_s AS elapsed_s, 1.0 AS setup_s, getvariable('steps') AS steps_completed,
     []::VARCHAR[] AS tags, '{}' AS fingerprint,
-    json_object('train', json_object('learning_rate', 0.0002), 'k', k)::VARCHAR AS config
+    json_object('train', json_object('learning_rate', 0.0002, 'group', k // 6), 'k', k)::VARCHAR AS config
 FROM made_cases, sizes, range(getvariable('repeats')) AS repeats(repeat),
     (SELECT getvariable('ranks_per_node') AS per_node), LATERAL (SELECT greatest(1, workers // per_node) AS nodes)
 ORDER BY k, repeat, workers;

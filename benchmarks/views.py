@@ -36,15 +36,12 @@ SHAPE = {
 ONE_RUN = f"WHERE session_id = '{SESSION}' AND run_id = 'case_0000.8x8.r0'"
 PER_STEP = {"training_steps"}
 """They have a row per step, and are asked for one run."""
-ARGUMENTS = {
-    "baseline_session": f"'{SESSION}'",
-    "candidate_session": f"'{SESSION}'",
-    "baseline_sessions": f"['{SESSION}']",
-    "candidate_sessions": f"['{SESSION}']",
-    "margin": "0.02",
-    "quantity": "val_loss",
+MACROS = {
+    "compare": f"FROM compare('{SESSION}', '{SESSION}')",
+    "compare_cases": f"FROM compare_cases('{SESSION}', 'case_0000', 'case_0001')",
+    "validation_curves": "FROM validation_curves(val_loss)",
 }
-"""Of table macros, by the parameter's name."""
+"""Table macros that are asked from outside."""
 RAW = """
 SELECT session_id, run_id, attempt, quantile_disc(step_ns, [0.5, 0.95]) AS median_and_p95_ns
 FROM steps
@@ -62,27 +59,17 @@ def main() -> None:
         rows = make(results, session_id=SESSION, memory_limit="5GB", **SHAPE)
         print(f"{rows:,} step rows made in {time.perf_counter() - began:.0f} s\n")
     print("| asked | rows | first | warm | least |\n| --- | --- | --- | --- | --- |")
-    for name, query in queries(results).items():
+    for name, query in queries().items():
         print(_line(results, name, query), flush=True)
     print(f"\nLargest resident set: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 
-def queries(results: Path) -> dict[str, str]:
-    """Every view and table macro of the database by its name, and the query over raw rows last."""
+def queries() -> dict[str, str]:
+    """Every view and table macro by its name, and the query over raw rows last."""
     asked = {
         name: f"FROM {name} {ONE_RUN if name in PER_STEP else ''}".rstrip() for name in schema.view_files()
     }
-    asked |= _macros(results)
-    return asked | {"exact quantiles from `steps`": RAW}
-
-
-def _macros(results: Path) -> dict[str, str]:
-    with database.reader(results) as connection:
-        found = connection.execute(
-            "SELECT function_name, parameters FROM duckdb_functions() "
-            "WHERE function_type = 'table_macro' AND NOT internal"
-        ).fetchall()
-    return {name: f"FROM {name}({', '.join(ARGUMENTS[p] for p in given)})" for name, given in found}
+    return asked | MACROS | {"exact quantiles from `steps`": RAW}
 
 
 def _line(results: Path, name: str, query: str) -> str:

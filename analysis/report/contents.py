@@ -12,7 +12,9 @@ from analysis.report import frames
 from analysis.report.charts import all_charts
 from analysis.report.markup import Row
 
-_TABLES = ("summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws")
+_TABLES = (
+    "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

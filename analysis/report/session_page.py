@@ -19,6 +19,7 @@ from analysis.report.markup import Section, attribute, navigation, sections
 from analysis.report.opening import notes, opening
 from analysis.report.repeating import repeating
 from analysis.report.run_tables import placements, runs
+from analysis.report.strategy_table import strategies
 from analysis.report.summary_table import summary
 
 _FOOTER = (
@@ -64,6 +65,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
     if not contents.session["ok"]:
         yield covered
     yield _summary(contents)
+    yield _strategies(contents)
     yield Section(
         identifier="notes", title="To keep in mind", content=notes(contents.session, contents.rows("summary"))
     )
@@ -79,6 +81,13 @@ def _summary(contents: Contents) -> Section:
     saved = _csv(contents, "summary", "summary") + _csv(contents, "runs", "every run")
     content = summary(points) + placements(points) + runs(every_run) + saved
     return Section(identifier="summary", title="Summary", content=content if contents.session["ok"] else "")
+
+
+def _strategies(contents: Contents) -> Section:
+    """Nothing where no two strategies ran the same."""
+    content = strategies(contents.rows("strategies"))
+    saved = _csv(contents, "strategies", "strategies") if content else ""
+    return Section(identifier="strategies", title="Which strategy?", content=content + saved)
 
 
 def _coverage(contents: Contents) -> Section:

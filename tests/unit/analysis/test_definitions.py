@@ -41,6 +41,7 @@ def test_the_views_of_the_contract_are_there():
         "memory",
         "loss_parity",
         "stragglers",
+        "strategy_comparison",
         "coverage",
         "scaling_law",
         "scaling_prediction",
