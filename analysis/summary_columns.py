@@ -54,8 +54,9 @@ def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column
 
 
 def throughput_unit(points: Sequence[Row]) -> str:
-    """`examples/s`; `trainings/s` of what was imported without its examples. A session has one of them."""
-    return str(points[0]["throughput_unit"]) if points else "examples/s"
+    """`examples/s`; `trainings/s` of what was imported without its examples; `throughput` where rows differ."""
+    units = {row["throughput_unit"] for row in points} or {"examples/s"}
+    return str(units.pop()) if len(units) == 1 else "throughput"
 
 
 def column(rows: Sequence[Row], heading: str, show_row: Callable[[Row], str], **options: Any) -> Column:

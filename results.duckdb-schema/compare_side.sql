@@ -12,7 +12,7 @@ WITH last_runs AS (
 ),
 sessions_of_it AS (
     SELECT
-        session_id, case_name, workload, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         min(threads) AS threads,
@@ -20,11 +20,12 @@ sessions_of_it AS (
         list(ln(throughput) ORDER BY repeat) FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints
     FROM last_runs
-    GROUP BY session_id, case_name, workload, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+    GROUP BY
+        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
 ),
 final AS (
     SELECT
-        case_name, workload, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         min(threads) AS threads,
@@ -38,6 +39,6 @@ final AS (
         -- fingerprints: of the ok repeats, each once for a session, as JSON text
         coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints
     FROM sessions_of_it
-    GROUP BY case_name, workload, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+    GROUP BY case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
 )
 SELECT * FROM final;

@@ -1,8 +1,9 @@
 -- One row per case and placement that both sides ran: throughput of the candidate over that of the baseline. A side is
 -- a session or a list of them, and of it one case, or every case where that is null. `compare` and `compare_cases` are
 -- what one calls; all arithmetic is here. Cases match by name, workload, scaling and strategy, two that are named by
--- workload alone. Unit: the session where both sides have two or more with an ok repeat, else the repeat. Interval:
--- two-sided 95 %, Welch on the difference of mean ln(throughput); null below two units on either side.
+-- workload alone, all by the unit of throughput. Unit: the session where both sides have two or more with an ok repeat,
+-- else the repeat. Interval: two-sided 95 %, Welch on the difference of mean ln(throughput); null below two units on
+-- either side.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -16,8 +17,8 @@ candidates AS (
 ),
 paired AS (
     SELECT
-        candidates.case_name, candidates.workload, candidates.scaling, candidates.strategy, candidates.axis,
-        candidates.workers, candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
+        candidates.case_name, candidates.workload, candidates.throughput_unit, candidates.scaling, candidates.strategy,
+        candidates.axis, candidates.workers, candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
         candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
@@ -35,6 +36,8 @@ paired AS (
         AND baselines.workload = candidates.workload AND baselines.axis = candidates.axis
         AND baselines.nodes = candidates.nodes AND baselines.ranks_per_node = candidates.ranks_per_node
         AND baselines.axis_threads = candidates.axis_threads
+        -- trainings/s of an import are no examples/s
+        AND baselines.throughput_unit = candidates.throughput_unit
 ),
 with_moments AS (
     SELECT
@@ -120,6 +123,7 @@ final AS (
         case_name,                     -- of the candidate
         baseline_case,                 -- its counterpart: another name only where two cases are compared
         workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        throughput_unit,               -- examples/s, trainings/s: the same on both sides
         placement,
         oversubscribed,                -- on either side
         baseline_sessions,             -- that have an ok repeat

@@ -9,7 +9,7 @@ from analysis.compare.sentence import percent, ratio, unit_of
 from analysis.plain import cell
 from analysis.rounding import estimate
 from analysis.session_rows import Row
-from analysis.summary_columns import column
+from analysis.summary_columns import column, throughput_unit
 from analysis.tables import Column
 
 UNLIKE = "The sides are unlike: every ratio has these differences in it, too."
@@ -33,8 +33,8 @@ def value_columns(comparison: Comparison) -> list[Column]:
     return [
         column(rows, "sessions", _sessions),
         column(rows, "repeats", lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}"),
-        column(rows, "baseline, examples/s", _throughput("baseline_throughput")),
-        column(rows, "candidate, examples/s", _throughput("candidate_throughput")),
+        column(rows, f"baseline, {throughput_unit(rows)}", _throughput("baseline_throughput")),
+        column(rows, f"candidate, {throughput_unit(rows)}", _throughput("candidate_throughput")),
         column(
             rows, "ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row)[1:], number=False
         ),
@@ -95,6 +95,11 @@ def notes(comparison: Comparison, name: Callable[[str], str] = cell) -> Iterator
     for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
         if alone:
             yield f"only the {side} has: {', '.join(map(name, alone))}"
+    if comparison.imported:
+        yield (
+            f"imported, not measured by scalebench: {', '.join(map(name, comparison.imported))}: whole trainings, "
+            "whose times may contain start-up and validation"
+        )
     yield _unit(comparison)
     yield (
         f"same: the interval lies within 1 ± {percent(comparison.margin)}; regression: it lies below "

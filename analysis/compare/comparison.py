@@ -48,6 +48,8 @@ class Comparison:
     alone: tuple[Sequence[str], Sequence[str]]
     """Cases with their placements that only the baseline ran, and only the candidate."""
     differences: Sequence[Difference]
+    imported: Sequence[str] = ()
+    """Sessions that were measured elsewhere."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -79,8 +81,8 @@ def compare(
     ran = [_placements(connection, side) for side in both]
     if not rows:
         raise AnalysisError(
-            "no case in common: a case is the same where its name, workload, scaling and strategy are. "
-            f"{both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
+            "no case in common: a case is the same where its name, workload, scaling, strategy and unit of throughput "
+            f"are. {both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
         )
     _add_troubles(connection, rows, both)
     if all(row["ratio"] is None for row in rows):
@@ -99,6 +101,7 @@ def compare(
             _without(ran[1], ((row["case_name"], row["placement"]) for row in rows)),
         ),
         differences=_differences(rows),
+        imported=_imported(connection, both),
     )
 
 
@@ -117,6 +120,12 @@ def _rows(connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping
     result = connection.execute(query, dict(parameters))
     names = [column[0] for column in result.description or []]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def _imported(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> list[str]:
+    query = "SELECT session_id FROM sessions WHERE list_contains($1, session_id) AND imported IS NOT NULL ORDER BY 1"
+    names = [name for side in both for name in side.session_ids]
+    return [session_id for (session_id,) in connection.execute(query, [names]).fetchall()]
 
 
 Places = dict[tuple[str, str], None]

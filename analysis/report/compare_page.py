@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
+from analysis.provenance import imported_from
 from analysis.report import embedding, theme, units
 from analysis.report.compare import contents
 from analysis.report.compare.charts import figures
@@ -75,7 +76,7 @@ def _opening(comparison: Comparison) -> str:
     )
     return (
         '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
-        f"{_heading(comparison)}{_sides(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
+        f"{_heading(comparison)}{_sides(comparison.sides)}{_imported(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
     )
 
 
@@ -88,6 +89,15 @@ def _heading(comparison: Comparison) -> str:
     titles = list(dict.fromkeys(side.session["title"] or side.session["suite"] for side in comparison.sides))
     said = f"{len(comparison.sides):,} sessions compared"
     return headline(titles[0], f": {said}") if len(titles) == 1 else f"<h1>{said}</h1>"
+
+
+def _imported(sides: Sequence[Side]) -> str:
+    """Whose figures these are, where they are not ours."""
+    return "".join(
+        f'<p class="facts">{text(f"{side.letter}: {imported_from(side.session)}")}</p>'
+        for side in sides
+        if side.session["imported"] is not None
+    )
 
 
 def _unlike(comparison: Comparison) -> str:

@@ -34,7 +34,12 @@ def unlike(sides: Sequence[Side]) -> list[str]:
     """HTML lines: facts that should be equal and are not, with every session's value."""
     suites = tuple(side.session["suite"] + (" (quick)" if side.session["quick"] else "") for side in sides)
     workloads = tuple(side.session["workloads"] for side in sides)
-    lines = [_unlike("suite", sides, suites), _unlike("workload", sides, workloads)]
+    rates = tuple(side.session["throughput_units"] for side in sides)
+    lines = [
+        _unlike("suite", sides, suites),
+        _unlike("workload", sides, workloads),
+        _unlike("unit of throughput", sides, rates),
+    ]
     keys = dict.fromkeys(key for side in sides for key in side.likeness)
     for key in keys:
         values = tuple(side.likeness.get(key) for side in sides)

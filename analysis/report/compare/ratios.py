@@ -10,6 +10,7 @@ from analysis.report import units
 from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Side
 from analysis.report.markup import Column, Row, table, text
 from analysis.report.summary_table import label
+from analysis.summary_columns import throughput_unit
 
 _TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
 
@@ -76,7 +77,7 @@ def ratio_table(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
         both = f"{candidate.letter} and {baseline.letter}"
         return f'<p class="empty">{both} have no case at the same size in common.</p>'
     caption = f"Ratios of {candidate.letter} to {baseline.letter}: one row per case and placement"
-    return table(caption, _columns(baseline.letter, candidate.letter), rows)
+    return table(caption, _columns(baseline.letter, candidate.letter, throughput_unit(rows)), rows)
 
 
 def reading() -> str:
@@ -109,7 +110,7 @@ def _probability(row: Row) -> str:
     return "&lt;\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
 
 
-def _columns(baseline: str, candidate: str) -> list[Column]:
+def _columns(baseline: str, candidate: str, unit: str) -> list[Column]:
     return [
         Column(label="case", cell=lambda row: text(row["case_name"])),
         Column(label="placement", cell=lambda row: text(row["placement"])),
@@ -123,8 +124,8 @@ def _columns(baseline: str, candidate: str) -> list[Column]:
         Column(label="verdict", cell=_verdict),
         Column(label="more repeats", cell=_needed, numeric=True),
         Column(label="p (Holm)", cell=_probability, numeric=True),
-        Column(label=f"{baseline}, examples/s", cell=_rate("baseline_throughput"), numeric=True),
-        Column(label=f"{candidate}, examples/s", cell=_rate("candidate_throughput"), numeric=True),
+        Column(label=f"{baseline}, {unit}", cell=_rate("baseline_throughput"), numeric=True),
+        Column(label=f"{candidate}, {unit}", cell=_rate("candidate_throughput"), numeric=True),
         Column(
             label=f"ok repeats {baseline}, {candidate}",
             cell=lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}",

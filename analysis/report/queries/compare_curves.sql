@@ -1,4 +1,5 @@
 -- One row per session, case and placement with an ok repeat: throughput, speedup and efficiency with 95 % intervals.
+-- Throughput in examples/s alone, which an import may not have.
 SELECT
     session_id,
     case_name,
@@ -11,7 +12,9 @@ SELECT
     locality,
     oversubscribed,
     repeats,
-    throughput, throughput_lo, throughput_hi,
+    if(throughput_unit = 'examples/s', throughput, NULL) AS throughput,
+    if(throughput_unit = 'examples/s', throughput_lo, NULL) AS throughput_lo,
+    if(throughput_unit = 'examples/s', throughput_hi, NULL) AS throughput_hi,
     if(scaling = 'none', NULL, speedup) AS speedup,
     if(scaling = 'none', NULL, speedup_lo) AS speedup_lo,
     if(scaling = 'none', NULL, speedup_hi) AS speedup_hi,
@@ -19,5 +22,5 @@ SELECT
     if(scaling = 'none', NULL, efficiency_lo) AS efficiency_lo,
     if(scaling = 'none', NULL, efficiency_hi) AS efficiency_hi
 FROM scaling
-WHERE list_contains($session_ids, session_id) AND throughput IS NOT NULL
+WHERE list_contains($session_ids, session_id) AND scaling.throughput IS NOT NULL
 ORDER BY list_position($session_ids, session_id), case_name, workers, nodes, threads;

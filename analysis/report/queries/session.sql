@@ -18,6 +18,7 @@ facts AS (
         coalesce(bool_or(data_source = 'synthetic'), false) AS synthetic,
         string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices,
         string_agg(DISTINCT workload, ', ' ORDER BY workload) AS workloads,
+        string_agg(DISTINCT throughput_unit, ', ' ORDER BY throughput_unit) AS throughput_units,
         sum(elapsed_s) AS elapsed_s
     FROM last_runs
 )

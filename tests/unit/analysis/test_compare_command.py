@@ -143,7 +143,8 @@ def test_a_share_that_is_none_is_refused(bench_compare, share, said):
         ("settings:off", "settings:of", "settings:of: no case 'of'; there are a|b*c, off, on"),
         ("settings:off", "settings:off", "both sides hold the session settings"),
         ("settings:", "settings:on", "write SESSION"),
-        (OLD, "other", "no case in common: a case is the same where its name, workload, scaling and strategy are. "
+        (OLD, "other", "no case in common: a case is the same where its name, workload, scaling, strategy and unit of "
+                       "throughput are. "
                        f"{OLD} has ddp 1x2, fell 1x2, gone 1x2; other has ddp 1x2"),
         (OLD, "broken", "no case in common has an ok repeat on both sides: ddp 1x2"),
     ],

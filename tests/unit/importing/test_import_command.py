@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from analysis import database
 from analysis.report import write
+from bench.cli.compare import command as compare_command
 from bench.cli.suite import command as suite_command
 from bench.errors import InputError
 from tests.factory import Case, make_session
@@ -155,6 +156,36 @@ def test_a_report_shows_what_there_is(take: Take, tmp_path: Path, beside: bool) 
     assert "examples/s" not in page
     for word in (">None<", ">nan<", "None ·"):
         assert word not in page
+
+
+def test_whole_trainings_are_never_compared_with_examples(take: Take, tmp_path: Path) -> None:
+    imported(take, str(TABLE), "--suite", "raven", "--session", "A")
+    imported(take, str(TABLE), "--suite", "raven", "--session", "B", "--examples", "350000")
+    assert ask(tmp_path / "r", "FROM compare('A', 'B')") == []
+    write(tmp_path / "r", ["A", "B"], tmp_path / "public", compare=True)
+    (page,) = (path.read_text(encoding="utf-8") for path in (tmp_path / "public").glob("compare-*.html"))
+    assert "unit of throughput: A trainings/s · B examples/s" in re.sub(r"<[^>]*>", "", page)
+    done = CliRunner().invoke(compare_command, ["A", "B", "--results", str(tmp_path / "r")])
+    assert str(done.exception).startswith("no case in common: ")
+
+
+def test_an_import_with_examples_is_compared_with_what_was_measured(take: Take, tmp_path: Path) -> None:
+    make_session(tmp_path / "r", [Case(name="ddp", step_ms={1: 64.0, 4: 20.0}, batch=64)], session_id="M")
+    names = ["--suite", "old", "--session", "S", "--workload", "spiral_mlp"]
+    imported(take, str(EXAMPLES / "timings.csv"), *names)
+    rows = ask(
+        tmp_path / "r", "SELECT placement, ratio, throughput_unit FROM compare('S', 'M') ORDER BY placement"
+    )
+    mean_s = {"1x1": (362.45 * 365.10) ** 0.5, "1x4": (95.23 * 96.02) ** 0.5}
+    assert rows == [
+        ("1x1", pytest.approx(1_000 / (350_000 / mean_s["1x1"])), "examples/s"),
+        ("1x4", pytest.approx(3_200 / (350_000 / mean_s["1x4"])), "examples/s"),
+    ]
+    done = CliRunner().invoke(compare_command, ["S", "M", "--results", str(tmp_path / "r")])
+    assert (
+        "imported, not measured by scalebench: S: whole trainings, whose times may contain start-up and validation"
+        in done.output
+    )
 
 
 def test_it_cannot_be_resumed(take: Take, tmp_path: Path) -> None:
