@@ -18,7 +18,8 @@ candidates AS (
 paired AS (
     SELECT
         candidates.case_name, candidates.workload, candidates.throughput_unit, candidates.scaling, candidates.strategy,
-        candidates.axis, candidates.workers, candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
+        candidates.axis, candidates.workers,
+        candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
         candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
