@@ -47,6 +47,7 @@ INSTEAD = {
     "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
     "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
+    "python benchmarks/law_coverage.py --draws 1000": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "bench COMMAND --help": "bench suite --help",
 }
