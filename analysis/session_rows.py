@@ -12,7 +12,7 @@ _PLACEMENT = ("workers", "nodes", "ranks_per_node", "threads")
 
 
 def session_rows(connection: duckdb.DuckDBPyConnection, view: str, session_id: str) -> list[Row]:
-    """Cases as the suite orders them, then by size; `view` is a name of ours that has a row per placement or run."""
+    """Cases as the suite orders them, then by size; `view` is a name of ours: a row per case, placement or run."""
     rows = _rows(connection, f"FROM {view} WHERE session_id = $1", session_id)
     planned = _rows(connection, "SELECT case_name FROM planned_runs WHERE session_id = $1", session_id)
     order = {name: place for place, name in enumerate(dict.fromkeys(row["case_name"] for row in planned))}
@@ -21,7 +21,7 @@ def session_rows(connection: duckdb.DuckDBPyConnection, view: str, session_id: s
         key=lambda row: (
             order.get(row["case_name"], len(order)),
             row["case_name"],
-            *(row[name] for name in _PLACEMENT),
+            *(row.get(name, 0) for name in _PLACEMENT),
             row.get("repeat", 0),
         ),
     )

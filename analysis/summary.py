@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis import database, sessions, tables
+from analysis.laws.words import peaks
 from analysis.plain import cell
 from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
@@ -32,6 +33,7 @@ def show(
         points, coverage, runs = (
             session_rows(connection, view, session_id) for view in ("scaling", "coverage", "run_summary")
         )
+        laws = session_rows(connection, "scaling_law", session_id)
         session_row = sessions.head(connection, session_id)
     tables.show(out, session_id, key_columns(points), value_columns(points, coverage))
     if every_run:
@@ -40,6 +42,8 @@ def show(
         out.print(Text(cell(imported_from(session_row))))
     for reason in reasons(coverage):
         out.print(Text(reason))
+    for peak in peaks(laws, cell):
+        out.print(Text(peak))
     out.print(Text(closing_sentence(points, cell), style="bold"))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.laws.words import is_sure, says
 from analysis.report import units
 from analysis.report.markup import Column, Row, table, text
-from analysis.rounding import estimate
 
 _READING = (
     "The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "
@@ -50,45 +50,6 @@ def _peak(row: Row) -> str:
     if row["peak_workers"] > row["largest_workers"] and not is_sure(row):
         return "undecided"
     return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
-
-
-def says(row: Row) -> str:
-    """What the laws of a case say, in words."""
-    parts = [part for part in (_limit(row), _beyond(row)) if part]
-    said = "; ".join(parts)
-    return f"{said[:1].upper()}{said[1:]}." if said else units.UNKNOWN
-
-
-def _limit(row: Row) -> str:
-    if row["speedup_limit"] is None:
-        return ""
-    return (
-        f"no number of {row['axis']} is more than {estimate(row['speedup_limit'], None, None)[0]} × as fast"
-    )
-
-
-def _beyond(row: Row) -> str:
-    """Where throughput ends to grow, as far as the sizes that were measured can tell."""
-    peak = row["peak_workers"]
-    if row["usl_gamma"] is None:
-        return "too few sizes to tell whether there is a peak"
-    if peak is None:
-        return "no peak in sight"
-    if peak <= row["largest_workers"]:
-        return f"fastest at about {_about(peak)} {row['axis']}, which was measured"
-    if not is_sure(row):
-        return "whether there is a peak these sizes do not tell"
-    return f"fastest at about {_about(peak)} {row['axis']}"
-
-
-def _about(workers: float) -> str:
-    return f"{max(round(workers), 1):,}"
-
-
-def is_sure(row: Row) -> bool:
-    """The interval of the peak is known, and its ends are no more than a factor of 4 apart."""
-    low, high = row["peak_workers_lo"], row["peak_workers_hi"]
-    return low is not None and high is not None and bool(high <= 4 * low)
 
 
 _CASE = Column(label="case", cell=lambda row: text(row["case_name"]))

@@ -108,6 +108,15 @@ def test_the_sentence_closes_the_summary(sessions):
     assert last.endswith("]: good.")
 
 
+def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(results):
+    step_ms = {n: 64.0 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
+    make_session(results, [Case(name="ddp", step_ms=step_ms)], session_id="peaked")
+    load(results)
+    *_, peak, last = _lines(results, session="peaked")
+    assert peak == ("ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16.")
+    assert last.startswith("ddp on 16 ranks over 2 nodes: speedup")
+
+
 def test_the_command_prints_plain_lines_into_a_pipe(sessions, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it
     done = CliRunner().invoke(command, ["older", "--results", str(sessions)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report.laws_table import laws, says
+from analysis.laws.words import peaks, says
+from analysis.report.laws_table import laws
 from tests.unit.report.conftest import GPUS, SCALING
 from tests.unit.report.test_session_page import rows_of
 
@@ -67,3 +68,19 @@ def test_the_table_stands_on_the_page_where_a_case_has_sizes_enough(page_of):
     assert 'id="laws"' in page_of[SCALING]
     assert "Scaling laws: one row per case" in page_of[SCALING]
     assert 'id="laws"' not in page_of[GPUS]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {},
+            ["ddp: by the USL fastest at about 31 ranks [26, 37], fitted to 5 sizes up to 16."],
+        ),
+        ({"peak_workers_hi": 105.0}, []),
+        ({"largest_workers": 4}, []),
+        ({"peak_workers": None, "peak_workers_lo": None, "peak_workers_hi": None}, []),
+    ],
+)
+def test_a_summary_tells_a_peak_that_is_near_and_narrow(values, told):
+    assert list(peaks([law(**values)])) == told
