@@ -51,7 +51,7 @@ final AS (
         first_loss, mean_loss, final_loss,
         nonfinite_losses,  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
         best_val_loss, best_val_accuracy,  -- fraction; largest over the run's validations
-        -- throughput: examples per second over the measured steps; null unless ok
+        -- throughput: examples per second over the measured steps, of an import over all its time; null unless ok
         -- throughput_unit: examples/s; trainings/s where what was imported does not say its examples
         CASE
             WHEN whole_run_s IS NOT NULL AND whole_run_examples IS NULL THEN 'trainings/s' ELSE 'examples/s'

@@ -34,7 +34,7 @@ def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
 
 def unit(name: str) -> str:
     """The unit that a key or column carries in its name; nothing for a count, a ratio or text."""
-    if "throughput" in name.split("_"):
+    if "throughput" in name.split("_") and not name.endswith("_unit"):
         return "examples/s"
     if name.endswith("_per_s"):
         return f"{name.removesuffix('_per_s')}/s"

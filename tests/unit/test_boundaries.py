@@ -27,6 +27,7 @@ NEVER_TORCH = (
     "bench/spec",
     "bench/paths",
     "bench/errors",
+    "bench/importing",
 )
 DEVELOPERS_PROGRAM = "bench/data/digits/make.py"
 """Wrote the data files that ship; needs scikit-learn, a development dependency."""
