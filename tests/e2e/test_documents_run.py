@@ -38,6 +38,8 @@ INSTEAD = {
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
+    "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
+    "bench compare tag:NAME-a tag:NAME-b": "bench compare A B",
     "bench suite smoke --repeats 10 --session change": "bench suite smoke --repeats 10 --session change --dry-run",
     "bench suite smoke --repeats 10 --tag main": "bench suite smoke --repeats 10 --tag main --dry-run",
     "bench compare tag:main change --max-regression 5%": "bench compare A B --max-regression 5%",

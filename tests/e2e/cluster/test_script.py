@@ -139,6 +139,7 @@ def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_wa
     assert (code, "every run of its plan is done" in said) == (0, True), said
     begun = [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("session ")]
     assert begun == ["ab-b-r1", "ab-b-r2", "ab-a-r2"]  # ab-a-r1 was done
+    assert "ab-b-r1, ab-b-r2 against ab-a-r1, ab-a-r2, the baseline" in said
     ran = "SELECT session_id, status, tags FROM run_summary ORDER BY ALL"
     assert folder.asked(ran) == [
         (f"ab-{side}-r{number}", "ok", [f"ab-{side}"]) for side in "ab" for number in (1, 2)
