@@ -30,14 +30,17 @@ def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[
     """File names without ending, and SVG, of each of the chart's pictures; `rows` are not empty."""
     drawn = drawing(chart, rows, cases)
     values = [_finite(row) for row in rows.to_dicts()]
-    said = sentences(chart.reading, drawn.note, *_marks(rows)).replace(
-        "10⁹", "10^9"
-    )  # no font has such a digit
-    title = {"text": chart.question, "subtitle": textwrap.wrap(said, _LINE)}
     for place, (label, view) in enumerate(drawn.views.items()):
-        spec = _whole(light(specification(view)), rows) | {"title": title}
+        chosen = f"{drawn.choice.capitalize()}: {label}." if label else ""
+        said = sentences(chosen, chart.reading, drawn.note, *_marks(rows))
+        spec = _whole(light(specification(view)), rows) | {"title": _title(chart.question, said)}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
         yield _stem(name, label, place), _drawn(spec)
+
+
+def _title(question: str, said: str) -> dict[str, Any]:
+    lines = textwrap.wrap(said.replace("10⁹", "10^9"), _LINE)  # the font has no such digit
+    return {"text": question, "subtitle": lines}
 
 
 def _marks(rows: pl.DataFrame) -> Iterator[str]:
@@ -112,8 +115,8 @@ def _legend(encoding: dict[str, Any], channel: str) -> dict[str, Any] | None:
 
 _LABEL = 260
 """CSS pixels of a name."""
-_SYMBOLS = {"encoding": {"symbols": {"size": {"value": 100}}}}
-"""Of one size, however small the points are."""
+_SYMBOLS = {"encoding": {"symbols": {"size": {"value": 100}, "opacity": {"value": 1}}}}
+"""However small the points are, and however pale the bands."""
 _DASHES = {"symbolType": "stroke", "symbolSize": 600}
 """Lines that are long enough to show their dashes."""
 
