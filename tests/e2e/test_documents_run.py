@@ -159,7 +159,7 @@ def test_the_examples_are_those_that_contributing_promises() -> None:
     folders = [str(Path(name).parent) for name in saved_examples(ROOT / "CONTRIBUTING.md")]
     assert folders == [
         "bench/workloads", "bench/strategies", "results.duckdb-schema", "analysis/report/queries",
-        "analysis/report/charts", "bench/cli", "bench/doctor/checks",
+        "analysis/report/charts", "analysis/export/formats", "bench/cli", "bench/doctor/checks",
     ]  # fmt: skip
 
 
@@ -184,6 +184,14 @@ def test_an_added_chart_stands_in_the_report(extended: tuple[Path, Shell]) -> No
     folder, _ = extended
     (page,) = (folder / "public").glob("*-own-*.html")
     assert "How many steps are slow?" in page.read_text(encoding="utf-8")
+
+
+def test_an_added_format_is_offered_and_written(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    assert "|slack|" in run("bench export --help").stdout
+    written = run("bench export --format slack").stdout
+    assert written.startswith("free on 2 ranks: ")
+    assert "\nfree  1  " in written
 
 
 def test_an_added_command_is_listed_and_runs(extended: tuple[Path, Shell]) -> None:
