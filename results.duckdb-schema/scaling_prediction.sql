@@ -32,7 +32,7 @@ sizes AS (
     UNION ALL
     SELECT session_id, case_name, workers, 'predicted' AS kind, NULL
     FROM doublings
-    WHERE scaling = 'weak' OR axis = 'threads' OR workers <= global_batch
+    WHERE scaling = 'weak' OR axis = 'threads' OR workers <= coalesce(global_batch, workers)
 ),
 relative AS (
     SELECT

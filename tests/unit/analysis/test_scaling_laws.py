@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from importlib import import_module
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import stats
+from scipy.optimize import curve_fit
 
 from analysis.load import load
 from benchmarks.law_coverage import TRUTHS, coverage
@@ -85,6 +88,29 @@ def test_no_prediction_has_more_ranks_than_the_global_batch_has_examples(measure
         "threads": 128,
         "weak": 128,
     }
+
+
+def test_an_imported_table_has_its_serial_fraction_and_predictions_without_a_global_batch(results):
+    table = results.parent / "published.csv"
+    lines = [
+        "case,scaling,world_size,repeat,seconds,examples",
+        "ddp,strong,1,0,362.45,1",
+        "ddp,strong,4,0,95.23,1",
+    ]
+    table.write_text("\n".join([*lines, "ddp,strong,8,0,57.14,1\n"]))
+    done = CliRunner().invoke(
+        import_module("bench.cli.import").command,
+        [str(table), "--suite", "tutorial", "--results", str(results)],
+    )
+    assert done.exit_code == 0, done.output
+    (law,) = ask_database(results, "FROM scaling_law")
+    speedups = [362.45 / seconds for seconds in (362.45, 95.23, 57.14)]
+    (_, alpha), _ = curve_fit(
+        lambda n, gamma, a: gamma * n / (1 + a * (n - 1)), [1, 4, 8], speedups, p0=[1, 0.04]
+    )
+    assert (law["points"], law["serial_fraction"]) == (3, pytest.approx(alpha, rel=1e-5))
+    rows = ask_database(results, "FROM scaling_prediction WHERE kind = 'predicted' ORDER BY workers")
+    assert [row["workers"] for row in rows] == [16, 32, 64, 128]
 
 
 def test_amdahls_fraction_is_that_of_the_smallest_size_and_the_universal_laws_that_of_one_worker(measure):
