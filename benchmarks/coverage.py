@@ -1,0 +1,232 @@
+"""How often 95 % intervals hold the truth, where the truth is known because it was made up.
+
+    python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
+
+Made-up runs go into a database with the project's own tables, and its own views give the intervals. Printed are two
+tables in Markdown, which docs/methodology.md shows. The truth is what infinitely many repeats would give: for
+throughput exp(E ln throughput), for steps the median over all steps of all runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from scipy.special import exp1
+from scipy.stats import lomax
+
+from analysis import schema
+from bench.interval import relative_half_width
+
+Array = np.ndarray[Any, np.dtype[Any]]
+STEPS = (20, 100, 400)
+STEP_NS = 100_000_000
+MOST = 20
+"""Of repeats, where they are added."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """A distribution of ln(time) over repeats, at one worker and at two."""
+
+    name: str
+    noise: Callable[[np.random.Generator, tuple[int, ...], int], Array]
+    """Generator, shape and workers -> ln(time) less that of the ideal."""
+    mean: float = 0.0
+    """Its expectation."""
+    until: float | None = None
+    """Repeats are added until throughput is so narrow, as measure.until does it."""
+
+
+def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
+    return lambda rng, shape, _workers: rng.normal(0, deviation, shape)
+
+
+def outliers(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
+    return rng.normal(0, 0.01, shape) + np.log(1.5) * (rng.random(shape) < 0.1)
+
+
+def exponential(scale: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
+    """Whatever is in the way only ever adds time."""
+    return lambda rng, shape, _workers: np.log1p(rng.exponential(scale, shape))
+
+
+def mean_of_exponential(scale: float) -> float:
+    """E ln(1 + x) for an exponential x."""
+    return float(np.exp(1 / scale) * exp1(1 / scale))
+
+
+def pareto(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
+    """Seldom and long: what is in the way has no variance."""
+    return np.log1p(0.02 * rng.pareto(1.5, shape))
+
+
+def mean_of_pareto() -> float:
+    return float(lomax(1.5).expect(lambda x: np.log1p(0.02 * x)))
+
+
+def heavy(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
+    return 0.02 / 3**0.5 * rng.standard_t(3, shape)
+
+
+def noisier_at_two(rng: np.random.Generator, shape: tuple[int, ...], workers: int) -> Array:
+    return rng.normal(0, 0.01 if workers == 1 else 0.08, shape)
+
+
+TRUTHS = (
+    Truth(name="log-normal, 2 %", noise=normal(0.02)),
+    Truth(name="log-normal, 1 % at one rank and 8 % at two", noise=noisier_at_two),
+    Truth(name="heavy tails: t of 3 degrees of freedom, 2 %", noise=heavy),
+    Truth(name="1 + exponential of 3 %", noise=exponential(0.03), mean=mean_of_exponential(0.03)),
+    Truth(name="1 + exponential of 30 %", noise=exponential(0.3), mean=mean_of_exponential(0.3)),
+    Truth(name="1 + 2 % of a Pareto of shape 1.5", noise=pareto, mean=mean_of_pareto()),
+    Truth(name="1 %; one in ten takes 1.5 times as long", noise=outliers, mean=0.1 * float(np.log(1.5))),
+    Truth(name="log-normal, 1 %, `until: 1%`, 20 at most", noise=normal(0.01), until=0.01),
+    Truth(name="log-normal, 1 %, `until: 0.5%`, 20 at most", noise=normal(0.01), until=0.005),
+)
+
+
+def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
+    """Of every number of repeats: share of throughput's intervals, and of the speedup's, that hold the truth."""
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        for repeats, workers in itertools.product(planned, (1, 2)):
+            noise = truth.noise(rng, (draws, repeats if truth.until is None else MOST), workers)
+            _insert_runs(connection, truth, workers, repeats, noise)
+        exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
+        query = """
+            SELECT
+                avg((throughput_lo <= $exact * workers AND $exact * workers <= throughput_hi)::INTEGER) AS throughput,
+                avg((speedup_lo <= 2 AND 2 <= speedup_hi)::INTEGER) FILTER (workers = 2) AS speedup
+            FROM scaling GROUP BY case_name ORDER BY case_name
+        """
+        found = connection.execute(query, {"exact": float(exact)}).fetchall()
+    return [f"{100 * share:.1f} %" for column in zip(*found, strict=True) for share in column]
+
+
+RUN = """
+    'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
+    $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name
+"""
+KEY = "draw AS session_id, $case_name || '.' || $workers || '.' || repeat AS run_id, 0 AS attempt"
+
+
+def _insert_runs(
+    connection: duckdb.DuckDBPyConnection,
+    truth: Truth,
+    workers: int,
+    repeats: int,
+    noise: Array,
+) -> None:
+    """A session per draw with a case `NN`, whose number of repeats that is; perfect scaling but for the noise."""
+    kept = np.arange(noise.shape[1]) < _counts(noise, repeats, truth.until)[:, None]
+    draw, repeat = np.nonzero(kept)
+    span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))
+    connection.register("made_up", pa.table({"draw": draw, "repeat": repeat, "span_ns": span_ns}))
+    values = {"case_name": f"{repeats:02}", "workers": workers}
+    for table, columns in (("runs", f"repeat, {RUN}"), ("run_stats", "100 AS measured_steps, span_ns")):
+        connection.execute(f"INSERT INTO {table} BY NAME SELECT {KEY}, {columns} FROM made_up", values)
+
+
+def _counts(noise: Array, repeats: int, until: float | None) -> Array:
+    """Repeats of every draw."""
+    if until is None:
+        return np.full(len(noise), repeats)
+    return np.array([_stopped(row, repeats, until) for row in np.exp(noise)])
+
+
+def _stopped(times: Array, repeats: int, until: float) -> int:
+    while repeats < len(times) and (relative_half_width(list(times[:repeats])) or 0) > until:
+        repeats += 1
+    return repeats
+
+
+def _rounded(ns: Array) -> Array:
+    return np.rint(ns).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """A process that makes step times."""
+
+    name: str
+    correlation: float = 0.0
+    """Of a step's ln(time) with that of the step before."""
+    between: float = 0.0
+    """Standard deviation of ln(time) from run to run, the same for all steps of one."""
+
+
+PROCESSES = (
+    Steps(name="independent steps"),
+    Steps(name="correlation 0.5 with the step before", correlation=0.5),
+    Steps(name="correlation 0.9 with the step before", correlation=0.9),
+    Steps(name="independent steps, runs that differ by 1 %", between=0.01),
+)
+
+
+def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[str]:
+    """Of every number of steps: share of intervals of a run's median step that hold the truth. Steps vary by 2 %."""
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        connection.execute("CREATE TEMP TABLE incoming_sessions AS SELECT 'made up' AS session_id")
+        for steps in STEPS:
+            _insert_steps(connection, process, steps, draws, rng)
+        connection.execute(schema.text("derived/run_stats"))
+        found = connection.execute(
+            "SELECT avg((step_ns_median_lo <= $1 AND $1 <= step_ns_median_hi)::INTEGER) FROM run_stats "
+            "GROUP BY measured_steps ORDER BY measured_steps", [STEP_NS],
+        ).fetchall()  # fmt: skip
+    return [f"{100 * share:.1f} %" for (share,) in found]
+
+
+def _insert_steps(
+    connection: duckdb.DuckDBPyConnection, process: Steps, steps: int, draws: int, rng: np.random.Generator
+) -> None:
+    noise = rng.normal(0, 0.02, (draws, steps))
+    for step in range(1, steps):
+        fresh = (1 - process.correlation**2) ** 0.5 * noise[:, step]
+        noise[:, step] = process.correlation * noise[:, step - 1] + fresh
+    noise += rng.normal(0, process.between, (draws, 1))
+    runs, places = (index.ravel() for index in np.indices(noise.shape))
+    step_ns = _rounded(STEP_NS * np.exp(noise.ravel()))
+    connection.register("made_up", pa.table({"run": runs, "step": places, "step_ns": step_ns}))
+    key = f"'made up' AS session_id, '{steps}.' || run AS run_id, 0 AS attempt"
+    columns = f"{key}, step, 'measured' AS kind, step_ns, 0 AS nonfinite_losses"
+    connection.execute(f"INSERT INTO step_stats BY NAME SELECT {columns} FROM made_up")
+    columns = f"{key}, 0 AS rank, {steps} AS measured_steps"
+    connection.execute(f"INSERT INTO run_rank_stats BY NAME SELECT DISTINCT {columns} FROM made_up")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--draws", type=int, default=2_000)
+    parser.add_argument("--repeats", type=int, nargs="+", default=[3, 5, 10])
+    parser.add_argument("--seed", type=int, default=20261121)
+    asked = parser.parse_args()
+    _line(
+        "time of a repeat", [f"{of}, {count}" for of in ("throughput", "speedup") for count in asked.repeats]
+    )
+    _line("---", ["---:"] * 2 * len(asked.repeats))
+    for number, truth in enumerate(TRUTHS):
+        rng = np.random.default_rng([asked.seed, number])
+        _line(truth.name, over_repeats(truth, asked.repeats, asked.draws, rng))
+    print()
+    _line("steps of a run", [f"{steps} steps" for steps in STEPS])
+    _line("---", ["---:"] * len(STEPS))
+    for number, process in enumerate(PROCESSES):
+        rng = np.random.default_rng([asked.seed, 100 + number])
+        _line(process.name, over_steps(process, asked.draws, rng))
+
+
+def _line(first: str, cells: list[str]) -> None:
+    print(f"| {first} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
