@@ -79,5 +79,5 @@ def _more(judged: Sequence[Row]) -> str:
 
 def unit_of(rows: Sequence[Row]) -> str:
     """What the intervals of these rows are over, in the plural."""
-    units = {row["unit"] for row in rows}
+    units = {row["unit"] for row in rows} or {"repeat"}
     return f"{units.pop()}s" if len(units) == 1 else "repeats or sessions"

@@ -51,12 +51,21 @@ def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) 
     return both
 
 
+def session_ids(connection: duckdb.DuckDBPyConnection, said: str) -> Sequence[str]:
+    """Of SESSION[,SESSION]... as above. Raises AnalysisError."""
+    side = _side(connection, said)
+    if side.case is not None:
+        raise AnalysisError(f"{said}: names a case: here whole sessions are meant")
+    return side.session_ids
+
+
 def _side(connection: duckdb.DuckDBPyConnection, said: str) -> Side:
     known = _tags(connection)
-    named, case = (said, None) if said in known or _with_tag(known, said) else _split(said)
-    found = [
-        name for part in named.split(",") for name in _sessions(connection, known, part.strip(), whole=named)
-    ]
+    if said in known:
+        return Side(said=said, session_ids=[said], case=None)
+    named, case = (said, None) if _with_tag(known, said) else _split(said)
+    parts = [named] if case is None and _with_tag(known, named) else named.split(",")
+    found = [name for part in parts for name in _sessions(connection, known, part.strip(), whole=named)]
     side = Side(said=said, session_ids=list(dict.fromkeys(found)), case=case)
     if case is not None:
         _check_case(connection, side)

@@ -13,6 +13,7 @@ from analysis.report.compare.charts import figures
 from analysis.report.compare.contents import Comparison, Side
 from analysis.report.compare.differences import environment, not_in_common, settings, unlike
 from analysis.report.compare.found import comparison_title, head
+from analysis.report.compare.groups import Sides
 from analysis.report.compare.ratios import ratio_table, reading, sentences
 from analysis.report.coverage_table import coverage
 from analysis.report.document import BASE_STYLES, asset, document
@@ -43,16 +44,16 @@ _NO_SCRIPT = (
 )
 
 
-def compare_page(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str], bundle: str) -> str:
-    """HTML of two sessions or more; `bundle` is the JavaScript that defines vegaEmbed."""
-    comparison = contents.read(connection, session_ids)
+def compare_page(connection: duckdb.DuckDBPyConnection, compared: Sides, bundle: str) -> str:
+    """HTML of two sides or more; `bundle` is the JavaScript that defines vegaEmbed."""
+    comparison = contents.read(connection, compared)
     known = {side.session_id: side.session for side in comparison.sides}
     parts = list(_sections(comparison))
     body = "".join(
         [
             '<a class="skip" href="#charts">Skip to the charts</a>',
             _opening(comparison),
-            f'<main data-stem="{attribute(compare_name(session_ids).removesuffix(".html"))}">',
+            f'<main data-stem="{attribute(compare_name(compared).removesuffix(".html"))}">',
             navigation(parts),
             _NO_SCRIPT,
             sections(parts),
@@ -62,11 +63,11 @@ def compare_page(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[st
         ]
     )
     return document(
-        title=f"{comparison_title(session_ids, known)} · scalebench",
+        title=f"{comparison_title(compared, known)} · scalebench",
         body=body,
         scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")],
         styles=(*BASE_STYLES, "compare"),
-        meta=head(session_ids),
+        meta=head(compared),
     )
 
 
@@ -76,7 +77,7 @@ def _opening(comparison: Comparison) -> str:
     )
     return (
         '<header class="page"><p class="crumb screen-only"><a href="index.html">All sessions</a></p>'
-        f"{_heading(comparison)}{_sides(comparison.sides)}{_imported(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
+        f"{_heading(comparison)}{_sides(comparison)}{_imported(comparison.sides)}{_unlike(comparison)}{verdicts}</header>"
     )
 
 
@@ -110,8 +111,11 @@ def _unlike(comparison: Comparison) -> str:
     )
 
 
-def _sides(sides: Sequence[Side]) -> str:
-    rows = [{"side": side, **side.session} for side in sides]
+def _sides(comparison: Comparison) -> str:
+    rows = [
+        {"side": side, "is_baseline": comparison.is_baseline(place), **side.session}
+        for place, side in enumerate(comparison.sides)
+    ]
     return table("The sessions: one row each, the baseline first", _SIDE_COLUMNS, rows)
 
 
@@ -123,7 +127,7 @@ def _session(row: Row) -> str:
 _SIDE_COLUMNS = [
     Column(
         label="session",
-        cell=lambda row: row["side"].letter + (", baseline" if row["side"].letter == "A" else ""),
+        cell=lambda row: row["side"].letter + (", baseline" if row["is_baseline"] else ""),
     ),
     Column(label="id", cell=_session),
     Column(label="suite", cell=lambda row: short(row["suite"]) + (" (quick)" if row["quick"] else "")),
@@ -156,7 +160,9 @@ def _ratios(comparison: Comparison) -> str:
     pairs = zip(comparison.candidates, comparison.ratios, strict=True)
     tables = "".join(
         f"<h3>{side.letter} against {baseline.letter}</h3>{ratio_table(baseline, side, rows.to_dicts())}"
-        + csv_download(f"{side.letter}_against_{baseline.letter}", rows, "placements in common")
+        + csv_download(
+            f"{side.letter}_against_{baseline.letter}".replace(" ", "_"), rows, "placements in common"
+        )
         for side, rows in pairs
     )
     return f'<p class="reading">{reading()}</p>{tables}'

@@ -25,9 +25,10 @@ def page_name(session_id: str) -> str:
     return f"{safe}.html"
 
 
-def compare_name(session_ids: Sequence[str]) -> str:
-    """`compare-<hash>.html`: the same sessions in the same order have the same page."""
-    digest = hashlib.sha256(json.dumps(list(session_ids)).encode()).hexdigest()[:12]
+def compare_name(sides: Sequence[str | Sequence[str]]) -> str:
+    """`compare-<hash>.html`: the same sessions in the same order have the same page; `sides` as compare.groups has
+    them."""
+    digest = hashlib.sha256(json.dumps(list(sides)).encode()).hexdigest()[:12]
     return f"{_COMPARISON}{digest}.html"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from analysis.report import units
-from analysis.report.compare.contents import letter_of
+from analysis.report.compare.groups import Sides, flat, letter_of
 from analysis.report.document import BASE_STYLES, asset, document
 from analysis.report.markup import LONGEST, Row, attribute, cut, section, short, text, unordered
 from analysis.report.summary_table import efficiency, verdict
@@ -32,7 +32,7 @@ def index_page(
     sessions: Sequence[Row],
     link: Link,
     comparisons: Mapping[str, str],
-    compared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    compared: Mapping[str, Sides] = MappingProxyType({}),
     *,
     out: str,
 ) -> str:
@@ -157,7 +157,7 @@ def _runs(row: Row) -> str:
     return (shown if ok + skipped == runs else f'<span class="few">{shown}</span>') + below
 
 
-def _comparisons(comparisons: Mapping[str, str], compared: Mapping[str, Sequence[str]]) -> str:
+def _comparisons(comparisons: Mapping[str, str], compared: Mapping[str, Sides]) -> str:
     """The ids tell apart what has the same title."""
     return unordered(
         f'<a href="{attribute(file_name)}">{text(title)}</a>{_ids(compared.get(file_name, ()))}'
@@ -165,6 +165,6 @@ def _comparisons(comparisons: Mapping[str, str], compared: Mapping[str, Sequence
     )
 
 
-def _ids(session_ids: Sequence[str]) -> str:
-    ids = " · ".join(f"{letter_of(place)} {text(session_id)}" for place, session_id in enumerate(session_ids))
+def _ids(sides: Sides) -> str:
+    ids = " · ".join(f"{letter_of(place)} {text(session_id)}" for place, session_id in enumerate(flat(sides)))
     return f'<span class="below">{ids}</span>' if ids else ""

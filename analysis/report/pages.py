@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import duckdb
 
 from analysis import database
+from analysis.compare.sides import session_ids
 from analysis.errors import AnalysisError
 from analysis.report import contents, frames, theme
 from analysis.report.bundle import Bundle
 from analysis.report.compare.found import Comparisons, comparison_title, found
+from analysis.report.compare.groups import Sides, flat, of_ids
 from analysis.report.compare_page import compare_page
 from analysis.report.files import compare_name, page_name, write_whole
 from analysis.report.index_page import index_page
 from analysis.report.markup import Row
 from analysis.report.session_page import session_page
-from analysis.sessions import choose
 
 
 def write_pages(
@@ -27,14 +30,15 @@ def write_pages(
     """As analysis.report.write."""
     with database.reader(results) as connection:
         known = frames.frame(connection, "sessions").to_dicts()
-        wanted = _wanted(connection, sessions) or [row["session_id"] for row in known]
-        compared = _compared(sessions, wanted) if compare else []
+        sides = list(dict.fromkeys(tuple(session_ids(connection, said)) for said in sessions))
+        wanted = list(dict.fromkeys(chain(*sides))) or [row["session_id"] for row in known]
+        compared = _compared(sides, wanted) if compare else []
         with _writing(out), frames.kept(connection, wanted):
             out.mkdir(parents=True, exist_ok=True)
             comparisons = found(out) | ({compare_name(compared): compared} if compared else {})
             titles = _titles(known, comparisons)
             own = {
-                name: {file: titles[file] for file, ids in comparisons.items() if name in ids}
+                name: {file: titles[file] for file, ids in comparisons.items() if name in flat(ids)}
                 for name in wanted
             }
             paths = list(_write(connection, own, compared, out, bundle))
@@ -51,28 +55,27 @@ def _writing(out: Path) -> Iterator[None]:
         raise AnalysisError(f"--out {out}: {place}: {error.strerror}; choose another folder") from error
 
 
-def _wanted(connection: duckdb.DuckDBPyConnection, sessions: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(choose(connection, name) for name in sessions))
-
-
-def _compared(sessions: Sequence[str], wanted: list[str]) -> list[str]:
-    if len(sessions) == 0 or len(wanted) < 2:
+def _compared(sides: Sequence[Sequence[str]], wanted: list[str]) -> Sides:
+    if len(sides) < 2:
         raise AnalysisError(
-            f"--compare needs two different sessions or more, the baseline first; {len(set(sessions))} "
-            f'{"was" if len(set(sessions)) == 1 else "were"} named. `bench sql "FROM sessions"` lists them'
+            f"--compare needs two different sessions or more, the baseline first; {len(sides)} "
+            f'{"was" if len(sides) == 1 else "were"} named. `bench sql "FROM sessions"` lists them'
         )
+    twice = sorted(name for name, count in Counter(chain(*sides)).items() if count > 1)
+    if twice:
+        raise AnalysisError(f"--compare: {twice[0]} stands on two sides: name each session once")
     if len(wanted) > theme.CATEGORIES:
         raise AnalysisError(
             f"--compare takes {theme.CATEGORIES} sessions at most, as many as there are colours to tell them apart; "
             f"{len(wanted)} were named: name fewer, or compare them in groups with the same baseline first"
         )
-    return wanted
+    return of_ids(sides)
 
 
 def _write(
     connection: duckdb.DuckDBPyConnection,
     own: Mapping[str, Mapping[str, str]],
-    compared: Sequence[str],
+    compared: Sides,
     out: Path,
     bundle: Bundle,
 ) -> Iterator[Path]:

@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from analysis.report import frames
+from analysis.report.compare.groups import Sides, flat, ids, letter_of, together
 from analysis.report.hyperparameters import Settings, settings_of
 from analysis.report.markup import Row
 
@@ -59,26 +60,42 @@ class Side:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Group:
+    """What is one side of a ratio: a session, or several."""
+
+    letter: str
+    """`A`; of several `A with B`."""
+    sessions: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The sessions, the baseline first, and what is drawn of all of them."""
+    """The sessions, those of the baseline first, and what is drawn of all of them."""
 
     sides: Sequence[Side]
+    groups: Sequence[Group]
+    """The baseline first; of these the ratios are."""
     ratios: Sequence[pl.DataFrame]
-    """queries/ratios.sql, of each candidate."""
+    """queries/ratios.sql, of each group but the first."""
     curves: pl.DataFrame
     learning: pl.DataFrame
 
     @property
-    def baseline(self) -> Side:
-        return self.sides[0]
+    def baseline(self) -> Group:
+        return self.groups[0]
 
     @property
-    def candidates(self) -> Sequence[Side]:
-        return self.sides[1:]
+    def candidates(self) -> Sequence[Group]:
+        return self.groups[1:]
+
+    def is_baseline(self, place: int) -> bool:
+        """Whether the side at that place is a session of the baseline."""
+        return place < self.baseline.sessions
 
 
-def read(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Comparison:
-    """The sessions must be in the database; fastest inside frames.kept."""
+def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> Comparison:
+    """The sessions must be in the database, each once; fastest inside frames.kept."""
+    session_ids = flat(compared)
     configurations = {
         name: frames.frame(connection, "configuration", name).to_dicts() for name in session_ids
     }
@@ -87,7 +104,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> C
         _side(connection, session_id, place, configuration, names)
         for place, (session_id, configuration) in enumerate(configurations.items())
     ]
-    baseline, *others = session_ids
+    baseline, *others = map(ids, compared)
     ratios = [
         frames.frame(
             connection, "ratios", baseline=baseline, candidate=other, margin=MARGIN, limit=MAX_REGRESSION
@@ -95,11 +112,17 @@ def read(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> C
         for other in others
     ]
     curves, learning = (
-        frames.frame(connection, name, session_ids=list(session_ids))
+        frames.frame(connection, name, session_ids=session_ids)
         for name in ("compare_curves", "compare_learning")
     )
     return Comparison(
         sides=sides,
+        groups=[
+            Group(letter=letter, sessions=len(ids(side)))
+            for letter, side in zip(
+                together(compared, [side.letter for side in sides]), compared, strict=True
+            )
+        ],
         ratios=[frames.by_suite(_with_cases(rows, names), sides[0].cases) for rows in ratios],
         curves=_drawn(curves, sides, names),
         learning=_drawn(learning, sides, names),
@@ -162,12 +185,6 @@ def _side(
         coverage=of_cases(rows("coverage")),
         not_ok=of_cases(rows("not_ok")),
     )
-
-
-def letter_of(place: int) -> str:
-    """A ... Z, AA, AB ..."""
-    before, last = divmod(place, 26)
-    return (letter_of(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _short(session_id: str) -> str:

@@ -8,33 +8,34 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import MappingProxyType
 
-from analysis.report.compare.contents import letter_of
+from analysis.report.compare.groups import Sides, flat, letter_of, together
 from analysis.report.files import compare_files, compare_name
 from analysis.report.markup import LONGEST, Row, cut
 
 META = "scalebench-compare"
-"""Name of the <meta> whose content is the JSON list of session ids, the baseline first."""
+"""Name of the <meta> whose content is the JSON list of sides, the baseline first, as compare.groups has them."""
 _HEAD_CHARACTERS = 100_000
 """That are searched for it: it stands before the style sheet."""
 
-Comparisons = Mapping[str, Sequence[str]]
-"""Session ids, the baseline first, by file name."""
+Comparisons = Mapping[str, Sides]
+"""By file name."""
 
 
-def head(session_ids: Sequence[str]) -> dict[str, str]:
+def head(sides: Sides) -> dict[str, str]:
     """What a compare page says of itself, for `document`."""
-    return {META: json.dumps(list(session_ids))}
+    return {META: json.dumps(list(sides))}
 
 
-def found(folder: Path) -> dict[str, Sequence[str]]:
+def found(folder: Path) -> dict[str, Sides]:
     """The folder's comparisons. A file that has another name than its sessions give is none of ours."""
-    read = {path.name: _sessions(path) for path in compare_files(folder)}
-    return {name: ids for name, ids in read.items() if len(ids) > 1 and compare_name(ids) == name}
+    read = {path.name: _sides(path) for path in compare_files(folder)}
+    return {name: sides for name, sides in read.items() if len(sides) > 1 and compare_name(sides) == name}
 
 
-def comparison_title(session_ids: Sequence[str], known: Mapping[str, Row] = MappingProxyType({})) -> str:
-    """`B against A`, `B and C against A`, each with its title and when it began; `known` are rows of the database by
-    session id. What the database does not know is named by its id."""
+def comparison_title(sides: Sides, known: Mapping[str, Row] = MappingProxyType({})) -> str:
+    """`B against A`, `B and C against A`, `C with D against A with B`, each with its title and when it began; `known`
+    are rows of the database by session id. What the database does not know is named by its id."""
+    session_ids = flat(sides)
     rows = [known.get(session_id) for session_id in session_ids]
     titles = [
         cut(row["title"] or row["suite"], LONGEST) if row else session_id
@@ -42,9 +43,11 @@ def comparison_title(session_ids: Sequence[str], known: Mapping[str, Row] = Mapp
     ]
     began = _began(rows)
     if all(rows) and len(set(titles)) == 1:
-        return f"{titles[0]}: {_against([f'{letter_of(place)}{day}' for place, day in enumerate(began)])}"
-    sides = zip(titles, began, strict=True)
-    return _against([f"{letter_of(place)} {title}{day}" for place, (title, day) in enumerate(sides)])
+        letters = [f"{letter_of(place)}{day}" for place, day in enumerate(began)]
+        return f"{titles[0]}: {_against(together(sides, letters))}"
+    named = zip(titles, began, strict=True)
+    names = [f"{letter_of(place)} {title}{day}" for place, (title, day) in enumerate(named)]
+    return _against(together(sides, names))
 
 
 def _began(rows: Sequence[Row | None]) -> list[str]:
@@ -61,7 +64,7 @@ def _against(names: Sequence[str]) -> str:
     return f"{', '.join(first)}{' and ' if first else ''}{last} against {baseline}"
 
 
-def _sessions(path: Path) -> list[str]:
+def _sides(path: Path) -> Sides:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             text = file.read(_HEAD_CHARACTERS)
@@ -69,21 +72,27 @@ def _sessions(path: Path) -> list[str]:
         return []
     reader = _Head()
     reader.feed(text)
-    return reader.session_ids
+    return reader.sides
 
 
 class _Head(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.session_ids: list[str] = []
+        self.sides: Sides = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         facts = dict(attrs)
-        if tag != "meta" or facts.get("name") != META or self.session_ids:
+        if tag != "meta" or facts.get("name") != META or self.sides:
             return
         try:
             value = json.loads(facts.get("content") or "")
         except ValueError:
             return
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            self.session_ids = value
+        if isinstance(value, list) and all(map(_is_side, value)):
+            self.sides = value
+
+
+def _is_side(value: object) -> bool:
+    if isinstance(value, list):
+        return len(value) > 1 and all(isinstance(item, str) for item in value)
+    return isinstance(value, str)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from analysis import rounding
+from analysis.compare.sentence import unit_of
 from analysis.report import units
-from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Side
+from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Group
 from analysis.report.markup import Column, Row, table, text
 from analysis.report.summary_table import label
 from analysis.summary_columns import throughput_unit
@@ -15,7 +16,7 @@ from analysis.summary_columns import throughput_unit
 _TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
 
 
-def sentence(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
+def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
     """Plain text: the most telling size, then how all sizes were judged."""
     both = f"{candidate.letter} against {baseline.letter}"
     measured = [row for row in rows if row["ratio"] is not None]
@@ -71,23 +72,22 @@ def sentences(comparison: Comparison) -> list[str]:
     ]
 
 
-def ratio_table(baseline: Side, candidate: Side, rows: Sequence[Row]) -> str:
+def ratio_table(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
     """One row per case and placement in common."""
     if not rows:
         both = f"{candidate.letter} and {baseline.letter}"
         return f'<p class="empty">{both} have no case at the same size in common.</p>'
     caption = f"Ratios of {candidate.letter} to {baseline.letter}: one row per case and placement"
-    return table(caption, _columns(baseline.letter, candidate.letter, throughput_unit(rows)), rows)
+    return table(caption, _columns(baseline.letter, candidate.letter, rows), rows)
 
 
 def reading() -> str:
     return (
-        "Ratio: throughput of the candidate ÷ throughput of the baseline A, geometric means over ok repeats, with the "
-        "95 % interval over repeats (Welch on logs). Faster or slower: the interval excludes 1. Same: it lies within "
-        f"1 ± {100 * MARGIN:.0f} %. Else inconclusive: so many more repeats on each side would decide it, if ratio and "
-        "noise stay as they are. Regression: the interval lies below "
-        f"1 − {100 * MAX_REGRESSION:.0f} %, at 5 % over all rows (Holm). p: of no difference at all, after "
-        "Holm; one row in twenty looks different by chance, and p takes that into account."
+        "Ratio: throughput of candidate ÷ baseline, with its 95 % interval (Welch on logs) over repeats, "
+        "over sessions where both sides have several. Faster or slower: the interval excludes 1. Same: it lies within "
+        f"1 ± {100 * MARGIN:.0f} %. Else inconclusive: so many more on each side would decide it, if ratio and noise "
+        f"stay. Regression: the interval lies below 1 − {100 * MAX_REGRESSION:.0f} %, at 5 % over all rows (Holm). "
+        "p: of no difference, after Holm."
     )
 
 
@@ -110,7 +110,9 @@ def _probability(row: Row) -> str:
     return "&lt;\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
 
 
-def _columns(baseline: str, candidate: str, unit: str) -> list[Column]:
+def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]:
+    open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
+    unit = throughput_unit(rows)
     return [
         Column(label="case", cell=lambda row: text(row["case_name"])),
         Column(label="placement", cell=lambda row: text(row["placement"])),
@@ -122,15 +124,29 @@ def _columns(baseline: str, candidate: str, unit: str) -> list[Column]:
             numeric=True,
         ),
         Column(label="verdict", cell=_verdict),
-        Column(label="more repeats", cell=_needed, numeric=True),
+        Column(label=f"more {unit_of(open_rows)}", cell=_needed, numeric=True),
         Column(label="p (Holm)", cell=_probability, numeric=True),
         Column(label=f"{baseline}, {unit}", cell=_rate("baseline_throughput"), numeric=True),
         Column(label=f"{candidate}, {unit}", cell=_rate("candidate_throughput"), numeric=True),
+        *_sessions(baseline, candidate, rows),
         Column(
             label=f"ok repeats {baseline}, {candidate}",
             cell=lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}",
             numeric=True,
         ),
+    ]
+
+
+def _sessions(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]:
+    """How many there are, where a side has several."""
+    if all(max(row["baseline_sessions"], row["candidate_sessions"]) < 2 for row in rows):
+        return []
+    return [
+        Column(
+            label=f"sessions {baseline}, {candidate}",
+            cell=lambda row: f"{row['baseline_sessions']:,}, {row['candidate_sessions']:,}",
+            numeric=True,
+        )
     ]
 
 
