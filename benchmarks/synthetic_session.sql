@@ -33,7 +33,8 @@ SELECT
     50000 AS dataset_size, 'synthetic' AS data_source, 'ok' AS status,
     TIMESTAMP '2026-11-21 01:49:25' AS started_at,
     2.0 + getvariable('steps') * base_step_s AS elapsed_s, 1.0 AS setup_s, getvariable('steps') AS steps_completed,
-    []::VARCHAR[] AS tags, '{}' AS fingerprint,
+    []::VARCHAR[] AS tags,
+    '{"torch": "2.15.0", "driver": "575.57.08", "gpu0_name": "NVIDIA H200", "python": "3.11.7"}' AS fingerprint,
     json_object('train', json_object('learning_rate', 0.0002, 'group', k // 6), 'k', k)::VARCHAR AS config
 FROM made_cases, sizes, range(getvariable('repeats')) AS repeats(repeat),
     (SELECT getvariable('ranks_per_node') AS per_node), LATERAL (SELECT greatest(1, workers // per_node) AS nodes)

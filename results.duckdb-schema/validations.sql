@@ -3,17 +3,23 @@ CREATE OR REPLACE VIEW validations AS
 WITH runs_of AS (
     SELECT session_id, run_id, attempt, examples_per_step, dataset_size FROM runs
 ),
+-- Few steps are followed by a validation: the rest need not be joined.
+last_steps AS (
+    SELECT session_id, run_id, attempt, step, end_ns
+    FROM step_stats
+    WHERE kind <> 'profiled' AND step IN (SELECT evals.step - 1 FROM evals)
+),
 final AS (
     SELECT
         session_id, run_id, attempt,
         evals.step,  -- steps completed before it
         coalesce(evals.epoch, evals.step * examples_per_step / dataset_size) AS epoch,  -- reached by then
-        step_stats.end_ns / 1e9 AS time_s,  -- end of the last step before it, since the ranks' common barrier
+        last_steps.end_ns / 1e9 AS time_s,  -- end of the last step before it, since the ranks' common barrier
         val_loss, val_accuracy
     FROM evals
     JOIN runs_of USING (session_id, run_id, attempt)
-    LEFT JOIN step_stats
-        ON step_stats.session_id = evals.session_id AND step_stats.run_id = evals.run_id
-        AND step_stats.attempt = evals.attempt AND step_stats.step = evals.step - 1 AND kind <> 'profiled'
+    LEFT JOIN last_steps
+        ON last_steps.session_id = evals.session_id AND last_steps.run_id = evals.run_id
+        AND last_steps.attempt = evals.attempt AND last_steps.step = evals.step - 1
 )
 SELECT * FROM final;
