@@ -25,7 +25,7 @@ class Published:
 
 PUBLISHED = {
     "specsdm91": Published(
-        source="R package usl 3.0.0, README and tests/summary.Rout.save",
+        source="R package usl 3, README and tests/summary.Rout.save",
         workers=(1, 18, 36, 72, 108, 144, 216),
         throughput=(64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2),
         alpha=0.0277285,
@@ -35,17 +35,17 @@ PUBLISHED = {
         digits=4e-4,
     ),
     "raytracer": Published(
-        source="R package usl 3.0.0, vignette and tests/confint.Rout.save",
+        source="R package usl 3, tests/confint.Rout.save: middle of the intervals",
         workers=(1, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64),
         throughput=(20, 78, 130, 170, 190, 200, 210, 230, 260, 280, 310),
-        alpha=0.057771,
+        alpha=0.0577705,
         beta=0.0,
         gamma=21.848843,
         errors=None,
         digits=1e-5,
     ),
     "made": Published(
-        source="R package usl 3.0.0, tests/coef.Rout.save",
+        source="R package usl 3, tests/coef.Rout.save",
         workers=(1, 2, 4, 6, 8, 10),
         throughput=(1, 1.8868, 3.0769, 3.5294, 3.5398, 3.3557),
         alpha=0.02,
