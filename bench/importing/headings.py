@@ -36,6 +36,10 @@ _NAMES = {
 _ROLES = {name: role for role, names in _NAMES.items() for name in names}
 _UNIT = re.compile(r"\s?[(\[]([^()\[\]]{1,20})[)\]]$")
 _PLAIN_UNIT = {"time": "s", "epoch_time": "s"}
+_MOST_WORDS = 40
+"""Of a line of headings; a longer line is prose."""
+_LONGEST = 6
+"""Words of one heading, its unit included."""
 _MARKS = "*`_ "
 """Of Markdown around a cell."""
 
@@ -84,17 +88,25 @@ def heading(text: str, begin: int) -> Heading:
 
 
 def _tiled(chunk: str, begin: int) -> list[Heading]:
-    """`Time/Epoch (s) Val Loss` is two headings: as many as it takes to know every part, as few as possible."""
-    whole = heading(chunk, begin)
-    if whole.role is not None:
+    """`Time/Epoch (s) Val Loss` is two headings: as many as it takes to know every part, as few as possible; the whole
+    where that cannot be done."""
+    words = [(word.start(), word.end()) for word in re.finditer(r"\S+", chunk)]
+    whole = heading(chunk, begin) if len(words) <= _MOST_WORDS else _unknown(chunk, begin)
+    if whole.role is not None or len(words) > _MOST_WORDS:
         return [whole]
-    for gap in re.finditer(" ", chunk):
-        first = heading(chunk[: gap.start()], begin)
-        if first.role is not None:
-            rest = _tiled(chunk[gap.end() :], begin + gap.end())
-            if all(part.role is not None for part in rest):
-                return [first, *rest]
-    return [whole]
+    best: list[list[Heading] | None] = [None] * len(words) + [[]]  # from a word on to the end
+    for first in reversed(range(len(words))):
+        for last in range(first, min(first + _LONGEST, len(words))):
+            rest = best[last + 1]
+            part = heading(chunk[words[first][0] : words[last][1]], begin + words[first][0])
+            found = best[first]
+            if part.role and rest is not None and (found is None or len(rest) + 1 < len(found)):
+                best[first] = [part, *rest]
+    return best[0] or [whole]
+
+
+def _unknown(text: str, begin: int) -> Heading:
+    return Heading(text=text, role=None, unit=None, begin=begin, end=begin + len(text))
 
 
 def is_a_head(headings: list[Heading]) -> bool:

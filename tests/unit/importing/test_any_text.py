@@ -49,6 +49,7 @@ def texts(draw: st.DrawFn) -> str:
 @example(("GPUs  Time (s)\n" + "9" * 5_000 + "  1\n").encode(), "auto")
 @example(("case,scaling,world_size,repeat,seconds,examples\n" + "x" * 200_000).encode(), "csv")
 @example(b"Total training time: " + b"9" * 5_000, "log")
+@example(b"run time " * 20 + b"x\n" + b"gpus " * 5_000, "table")
 def test_any_file_is_read_whole_or_refused_with_a_reason(content: bytes, kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.txt"

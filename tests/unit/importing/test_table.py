@@ -59,6 +59,12 @@ def test_the_same_table_in_other_dress(read, text):
     assert figures(read(text, "t.txt")) == [("demo", 1, 1, 0, 360.0), ("demo", 4, 1, 0, pytest.approx(95.5))]
 
 
+def test_headings_may_stand_one_space_apart(read):
+    text = "Job ID GPUs Total time (s) Time/Epoch (s)\n7  4  95.5  1.91\n"
+    (row,) = read(text, "t.txt").rows
+    assert (row.job_id, row.world_size, row.seconds, row.epochs) == ("7", 4, 95.5, 50)
+
+
 @pytest.mark.parametrize(
     ("configuration", "case"),
     [
