@@ -31,6 +31,8 @@ class Source:
 def read(path: Path) -> Source:
     """UTF-8 with or without its mark, any line ends. Raises InputError."""
     try:
+        if path.is_dir():
+            raise InputError(f"{path}: a folder: name the files in it")
         if not path.is_file():
             raise InputError(f"{path}: there is no such file")
         if path.stat().st_size > MAX_BYTES:
