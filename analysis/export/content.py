@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
@@ -44,6 +44,10 @@ class Content:
     """Rows of `scaling`, as the plan orders them."""
     coverage: list[Row]
 
+    def of(self, points: list[Row]) -> Content:
+        """The same of some of its rows."""
+        return replace(self, points=points, keys=key_columns(points), values=_values(points, self.coverage))
+
     def on_paper(self) -> list[Column]:
         """Columns that fit between the margins of a page: nodes only where a row has more than one."""
         wanted = {*_ON_PAPER, throughput_unit(self.points)}
@@ -76,10 +80,14 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
         session=frames.frame(connection, "session", session_id).row(0, named=True),
         facts=next(iter(nodes.values()), {}),
         keys=key_columns(points),
-        values=[column for column in value_columns(points, coverage) if any(column.cells)],
+        values=_values(points, coverage),
         points=points,
         coverage=coverage,
     )
+
+
+def _values(points: list[Row], coverage: list[Row]) -> list[Column]:
+    return [column for column in value_columns(points, coverage) if any(column.cells)]
 
 
 def _provenance(session: Row, facts: Mapping[str, str], name: Name) -> Iterator[str]:

@@ -14,29 +14,51 @@ from analysis.export.light import colours
 from analysis.plain import cell
 from analysis.report import theme
 from analysis.report.markup import cut
+from analysis.report.summary_table import ENDS, MOST_ROWS, ranking
 from analysis.tables import Column
 
 _SIZE, _ROW, _GAP, _MARGIN = 13, 24, 22, 16
 """CSS pixels: letters, from row to row, between columns, around all."""
 _LONGEST = 48
 """Characters of a cell; the whole of a longer one is its title."""
+_MOST_REASONS = 12
 _LEAST_WIDTH = 608
 """With the margins the width of a chart's picture."""
 _NARROW, _WIDE = frozenset("ijlftI.,:;|!'()[] "), frozenset("mwMW%@—")
 
 
 def svg(content: Content) -> str:
-    columns = content.on_paper()
+    shown, which = _readable(content)
+    columns = shown.on_paper()
     widths = [_width(column) for column in columns]
     sheet = _Sheet(max(_LEAST_WIDTH, sum(widths) + _GAP * (len(widths) - 1)))
     title = cut(cell(content.session["title"] or content.session["suite"]), 80)
     sheet.paragraph(title, 16, theme.INK, "bold")
     sheet.paragraph(content.sentence(), _SIZE, theme.INK)
-    if content.points:
+    if shown.points:
         sheet.table(columns, widths)
-    for note in [*content.reasons(), *content.caveats(), content.provenance()]:
+    for note in [which, *_some(list(content.reasons())), *content.caveats(), content.provenance()]:
         sheet.paragraph(note, 11, theme.MUTED)
     return sheet.svg()
+
+
+def _readable(content: Content) -> tuple[Content, str]:
+    """All rows, or of more than one still reads the ends that the report's page shows too; and which those are."""
+    measured = [point for point in content.points if point["throughput"] is not None]
+    if len(content.points) <= MOST_ROWS or not measured:
+        return content, ""
+    ranked, measure = ranking(measured)
+    ends = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
+    said = f"The largest size of each of {len(ranked):,} cases, by {measure}"
+    which = f"{said}: {len(ends)} of them, from both ends; the other formats have all {len(content.points):,} rows."
+    return content.of(ends), which
+
+
+def _some(reasons: list[str]) -> list[str]:
+    if len(reasons) <= _MOST_REASONS:
+        return reasons
+    more = f"{len(reasons) - _MOST_REASONS:,} more placements have runs that are not ok: the other formats say why."
+    return [*reasons[:_MOST_REASONS], more]
 
 
 class _Sheet:

@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(folder, hostile, session_id=HOSTILE, suite="a|b_%$&`", created_at=BEGAN - timedelta(days=1))
     bad = Case(name="bad", step_ms={1: 3.0, 2: 2.0}, repeats=1, statuses={(1, 0): "failed", (2, 0): "oom"})
     make_session(folder, [bad], session_id=FAILURES, created_at=BEGAN - timedelta(days=2))
-    many = [Case(name=f"case_{number}", step_ms={1: 3.0}, repeats=1, steps=2) for number in range(60)]
+    many = [Case(name=f"case_{number}", step_ms={1: 3.0}, repeats=1, steps=2) for number in range(70)]
     make_session(folder, many, session_id=MANY, created_at=BEGAN - timedelta(days=3))
     load(folder)
     return folder

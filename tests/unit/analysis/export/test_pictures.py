@@ -11,7 +11,7 @@ from PIL import Image
 
 from analysis.errors import AnalysisError
 from analysis.report.charts import all_charts
-from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, NAMES, ORDINARY
+from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, MANY, NAMES, ORDINARY
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -108,6 +108,14 @@ def test_the_table_has_every_case_whatever_its_name(export, session, names):
     assert [name for name in shown if name not in texts] == []
     picture = Image.open(io.BytesIO(export(session, "--format", "png", "--chart", "summary").stdout_bytes))
     assert picture.width == 2 * int(root.get("width"))
+
+
+def test_a_table_of_many_cases_shows_both_ends_and_says_so(export):
+    texts = _texts(export(MANY, "--format", "svg", "--chart", "summary").stdout_bytes)
+    assert len([text for text in texts if re.fullmatch(r"case_\d+", text)]) == 20
+    said = " ".join(texts)
+    assert "The largest size of each of 70 cases, by throughput: 20 of them, from both ends;" in said
+    assert "the other formats have all 70 rows." in said
 
 
 def test_hostile_names_are_text_in_every_chart(export, tmp_path):

@@ -108,7 +108,7 @@ def test_structures_are_json_in_a_csv_cell(export):
 
 
 def test_many_cases_are_as_many_rows(export):
-    assert len(json.loads(export(MANY, "--format", "json").stdout)) == 60
+    assert len(json.loads(export(MANY, "--format", "json").stdout)) == 70
 
 
 @pytest.mark.parametrize(
