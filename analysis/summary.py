@@ -14,6 +14,7 @@ from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
 from analysis.session_rows import Row, session_rows
 from analysis.summary_columns import column, key_columns, number_of, reasons, text_of, value_columns
+from analysis.widths import still_too_wide
 
 
 def show(
@@ -42,6 +43,8 @@ def show(
         out.print(Text(cell(imported_from(session_row))))
     for reason in reasons(coverage):
         out.print(Text(reason))
+    for line in still_too_wide(points, cell):
+        out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
     out.print(Text(closing_sentence(points, cell), style="bold"))

@@ -174,6 +174,7 @@ final AS (
         -- repeats_needed: further ones, here and of the baseline, until both ends of efficiency have one verdict; null:
         -- no verdict, no interval, or more than 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
+        until,
         -- repeats_needed_until: further ones until throughput is as narrow as the suite's measure.until asks; null: it
         -- does not ask, no interval, or more than 1,000
         CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,

@@ -69,6 +69,8 @@ def test_what_is_too_wide_is_repeated_round_by_round_until_it_is_narrow_or_at_it
     assert "session s: 8 runs, up to 14 with further repeats" in done.stderr
     assert "2 sizes are wider than ±10 % or ±55 %: one more repeat" in done.stderr
     assert "1 size is wider than ±55 %: one more repeat" in done.stderr
+    assert "capped 1x1: throughput within ±" in done.stdout
+    assert "settles 1x2: throughput" not in done.stdout
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"
     assert ask(marked, tmp_path, coverage) == [
         ["capped", 1, 3, 3, 0, 0],

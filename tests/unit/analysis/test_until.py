@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.widths import still_too_wide
 from bench.files import read_json
 from bench.interval import relative_half_width
 from bench.measure.throughput import throughput
@@ -74,3 +75,23 @@ def test_without_until_or_an_interval_there_is_no_number_of_repeats_until(measur
         Case(name="silent", step_ms={1: STEPS}),
     )
     assert [row["repeats_needed_until"] for row in ask("FROM scaling")] == [None, None]
+
+
+def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_do(measure):
+    points = measure(
+        Case(name="ddp", step_ms={1: STEPS, 2: 5.0}, until=0.02, max_repeats=3),
+        Case(name="wild", scaling="none", step_ms={1: [10.0, 20.0, 40.0]}, until=0.01, max_repeats=3),
+        Case(name="silent", step_ms={1: STEPS}),
+        Case(
+            name="broken",
+            step_ms={1: STEPS},
+            until=0.01,
+            max_repeats=3,
+            statuses={(1, 0): "oom", (1, 1): "oom"},
+        ),
+    )("FROM scaling ORDER BY case_name, workers")
+    more = points[1]["repeats_needed_until"]
+    assert list(still_too_wide(points)) == [
+        f"ddp 1x1: throughput within ±6.68 % after 3 repeats, ±2 % was asked for: about {more} more would do",
+        "wild 1x1: throughput within ±459 % after 3 repeats, ±1 % was asked for: more than 1,000 more would be needed",
+    ]
