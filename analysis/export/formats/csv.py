@@ -18,9 +18,14 @@ _NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
 def _write(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
     reader = relation.to_arrow_reader(output.BATCH_ROWS)
     head = pa.RecordBatch.from_pylist([], schema=reader.schema)
-    _frame(head).write_csv(stream, line_terminator="\r\n")
+    stream.write(_text(head, include_header=True))
     for batch in reader:
-        _frame(batch).write_csv(stream, include_header=False, line_terminator="\r\n")
+        stream.write(_text(batch, include_header=False))
+
+
+def _text(batch: pa.RecordBatch, *, include_header: bool) -> bytes:
+    """Not by polars into the stream: it would hide that a pipe's reader has gone."""
+    return _frame(batch).write_csv(include_header=include_header, line_terminator="\r\n").encode()
 
 
 def _frame(batch: pa.RecordBatch) -> pl.DataFrame:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -145,6 +147,14 @@ def test_a_file_is_whole_or_not_there(export, tmp_path):
     export("--format", "csv", "--view", "nothing", "--out", str(out))
     assert out.read_bytes() == export("--format", "csv").stdout_bytes
     assert [path.name for path in tmp_path.iterdir()] == ["summary.csv"]
+
+
+def test_a_reader_who_has_enough_ends_the_command_quietly(results):
+    command = f"{sys.executable} -m bench export {ORDINARY} --format csv --view steps --results {results}"
+    line = f"for n in 1 2; do {command}; done | head -1"  # the second one finds the pipe closed
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("session_id,run_id,")
+    assert done.stderr == ""
 
 
 def test_a_folder_is_no_file(export, tmp_path):
