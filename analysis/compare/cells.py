@@ -15,6 +15,7 @@ from analysis.tables import Column
 UNLIKE = "The sides are unlike: every ratio has these differences in it, too."
 _STYLES = {"faster": "green", "slower": "yellow", "inconclusive": "dim"}
 _MOST_CASES = 4
+SETTINGS = "settings of the suite, which `bench report A B --compare` lists; digests"
 
 
 def key_columns(comparison: Comparison) -> list[Column]:
@@ -86,7 +87,7 @@ def difference(found: Difference, name: Callable[[str], str] = cell) -> str:
         else ""
     )
     of = f" ({', '.join(cases)}{more})" if cases else ""
-    what = "settings of the suite" if found.key == "suite" else name(found.key.replace("_", " "))
+    what = SETTINGS if found.key == "suite" else name(found.key.replace("_", " "))
     return f"{what}: {' → '.join(values)}{of}"
 
 

@@ -242,3 +242,16 @@ def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
     ratios = {row["case_name"]: row["ratio"] for row in found["rows"]}
     assert {row["case_name"]: float(row["ratio"]) if row["ratio"] else None for row in rows} == ratios
     assert json.loads(rows[0]["fingerprint_diff"]) == found["rows"][0]["fingerprint_diff"] == []
+
+
+def test_other_settings_are_told_with_the_command_that_lists_them(sessions, tmp_path, monkeypatch, capsys):
+    for name, suite in (("a", "0a"), ("b", "1b")):
+        folder = make_session(tmp_path, [ddp(QUIET)], session_id=name)
+        rewrite(folder, lambda facts, suite=suite: facts | {"suite": suite})
+    load(tmp_path)
+    monkeypatch.setattr("sys.argv", ["bench", "compare", "a", "b", "--results", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.splitlines()[1] == (
+        "  settings of the suite, which `bench report A B --compare` lists; digests: 0a → 1b"
+    )
