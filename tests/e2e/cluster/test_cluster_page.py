@@ -14,7 +14,7 @@ from tests.e2e.documents import needs_a_cluster, shown_commands
 
 SMALLER = {
     # two images have one repeat by themselves
-    "script ddpm_scaling --image old.sif": "script smoke --quick --case ddp_strong --image old.sif",
+    "script ddpm_scaling --image old.sif": "script smoke --quick --case single --image old.sif",
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--rounds 5": "--rounds 2",
     "--cpus-per-task 32": "--cpus-per-task 2",
@@ -79,7 +79,7 @@ def ended_well(job: str, cluster: Any, folder: Path) -> str:
     waited = (
         f"while squeue --noheader --job {job} | grep -q .; do sleep 0.2; done; scontrol -o show job {job}"
     )
-    state = re.search(r"JobState=(\w+)", cluster.run(waited, timeout=240).stdout)
+    state = re.search(r"JobState=(\w+)", cluster.run(waited, timeout=480).stdout)
     assert state is not None
     return state[1] if state[1] == "COMPLETED" else str(cluster.run(f"cat {folder}/slurm-{job}.out").stdout)
 
