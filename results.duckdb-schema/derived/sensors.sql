@@ -13,7 +13,8 @@ readings AS (
         incoming_samples.*,
         CASE WHEN device IS NULL THEN 'host' ELSE 'GPU' END AS kind,
         CASE WHEN device IS NULL THEN cpu_util_pct ELSE gpu_util_pct END AS util_pct,
-        40 * (time_ns - first_ns) // (last_ns - first_ns + 1) AS bin
+        -- As numbers that cannot overflow: a damaged file must not end the load.
+        floor(40 * ((time_ns::DOUBLE - first_ns) / (last_ns::DOUBLE - first_ns + 1))) AS bin
     FROM incoming_samples
     JOIN ends USING (session_id, run_id, attempt)
 ),

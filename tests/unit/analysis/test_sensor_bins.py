@@ -1,0 +1,35 @@
+"""Readings of sensors, binned at load."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis import schema
+from tests.factory import Case
+
+
+def _case(**values):
+    return Case(
+        **({"name": "ddp", "step_ms": {2: 1000.0}, "repeats": 1, "steps": 98, "device_type": "cuda"} | values)
+    )
+
+
+def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(measure):
+    rows = measure(_case())("FROM sensors ORDER BY kind, time_s")
+    # 501 readings, 0.2 s apart: 100 s and a nanosecond in 40 bins.
+    assert [row["kind"] for row in rows] == ["GPU"] * 40 + ["host"] * 40
+    assert [row["time_s"] for row in rows[:4]] == pytest.approx([0.0, 2.6, 5.2, 7.6])
+    assert {(row["power_w"], row["temperature_c"], row["utilisation"]) for row in rows[:40]} == {
+        (600, 61, 0.92)
+    }
+    assert {(row["power_w"], row["utilisation"]) for row in rows[40:]} == {(None, 0.55)}
+
+
+def test_times_at_the_ends_of_their_type_do_not_end_the_load(measure, in_memory):
+    ask = measure(_case())
+    in_memory.execute("DELETE FROM sensors")
+    in_memory.execute(
+        "UPDATE samples SET time_ns = if(time_ns = 0, -(2::HUGEINT ** 62), 2::HUGEINT ** 62)::BIGINT"
+    )
+    in_memory.execute(schema.text("derived/sensors"))
+    assert len(ask("FROM sensors")) == 4
