@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ class Entry:
 
     path: Path
     relative: str
-    """To the results folder, with forward slashes."""
+    """To the results folder, with forward slashes; bytes that are no text stand as `\\xff`."""
     size_bytes: int | None = None
     """Null for what is not a regular file inside the results folder."""
     mtime_ns: int | None = None
@@ -48,7 +49,7 @@ class SessionFolder:
     session_json: Entry | None = None
     attempts: list[AttemptFolder] = field(default_factory=list)
     refused: list[Entry] = field(default_factory=list)
-    """Links that lead outside, and what is no regular file."""
+    """Links that lead outside, what is no regular file, and names that are no text."""
 
     def entries(self) -> list[Entry]:
         """Everything that tells whether the session has changed."""
@@ -79,7 +80,7 @@ def _may_be_session(path: Path) -> bool:
 
 def _session(root: Path, path: Path) -> SessionFolder:
     entry = _entry(root, path)
-    folder = SessionFolder(name=path.name, place=entry)
+    folder = SessionFolder(name=entry.relative, place=entry)
     if entry.problem:
         folder.refused.append(entry)
         return folder
@@ -123,7 +124,10 @@ def _accept(root: Path, path: Path, folder: SessionFolder) -> Entry | None:
 
 def _entry(root: Path, path: Path) -> Entry:
     """Follows a link only where it stays inside the results folder."""
-    relative = path.relative_to(root).as_posix()
+    name = path.relative_to(root).as_posix()
+    relative = os.fsencode(name).decode(errors="backslashreplace")
+    if relative != name:
+        return Entry(path=path, relative=relative, problem="its name is not valid UTF-8: rename it")
     if path.is_symlink() and not path.resolve().is_relative_to(root):
         problem = "a link that leads outside the results folder: copy the files here instead"
         return Entry(path=path, relative=relative, problem=problem)

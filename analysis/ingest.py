@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -12,6 +16,8 @@ from analysis import schema
 from analysis.batch import Batch, ParquetFile
 from analysis.laws import store as laws
 from analysis.rows import Row
+
+_PATTERN = re.compile(r"[*?\[\\]")
 
 
 def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
@@ -66,17 +72,32 @@ def _insert_files(
     connection: duckdb.DuckDBPyConnection, table: str, columns: list[str], files: list[ParquetFile]
 ) -> None:
     """Files of one table that have the same columns."""
-    owners = [
-        {"path": f.path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt} for f in files
-    ]
-    connection.register("incoming_files", pa.Table.from_pylist(owners))
     statement = schema.text("ingest/parquet").format(
         table=table, columns=", ".join(f"file.{c}" for c in columns)
     )
-    connection.execute(statement, {"files": [_literal(file.path) for file in files]})
-    connection.unregister("incoming_files")
+    with _plain([file.path for file in files]) as paths:
+        owners = [
+            {"path": path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt}
+            for path, f in zip(paths, files, strict=True)
+        ]
+        connection.register("incoming_files", pa.Table.from_pylist(owners))
+        connection.execute(statement, {"files": paths})
+        connection.unregister("incoming_files")
 
 
-def _literal(path: str) -> str:
-    """DuckDB expands every path as a pattern, also in a list: a bracket in a folder's name must stand for itself."""
-    return re.sub(r"([*?\[])", r"[\1]", path)
+@contextmanager
+def _plain(paths: list[str]) -> Iterator[list[str]]:
+    """The paths, with a link in place of each that DuckDB would take for a pattern, also in a list.
+
+    Not every name can be escaped: `a\\b[c` cannot, nor any pattern beside a folder `\\a`."""
+    if not any(map(_PATTERN.search, paths)):
+        yield paths
+        return
+    with tempfile.TemporaryDirectory(prefix="scalebench-load-") as folder:
+        found = []
+        for number, path in enumerate(paths):
+            link = Path(folder) / f"{number}.parquet"
+            if _PATTERN.search(path):
+                link.symlink_to(path)
+            found.append(str(link) if link.is_symlink() else path)
+        yield found
