@@ -26,7 +26,8 @@ compared AS (
     SELECT
         *,
         -- Ranks on two nodes talk over another transport than those on one: only the same placement says something.
-        CASE WHEN key IN ('nodes', 'transport') THEN placement ELSE '' END AS scope,
+        -- A suite may give every case threads of its own.
+        CASE WHEN key IN ('nodes', 'transport') THEN placement WHEN key = 'threads' THEN case_name ELSE '' END AS scope,
         min(value) OVER (PARTITION BY session_id, device_type, key, scope) AS least,
         max(value) OVER (PARTITION BY session_id, device_type, key, scope) AS greatest
     FROM counted

@@ -57,6 +57,8 @@ class Case:
     scaling: Scaling = "strong"
     axis: Axis = "ranks"
     repeats: int = 3
+    threads: int = 1
+    """Per rank, where they are not the axis."""
     ranks_per_node: int = 8
     """Ranks beyond it go to further nodes; they must fill them."""
     batch: int = 64
@@ -183,7 +185,7 @@ def _spec(
 ) -> RunSpec:
     world = workers if case.axis == "ranks" else 1
     nodes = -(-world // case.ranks_per_node)
-    threads = workers if case.axis == "threads" else 1
+    threads = workers if case.axis == "threads" else case.threads
     suffix = f".t{threads}" if case.axis == "threads" else ""
     strong = case.scaling == "strong"
     return RunSpec(

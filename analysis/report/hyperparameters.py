@@ -37,6 +37,8 @@ def _settings(row: Row) -> Iterator[tuple[str, str]]:
     batch = "global_batch" if config.get("scaling") == "strong" else "batch_per_rank"
     for part in (*_PARTS, batch):
         yield from _flat(part, config.get(part))
+    if config.get("device_type") == "cpu" and config.get("axis") == "ranks":
+        yield from _flat("threads", config.get("threads"))
     for name in ("parameters", "dataset_size"):
         if row[name] is not None:
             yield name, f"{row[name]:,}"

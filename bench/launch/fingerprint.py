@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.files import digest
+from bench.launch.environment import OBEYED
 from bench.spec import DeviceType, RunSpec
 
 Facts = Mapping[str, str]
@@ -24,10 +25,6 @@ _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
 }
 _AS = {"hostname": "nodes"}
 """Fact -> key, where they differ."""
-_VARIABLES = re.compile(
-    r"(OMP_NUM_THREADS|MKL_NUM_THREADS|PYTORCH_CUDA_ALLOC_CONF|GLOO_\w+|NCCL_(?!DEBUG)\w+)"
-)
-"""Of the environment, that libraries obey."""
 
 
 def fingerprint(
@@ -41,6 +38,8 @@ def fingerprint(
     found["variables"] = _distinct(_variables(node) for node in nodes)
     if spec.device_type == "cuda":
         found |= _gpus(nodes, said)
+    elif spec.axis != "threads":  # where they are the axis, they are the size
+        found["threads"] = str(spec.threads)
     found |= {key: str(said[key]) for key in ("nccl", "transport") if said.get(key)}
     return {key: value for key, value in found.items() if value} | own_file(spec.workload)
 
@@ -76,10 +75,7 @@ def _gpus(nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
 
 def _variables(node: Facts) -> str:
     """`NCCL_ALGO=Ring NCCL_PROTO=LL`; `none set` where none is, which is known, too."""
-    return (
-        " ".join(f"{key}={value}" for key, value in sorted(node.items()) if _VARIABLES.fullmatch(key))
-        or "none set"
-    )
+    return " ".join(f"{key}={value}" for key, value in sorted(node.items()) if key in OBEYED) or "none set"
 
 
 def _without_folders(part: Any) -> Any:

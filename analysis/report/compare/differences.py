@@ -55,7 +55,7 @@ def unlike(sides: Sequence[Side]) -> list[str]:
     return [line for line in lines if line]
 
 
-_TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters")
+_TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "threads")
 """Settings whose differences are said at the top. Scaling and strategy are not among them: they part cases."""
 
 

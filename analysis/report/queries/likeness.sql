@@ -8,7 +8,8 @@ facts AS (
     -- other placements have other transports
     SELECT CASE key WHEN 'transport' THEN 'transport at ' || placement ELSE key END AS key, value
     FROM fingerprint
-    WHERE session_id = $session_id AND class = 'must_equal'
+    -- threads are told case by case, as a setting
+    WHERE session_id = $session_id AND class = 'must_equal' AND key <> 'threads'
     UNION ALL
     SELECT 'device', device_name FROM last_runs
 ),

@@ -156,3 +156,12 @@ def test_several_values_of_a_side_are_listed(results, read_back):
     assert json.loads(found) == [
         {"key": "torch", "class": "must_equal", "baseline": "2.15.0", "candidate": "2.14.0, 2.15.0"}
     ]
+
+
+def test_another_number_of_threads_per_rank_is_a_difference(results, read_back):
+    for name, threads in (("a", 4), ("b", 2)):
+        make_session(
+            results, [Case(name="ddp", step_ms={2: 10.0 / threads}, threads=threads)], session_id=name
+        )
+    found = compared(read_back(), "a", "b")["fingerprint_diff"]
+    assert json.loads(found) == [{"key": "threads", "class": "must_equal", "baseline": "4", "candidate": "2"}]

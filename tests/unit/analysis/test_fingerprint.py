@@ -81,3 +81,11 @@ def test_a_run_that_was_never_begun_was_made_with_nothing(
     make_session(results, [case])
     rows = read_back()("SELECT runs, first_run FROM fingerprint WHERE key = 'python'")
     assert rows == [{"runs": 1, "first_run": "ddp.1x1.r0"}]
+
+
+def test_cases_with_threads_of_their_own_do_not_differ(results: Path, read_back: Callable[[], Ask]) -> None:
+    make_session(results, [DDP, Case(name="two", step_ms={1: 10.0}, threads=2)])
+    rows = read_back()(
+        "SELECT DISTINCT case_name, value, differs FROM fingerprint WHERE key = 'threads' ORDER BY 1"
+    )
+    assert [tuple(row.values()) for row in rows] == [("ddp", "1", False), ("two", "2", False)]

@@ -98,3 +98,9 @@ def test_a_run_on_cpus_says_nothing_of_gpus() -> None:
 )
 def test_variables_that_libraries_obey_are_told_and_others_are_not(set_: dict[str, str], told: str) -> None:
     assert of([{**NODE, **set_}])["variables"] == told
+
+
+def test_threads_per_rank_are_told_of_a_run_on_cpus_unless_they_are_its_size() -> None:
+    assert of([{}], spec=dataclasses.replace(CPU, threads=2))["threads"] == "2"
+    assert "threads" not in of([{}], spec=dataclasses.replace(CPU, threads=2, axis="threads"))
+    assert "threads" not in of([{}], spec=CUDA)

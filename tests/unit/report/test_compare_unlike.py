@@ -39,6 +39,12 @@ def test_the_settings_that_change_what_a_ratio_means_are_named_with_their_values
     assert "precision of all cases in common: A fp32 · B bf16" in said
 
 
+def test_other_threads_per_rank_are_named_once(warning_of):
+    said, _ = warning_of(*([case(name, {1: 20.0}, threads=n) for name in "ab"] for n in (4, 2)))
+    assert said.count("threads") == 1
+    assert "threads of all cases in common: A 4 · B 2" in said
+
+
 def test_sessions_of_one_suite_get_no_warning_however_their_times_differ(warning_of):
     said, _ = warning_of([case("ddp", {1: 20.0})], [case("ddp", {1: 2.0}, losses=(3.0, 1.0))])
     assert said == ""
