@@ -46,11 +46,11 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     It needs srun and apptainer on the cluster, and nothing else. Submitted again it resumes its session. With two
     images it alternates between them within one allocation, and ends with their comparison: the first is the
     baseline."""
-    from bench.launch.request import check_tags
     from bench.launch.session import SessionFolder, new_session_id
     from bench.paths import results_folder
     from bench.slurm.apptainer import is_here
     from bench.slurm.batch import DEFAULT_ROUNDS, Batch, script
+    from bench.tags import check_tags
 
     _check(options)
     name = resolve(suite, options).name

@@ -12,9 +12,9 @@ from bench.importing import csv_file
 from bench.importing.formats import Wishes, measurements
 from bench.importing.values import BadValueError
 from bench.importing.write import Head, write
-from bench.launch.request import check_tags
 from bench.launch.session import SessionFolder, new_session_id
 from bench.paths import writable_results_folder
+from bench.tags import check_tags
 
 _SUITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
 

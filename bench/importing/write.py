@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,15 +15,11 @@ from bench.errors import InputError
 from bench.files import write_json
 from bench.importing.formats import Found
 from bench.importing.found import Measurement
-from bench.launch.session import SessionFolder, utc_now
+from bench.launch.session import PLAN_KEYS, SessionFolder, utc_now
 from bench.spec import SCHEMA_VERSION
 
 UNKNOWN_STRATEGY = "unknown"
 """Rows of views are told apart by strategy, so it cannot be null."""
-_PLAN_KEYS = (
-    "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
-    "threads", "repeat",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +58,6 @@ def write(session: SessionFolder, head: Head, found: Found) -> None:
 
 def _umask() -> int:
     """mkdtemp's folder is for its owner alone; a session's is like any other folder of this user."""
-    import os
-
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -94,7 +89,7 @@ def _session(session_id: str, head: Head, found: Found, specs: list[dict[str, An
         "quick": False,
         "tags": list(tags),
         "resolved": {},
-        "plan": [{key: spec[key] for key in _PLAN_KEYS} | {"skip_reason": None} for spec in specs],
+        "plan": [{key: spec[key] for key in PLAN_KEYS} | {"skip_reason": None} for spec in specs],
         "slots": {},
         "environment": {},
         "imported": {

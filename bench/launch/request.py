@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,19 +21,7 @@ from bench.slurm.step import Step
 from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
-
-_LONGEST_TAG = 64
-
-
-def check_tags(tags: Sequence[str]) -> None:
-    """Raises InputError where one cannot be told apart or shown."""
-    for tag in tags:
-        if not tag.strip():
-            raise InputError("--tag is empty: give it a word, or leave it out")
-        if len(tag) > _LONGEST_TAG:
-            raise InputError(
-                f"--tag {tag[:_LONGEST_TAG]}… has {len(tag):,} characters: shorten it to {_LONGEST_TAG}"
-            )
+from bench.tags import check_tags
 
 
 @dataclass(frozen=True, kw_only=True)

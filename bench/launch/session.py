@@ -20,10 +20,11 @@ from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}")
 _FINAL = ("ok", "oom", "skipped")
-_PLAN_KEYS = (
+PLAN_KEYS = (
     "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
     "threads", "repeat",
 )  # fmt: skip
+"""Of a run's spec, those that session.json says of its plan."""
 
 
 def utc_now() -> str:
@@ -188,7 +189,7 @@ def _state(run_json: Path) -> tuple[int, bool]:
 def _summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     """What session.json says of a plan."""
     return [
-        {key: getattr(run.spec, key) for key in _PLAN_KEYS} | {"skip_reason": run.skip_reason} for run in plan
+        {key: getattr(run.spec, key) for key in PLAN_KEYS} | {"skip_reason": run.skip_reason} for run in plan
     ]
 
 

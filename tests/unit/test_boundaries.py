@@ -235,3 +235,11 @@ def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
     code, modules = json.loads(result.stderr.splitlines()[-1])
     assert (code, HEAVY & set(modules)) == (0, set())
     assert result.stdout.strip() != ""
+
+
+def test_an_import_loads_nothing_that_measures_or_stores_rows() -> None:
+    program = "import json, sys, bench.importing.request\nprint(json.dumps(sorted(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (HEAVY | {"psutil", "pynvml", "numpy", "bench.launch.run_suite"}) & set(
+        json.loads(result.stdout)
+    ) == set()
