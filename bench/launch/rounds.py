@@ -19,6 +19,8 @@ class Rounds:
         self._session = session
         self._throughputs: dict[str, float] = {}
         """Examples/s, by run."""
+        self._ok: set[str] = set()
+        """Runs that are known to have ended so; they stay so."""
 
     def further(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
         """The runs of the next round, in the plan's order; none where nothing more is to be repeated."""
@@ -36,8 +38,11 @@ class Rounds:
         return width is None or width > measure.until
 
     def _is_ok(self, run: PlannedRun) -> bool:
-        path = self._session / run.spec.run_id / "run.json"
-        return path.exists() and read_json(path)["outcome"]["status"] == "ok"
+        run_id = run.spec.run_id
+        path = self._session / run_id / "run.json"
+        if run_id not in self._ok and path.exists() and read_json(path)["outcome"]["status"] == "ok":
+            self._ok.add(run_id)
+        return run_id in self._ok
 
     def _throughput(self, run: PlannedRun) -> float | None:
         """Read once; where another node's rows are not to be seen yet, again in the next round."""

@@ -66,3 +66,14 @@ def test_a_size_whose_rows_are_not_to_be_seen_yet_is_repeated(tmp_path: Path) ->
     assert len(rounds.further(plan)) == 1
     (folder / "aside").rename(steps)
     assert rounds.further(plan) == ()
+
+
+def test_each_file_of_an_ok_run_is_read_once(tmp_path: Path) -> None:
+    folder = make_session(
+        tmp_path, [Case(name="ddp", step_ms={1: WIDE}, repeats=2, until=0.05, max_repeats=3)]
+    )
+    rounds, plan = Rounds(folder), plan_of(folder)
+    (more,) = rounds.further(plan)
+    for path in folder.glob("*/*"):
+        path.unlink()
+    assert rounds.further(plan) == (more,)
