@@ -105,7 +105,7 @@ def _explain(path: Path, message: str) -> str:
     if "lock" in message and (holder := re.search(r"PID (\d+)", message)):
         return (
             f"{path}: in use by process {holder[1]}: while one process writes the database no other can open it, and "
-            "while one reads it none can write. Close that process or wait for it, then repeat the command"
+            "while one reads it none can write. Close that process or wait for it"
         )
     if "not a valid DuckDB" in message or "version number" in message:
         return (

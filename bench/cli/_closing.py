@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.launch.run_suite import Ended
 
 
@@ -23,16 +25,15 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         if ended.stopped_by != 128 + signal.SIGHUP:
             click.echo(_stopped(ended), err=True)
         return ended.stopped_by
-    load = load and importlib.util.find_spec("duckdb") is not None
-    problems = _load(ended.folder, quiet=as_json) if load else 0
-    code = max(ended.exit_code, 1 if problems else 0)
+    answer: dict[str, Any] = {}
+    sound = _in_the_database(
+        ended.folder, load=load, show=lambda: _add_scaling(answer, ended) if as_json else _show(ended.folder),
+        quiet=as_json, later=ended.command("load", str(results)),
+    )  # fmt: skip
+    code = max(ended.exit_code, 0 if sound else 1)
     if as_json:
-        click.echo(json.dumps(_as_json(ended, code, load), indent=1))
+        click.echo(json.dumps(_as_json(ended, code) | answer, indent=1))
         return code
-    if load:
-        from analysis import summary
-
-        summary.show(results, ended.session_id, every_run=False)
     for lost in ended.lost:
         click.echo(f"bench: {lost}", err=True)
     if ended.left_for_time or ended.lost:
@@ -44,14 +45,38 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
 
 def show_loaded(session: Path, *, load: bool) -> int:
     """The ending of a session that ran nothing: `bench import`. Returns the exit code."""
-    problems = 0
-    if load and importlib.util.find_spec("duckdb") is not None:
-        from analysis import summary
+    from bench.launch.run_suite import Ended
 
-        problems = _load(session, quiet=False)
-        summary.show(session.parent, session.name, every_run=False)
+    later = Ended.command("load", str(session.parent))
+    sound = _in_the_database(session, load=load, show=lambda: _show(session), quiet=False, later=later)
     click.echo(f"results: {session}")
-    return 1 if problems else 0
+    return 0 if sound else 1
+
+
+def _in_the_database(session: Path, *, load: bool, show: Callable[[], None], quiet: bool, later: str) -> bool:
+    """Load and show it, where that is wanted; returns whether nothing of it is missing.
+
+    The session is written: a database that somebody holds open must not make it look as if it were not."""
+    if not load or importlib.util.find_spec("duckdb") is None:
+        return True
+    from analysis.errors import AnalysisError
+
+    try:
+        problems = _load(session, quiet=quiet)
+        show()
+    except AnalysisError as error:
+        click.echo(
+            f"bench: {error}\nbench: the result files are written; `{later}` brings them into the database then",
+            err=True,
+        )
+        return False
+    return not problems
+
+
+def _show(session: Path) -> None:
+    from analysis import summary
+
+    summary.show(session.parent, session.name, every_run=False)
 
 
 def _stopped(ended: Ended) -> str:
@@ -83,15 +108,16 @@ def _load(session: Path, *, quiet: bool) -> int:
     return len(ours) + len(problems)
 
 
-def _as_json(ended: Ended, code: int, loaded: bool) -> dict[str, Any]:
-    answer = {
+def _as_json(ended: Ended, code: int) -> dict[str, Any]:
+    return {
         "session_id": ended.session_id,
         "results": str(ended.folder),
         "statuses": ended.statuses,
         "exit_code": code,
     }
-    if loaded:
-        from analysis.summary import scaling_rows
 
-        answer["scaling"] = scaling_rows(ended.folder.parent, ended.session_id)
-    return answer
+
+def _add_scaling(answer: dict[str, Any], ended: Ended) -> None:
+    from analysis.summary import scaling_rows
+
+    answer["scaling"] = scaling_rows(ended.folder.parent, ended.session_id)
