@@ -62,7 +62,7 @@ def _beside(value: float, decimals: int) -> str:
 
 def _place(value: float, digits: int) -> int:
     """The decimal place of that significant digit."""
-    return digits - 1 - (math.floor(math.log10(abs(value))) if value else 0)
+    return digits - 1 - (math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0)
 
 
 def shown(value: float, decimals: int) -> str:

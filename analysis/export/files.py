@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,7 +25,8 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before is told, not what it makes impossible here
+            partial.unlink(missing_ok=True)
 
 
 def put_all(folder: Path, files: Mapping[str, bytes], kind: Pictures) -> list[Path]:

@@ -55,7 +55,9 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     _check(options)
     name = resolve(suite, options).name
     results = results_folder(options["results"])
-    session = SessionFolder(results, options["session"] or new_session_id(name))
+    session = SessionFolder(
+        results, new_session_id(name) if options["session"] is None else options["session"]
+    )
     step = given(context, without=_NOT_IN_THE_STEP)
     if len(options["images"]) > 1:
         check_tags([f"{session.session_id}-a"])  # which the script makes of it

@@ -40,7 +40,8 @@ class Request:
         """The new session's folder. Raises InputError where anything is wrong; then nothing was written."""
         self._check_names()
         session = SessionFolder(
-            writable_results_folder(self.results), self.session or new_session_id(self.suite)
+            writable_results_folder(self.results),
+            new_session_id(self.suite) if self.session is None else self.session,
         )
         wishes = Wishes(
             suite=self.suite, case=self.case, strategy=self.strategy, examples=self.examples, world=self.world,

@@ -12,6 +12,7 @@ LARGEST_WORLD = 1_000_000
 LARGEST_REPEAT = 99_999
 LARGEST_COUNT = 2**53
 """Of examples and epochs: throughput is made from them, and beyond it a float skips whole numbers."""
+SHORTEST_S = 1e-6
 LARGEST_S = 1e9
 
 _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?", re.ASCII)
@@ -118,6 +119,8 @@ def _checked(text: str, number: Decimal, unit_s: Decimal, more_s: Decimal = Deci
     seconds = number * unit_s + more_s
     if seconds <= 0:
         raise BadValueError(f"{text[:40]} is not above 0: a training takes time")
+    if seconds < SHORTEST_S:
+        raise BadValueError(f"{text[:40]} is shorter than {SHORTEST_S:g} s: no training is")
     if seconds > LARGEST_S:
         raise BadValueError(f"{text[:40]} is longer than {LARGEST_S:,.0f} s")
     exponent = number.as_tuple().exponent

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from bench.importing.found import Measurement
 from bench.launch.session import PLAN_KEYS, SessionFolder, utc_now
 from bench.spec import SCHEMA_VERSION
 
+_ASIDE = ".import-"
+_STALE_S = 86_400.0
 UNKNOWN_STRATEGY = "unknown"
 """Rows of views are told apart by strategy, so it cannot be null."""
 
@@ -43,7 +46,8 @@ def write(session: SessionFolder, head: Head, found: Found) -> None:
     aside = None
     try:
         results.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".import-", dir=results))
+        _sweep(results)
+        aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=results))
         aside.chmod(0o777 & ~_umask())
         _write(aside, session.session_id, head, found)
         aside.rename(session.path)
@@ -54,6 +58,13 @@ def write(session: SessionFolder, head: Head, found: Found) -> None:
     finally:
         if aside is not None:
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sweep(results: Path) -> None:
+    """What imports that were killed left behind; one of today may still be going on."""
+    for folder in results.glob(f"{_ASIDE}*"):
+        if time.time() - folder.stat().st_mtime > _STALE_S:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -97,8 +97,8 @@ class Request:
 
     @cached_property
     def _folder(self) -> SessionFolder:
-        name = self.resume or self.session or new_session_id(self._suite.name)
-        return SessionFolder(self._results, name)
+        name = self.session if self.resume is None else self.resume
+        return SessionFolder(self._results, new_session_id(self._suite.name) if name is None else name)
 
     @cached_property
     def _results(self) -> Path:

@@ -21,6 +21,8 @@ from analysis.rounding import estimate, spread
         (1076.3, 893.0, 1290.0, ("1,076", "[893, 1,290]")),
         (12.0, 0.0031, 900.0, ("12.0", "[0.003, 900.0]")),
         (1.0004, 1.0003, 1.0005, ("1.0004", "[1.0003, 1.0005]")),
+        (3.2, 1.1, float("inf"), ("3.20", "[1.10, inf]")),
+        (float("inf"), None, None, ("inf", "")),
     ],
 )
 def test_a_value_has_three_digits_and_more_where_its_interval_would_vanish(value, low, high, said):

@@ -55,6 +55,7 @@ def test_a_matrix_case_keeps_its_name(read):
         ("seconds", "1_234", "'1_234' has a separator between thousands: write 1234"),
         ("seconds", "95.23s", "'95.23s' has a unit: write 95.23"),
         ("seconds", "0", "0 is not above 0: a training takes time"),
+        ("seconds", "1e-999", "1e-999 is shorter than 1e-06 s: no training is"),
         ("seconds", "-3", "-3 is not above 0: a training takes time"),
         ("seconds", "nan", "'nan' is not a finite number"),
         ("seconds", "inf", "'inf' is not a finite number"),

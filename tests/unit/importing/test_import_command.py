@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -220,6 +221,7 @@ def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
     [
         (["--suite", "../up"], "--suite '../up' is no suite's name: letters"),
         (["--suite", "s", "--session", "../up"], "session '../up' is no folder name"),
+        (["--suite", "s", "--session", ""], "session '' is no folder name"),
         (["--suite", "s", "--case", "A b"], "--case 'A b' is no case name"),
         (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is no name"),
         (["--suite", "s", "--tag", " "], "--tag is empty"),
@@ -259,6 +261,16 @@ def test_a_folder_that_is_still_being_made_is_no_session(take: Take, tmp_path: P
     done = imported(take, str(TABLE), "--suite", "raven", "--session", "T")
     assert "left out" not in done.output
     assert ask(tmp_path / "r", "SELECT session_id FROM sessions ORDER BY 1") == [("S",), ("T",)]
+
+
+def test_what_a_killed_import_left_goes_away_after_a_day(take: Take, tmp_path: Path) -> None:
+    old, new = tmp_path / "r/.import-old", tmp_path / "r/.import-new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    imported(take, str(TABLE), "--suite", "raven")
+    assert not old.exists()
+    assert new.exists()
 
 
 def test_the_database_can_be_left_alone(take: Take, tmp_path: Path) -> None:

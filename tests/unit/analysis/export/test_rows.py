@@ -160,3 +160,9 @@ def test_a_reader_who_has_enough_ends_the_command_quietly(results):
 def test_a_folder_is_no_file(export, tmp_path):
     done = export("--format", "csv", "--out", str(tmp_path))
     assert "is a folder: name a file in it" in str(done.exception)
+
+
+def test_a_file_is_no_folder(export, tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    done = export("--format", "csv", "--out", str(tmp_path / "notes/x.csv"))
+    assert str(done.exception) == f"--out {tmp_path}/notes/x.csv: Not a directory: choose another place"
