@@ -102,8 +102,8 @@ final AS (
         -- growth_bytes_per_step: mean over ok repeats of the slope over measured steps, of the rank that grows fastest
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
         coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank
-        -- steps_to_full: headroom ÷ growth; null where nothing grows
-        if(is_growing, greatest(headroom_bytes, 0) / steady_growth, NULL)::BIGINT AS steps_to_full
+        -- steps_to_full: headroom ÷ growth; null where nothing grows or the headroom is unknown
+        if(is_growing AND headroom_bytes IS NOT NULL, greatest(headroom_bytes, 0) / steady_growth, NULL)::BIGINT AS steps_to_full
     FROM with_totals
 )
 SELECT * FROM final;

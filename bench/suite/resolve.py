@@ -77,6 +77,7 @@ def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], li
     """Every case with its sections, settings and combinations, checked; what is wrong; and where each is written."""
     written = suite.value["cases"].value
     problems: list[str] = []
+    broken: dict[tuple[str, str], list[str]] = {}
     cases: list[Case] = []
     places: dict[str, Node] = {}
     for part in written:
@@ -87,10 +88,15 @@ def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], li
             if case is not None:
                 cases.append(case)
                 places[case.name] = node
-                problems += [
-                    f"{place(node, at).where}: case {case.name}: {text}" for at, text in broken_rules(case)
-                ]
+                for at, text in broken_rules(case):
+                    broken.setdefault((place(node, at).where, text), []).append(case.name)
+    problems += [_broken(where, text, names) for (where, text), names in broken.items()]
     return cases, problems or _baselines(cases, places), places
+
+
+def _broken(where: str, text: str, names: list[str]) -> str:
+    """What the suite or --set says for several cases is wrong once, and for none of them in particular."""
+    return f"{where}: {text}" if len(names) > 1 else f"{where}: case {names[0]}: {text}"
 
 
 def _with_sections(suite: Node, case: Node) -> Node:

@@ -110,6 +110,14 @@ def test_an_unknown_device_has_no_headroom(measure):
     assert (row["device_memory_bytes"], row["headroom_bytes"]) == (None, None)
 
 
+def test_a_leak_on_a_device_of_unknown_size_has_no_steps_to_full(results, read_back):
+    folder = make_session(results, [_case()])
+    for repeat in range(3):
+        _allocate(folder, f"ddp.1x2.r{repeat}", [_rising(10_000_000)] * 2)
+    (row,) = read_back()("FROM memory")
+    assert (row["is_growing"], row["headroom_bytes"], row["steps_to_full"]) == (True, None, None)
+
+
 def test_a_run_that_ran_out_of_memory_shows_how_little_was_left(measure):
     statuses = {(2, repeat): "oom" for repeat in range(3)}
     (row,) = measure(_case(memory_bytes=50 * GB, statuses=statuses), environment=GPU)("FROM memory")

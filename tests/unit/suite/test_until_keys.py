@@ -68,6 +68,14 @@ def test_what_does_not_fit_together_is_refused(suite: Path, setting: str, said: 
     assert said in str(raised.value)
 
 
+def test_what_is_wrong_for_every_case_is_said_once(suite: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        measure(suite, "measure.max_repeats=null", quick=False)
+    assert str(raised.value) == (
+        f"{suite}:3:41: measure.until needs measure.max_repeats: how many repeats it may lead to"
+    )
+
+
 def test_the_plan_says_how_many_repeats_there_may_be(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(suite.parent)
     asked = ["show", "narrow.yaml", "--device", "cpu", "--ranks-per-node", "1"]
