@@ -6,24 +6,29 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis import verdicts
+from analysis.widths import wider_than_asked
 
 Row = dict[str, Any]
 
 
-def caveats(session: Row, points: list[Row]) -> Iterator[str]:
-    """`session` of analysis/report/queries/session.sql, `points` rows of `scaling`. Every word is ours."""
+def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool = True) -> Iterator[str]:
+    """`session` of analysis/report/queries/session.sql, `points` rows of `scaling`. Every word is ours. Exported tables
+    show the intervals of efficiency alone."""
     yield from _of_an_import(session["imported"], points)
     if was_compared(points):
         yield "Efficiency is speedup ÷ workers."
     if any(point["verdict"] for point in points):
         yield _limits()
-    if any(point["throughput_lo"] is not None for point in points):
+    has_intervals = any(point["throughput_lo"] is not None for point in points)
+    if has_intervals and (shows_throughput_intervals or any(map(_has_efficiency_interval, points))):
         yield (
             "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
             "what differs between allocations: other nodes, other neighbours, another day."
         )
-    elif any(point["throughput"] is not None for point in points):
+    elif not has_intervals and any(point["throughput"] is not None for point in points):
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
+    if wider := wider_than_asked(points):
+        yield wider
     if session["fsdp_on_cpu"]:
         yield (
             "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
@@ -47,6 +52,11 @@ def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
             "How many examples a training processes is not known, so throughput counts whole trainings: speedup and "
             "efficiency are ratios of times."
         )
+
+
+def _has_efficiency_interval(point: Row) -> bool:
+    """A baseline is its own measure."""
+    return point["efficiency_lo"] is not None and not point["is_baseline"]
 
 
 def was_compared(points: list[Row]) -> bool:

@@ -103,7 +103,7 @@ final AS (
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
         coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank
         -- steps_to_full: headroom ÷ growth; null where nothing grows or the headroom is unknown
-        if(is_growing AND headroom_bytes IS NOT NULL, greatest(headroom_bytes, 0) / steady_growth, NULL)::BIGINT AS steps_to_full
+        if(is_growing, if(headroom_bytes < 0, 0, headroom_bytes) / steady_growth, NULL)::BIGINT AS steps_to_full
     FROM with_totals
 )
 SELECT * FROM final;

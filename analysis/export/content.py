@@ -65,7 +65,7 @@ class Content:
 
     def caveats(self) -> Iterator[str]:
         """What limits the numbers; every word is ours."""
-        return caveats(self.session, self.points)
+        return caveats(self.session, self.points, shows_throughput_intervals=False)
 
     def provenance(self, name: Name = cell) -> str:
         """Where the numbers come from: session, suite, device, software, date; what is not known is left out."""

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.widths import still_too_wide
+from analysis.caveats import caveats
+from analysis.widths import still_too_wide, wider_than_asked
 from bench.files import read_json
 from bench.interval import relative_half_width
 from bench.measure.throughput import throughput
@@ -95,3 +96,25 @@ def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_
         f"ddp 1x1: throughput within ±6.68 % after 3 repeats, ±2 % was asked for: about {more} more would do",
         "wild 1x1: throughput within ±459 % after 3 repeats, ±1 % was asked for: more than 1,000 more would be needed",
     ]
+    assert wider_than_asked(points) == (
+        "Repeats were to narrow throughput to ±1 % or ±2 % (measure.until): 2 of 4 rows stayed wider, the widest "
+        "within ±459 %."
+    )
+    assert wider_than_asked([row for row in points if row["case_name"] == "silent"]) == ""
+
+
+SESSION = {"imported": None, "fsdp_on_cpu": False, "oversubscribed": False, "synthetic": False}
+
+
+def test_reports_and_exports_say_what_stayed_wider_than_asked(measure):
+    points = measure(
+        Case(name="wild", scaling="none", step_ms={1: [10.0, 20.0, 40.0]}, until=0.01, max_repeats=3)
+    )("FROM scaling")
+    said = list(caveats(SESSION, points))
+    assert "Intervals are 95 %" in said[0]
+    assert said[1].startswith("Repeats were to narrow throughput to ±1 %")
+
+
+def test_a_table_that_shows_no_interval_says_nothing_about_them(measure):
+    points = measure(Case(name="alone", scaling="none", step_ms={1: STEPS}))("FROM scaling")
+    assert list(caveats(SESSION, points, shows_throughput_intervals=False)) == []
