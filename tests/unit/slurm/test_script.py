@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,18 @@ def test_odd_paths_are_quoted_and_bash_can_read_the_script(script: Script, tmp_p
     assert printed == f"it's b o.sif\n{tmp_path}/my $results\nmine\n"
     assert "--bind \"$(realpath -m -- 'my data')\"" in done.text
     assert subprocess.run(["bash", "-n"], input=done.text, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--image", "other.sif", "--rounds", "3"]], ids=["one", "two"])
+def test_shellcheck_finds_nothing(
+    more: list[str], script: Script, require_program: Callable[[str], str]
+) -> None:
+    shellcheck = require_program("shellcheck")
+    odd = ["--results", "my results", "--data", "it's data", "--tag", "a; b", "--gpus-per-node", "1"]
+    for arguments in ([], odd):
+        text = script(*more, *arguments).text
+        done = subprocess.run([shellcheck, "-"], input=text, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_folder_of_a_suite_file_is_bound(script: Script, tmp_path: Path) -> None:
