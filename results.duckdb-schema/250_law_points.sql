@@ -6,6 +6,6 @@ CREATE TABLE law_points (
     axis VARCHAR,                  -- of the case's workers: ranks, threads
     workers INTEGER,               -- the n of that axis
     global_batch BIGINT,           -- examples of a step over all ranks
-    mean_throughput DOUBLE,        -- examples/s; geometric mean over ok repeats
+    mean_throughput DOUBLE,        -- in the unit of throughput; geometric mean over ok repeats
     speedup DOUBLE                 -- as in scaling; null where the case that it is compared with has no ok run
 );

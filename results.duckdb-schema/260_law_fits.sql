@@ -12,7 +12,7 @@ CREATE TABLE law_fits (
     smallest_workers INTEGER,      -- n of the smallest of these sizes
     largest_workers INTEGER,       -- n of the largest
     unit_workers INTEGER,          -- n that counts as p = 1: smallest_workers for amdahl and gustafson, 1 for usl
-    gamma DOUBLE,                  -- throughput at p = 1, examples/s; null where there is no fit
+    gamma DOUBLE,                  -- throughput at p = 1, in the unit of throughput; null where there is no fit
     alpha DOUBLE,                  -- serial fraction; for usl the contention
     beta DOUBLE,                   -- coherency; usl only
     gamma_se DOUBLE,               -- standard error, for noise of the same size at every n, as R's `usl` has it

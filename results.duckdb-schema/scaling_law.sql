@@ -30,8 +30,8 @@ by_case AS (
         any_value(alpha_se) FILTER (law = 'usl') AS usl_alpha_se,  -- standard error, as R's `usl` has it
         any_value(beta) FILTER (law = 'usl') AS usl_beta,  -- coherency: what every pair of workers costs
         any_value(beta_se) FILTER (law = 'usl') AS usl_beta_se,  -- standard error, as R's `usl` has it
-        any_value(gamma) FILTER (law = 'usl') AS usl_gamma,  -- throughput of one worker, examples/s
-        any_value(gamma_se) FILTER (law = 'usl') AS usl_gamma_se,  -- standard error
+        any_value(gamma) FILTER (law = 'usl') AS usl_gamma,  -- throughput of one worker, in the unit of throughput
+        any_value(gamma_se) FILTER (law = 'usl') AS usl_gamma_se,  -- standard error, likewise
         any_value(alpha_variance) FILTER (law = 'usl') AS alpha_variance,
         any_value(beta_variance) FILTER (law = 'usl') AS beta_variance,
         any_value(alpha_beta_covariance) FILTER (law = 'usl') AS alpha_beta_covariance,
@@ -67,7 +67,7 @@ final AS (
         -- peak_workers_lo: 95 % interval, delta method on its logarithm; null where a coefficient lies on its bound
         greatest(peak_workers * exp(-t_quantile((points - 3)::DOUBLE) * log_peak_se), 1) AS peak_workers_lo,
         peak_workers * exp(t_quantile((points - 3)::DOUBLE) * log_peak_se) AS peak_workers_hi,
-        -- peak_throughput: the USL's at that n, examples/s
+        -- peak_throughput: the USL's at that n, in the unit of throughput
         usl_gamma * peak_workers
             / (1 + usl_alpha * (peak_workers - 1) + usl_beta * peak_workers * (peak_workers - 1)) AS peak_throughput,
         reason

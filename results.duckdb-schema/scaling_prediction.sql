@@ -85,10 +85,10 @@ final AS (
         session_id, suite, case_name, scaling, axis, law,
         kind,                                     -- measured, predicted
         workers,
-        throughput,                               -- of the law's curve, examples/s
+        throughput,                               -- of the law's curve, in the unit of throughput
         throughput * exp(-half_width) AS throughput_lo,
         throughput * exp(half_width) AS throughput_hi,
-        measured_throughput,                      -- examples/s; null where kind is predicted
+        measured_throughput,                      -- in the unit of throughput; null where kind is predicted
         throughput / measured_throughput - 1 AS relative_error,  -- of the curve, against what was measured
         -- speedup: as in scaling, over the measured baseline
         throughput / throughput_of_one AS speedup,
