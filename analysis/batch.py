@@ -8,8 +8,8 @@ from pathlib import Path
 
 from analysis import parquet, rows
 from analysis.discover import AttemptFolder, Entry, SessionFolder
+from analysis.fetched import Row
 from analysis.fields import BadFileError, Fields, read_json
-from analysis.rows import Row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from analysis import verdicts
+from analysis.fetched import Row
 from analysis.widths import wider_than_asked
-
-Row = dict[str, Any]
 
 
 def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool = True) -> Iterator[str]:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from analysis import schema
 from analysis.batch import Batch, ParquetFile
+from analysis.fetched import Row
 from analysis.laws import store as laws
-from analysis.rows import Row
 
 _PATTERN = re.compile(r"[*?\[\\]")
 

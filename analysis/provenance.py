@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-Row = dict[str, Any]
+from analysis.fetched import Row
 
 MOST_FILES = 3
 """That are named; the others are counted."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from analysis.fetched import Row
 from analysis.fields import BadFileError, Fields
 from analysis.schema import SCHEMA_VERSION
 
 T = TypeVar("T")
-Row = dict[str, Any]
 
 SCALINGS = ("none", "strong", "weak")
 AXES = ("ranks", "threads")

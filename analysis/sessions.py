@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
 
 import duckdb
 
 from analysis.errors import AnalysisError
+from analysis.fetched import Row, fetched
 
 _LIKE = 0.5
 """Below it two names have nothing to do with each other."""
@@ -32,13 +32,10 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
     return session
 
 
-def head(connection: duckdb.DuckDBPyConnection, session_id: str) -> dict[str, Any]:
-    """The session's row of the table sessions."""
-    result = connection.execute("FROM sessions WHERE session_id = $1", [session_id])
-    names = [column[0] for column in result.description or []]
-    row = result.fetchone()
-    assert row is not None, "`choose` has found it"
-    return dict(zip(names, row, strict=True))
+def head(connection: duckdb.DuckDBPyConnection, session_id: str) -> Row:
+    """The row of the table sessions, of a session that `choose` has found."""
+    (row,) = fetched(connection, "FROM sessions WHERE session_id = $1", [session_id])
+    return row
 
 
 def _nearest(session: str, known: list[str]) -> str:

@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis import database, sessions, tables
+from analysis.fetched import Row
 from analysis.laws.words import peaks
 from analysis.plain import cell
 from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
-from analysis.session_rows import Row, session_rows
+from analysis.session_rows import session_rows
 from analysis.summary_columns import column, key_columns, number_of, reasons, text_of, value_columns
 from analysis.widths import still_too_wide
 

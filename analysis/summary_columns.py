@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from analysis.fetched import Row
 from analysis.plain import cell, number
 from analysis.rounding import estimate, spread
-from analysis.session_rows import Row
 from analysis.tables import Column
 
 _STYLES = {

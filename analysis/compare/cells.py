@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analysis.compare.comparison import Comparison, Difference
 from analysis.compare.sentence import percent, ratio, unit_of
+from analysis.fetched import Row
 from analysis.plain import cell
 from analysis.rounding import estimate
-from analysis.session_rows import Row
 from analysis.summary_columns import column, throughput_unit
 from analysis.tables import Column
 
 UNLIKE = "The sides are unlike: every ratio has these differences in it, too."
 _STYLES = {"faster": "green", "slower": "yellow", "inconclusive": "dim"}
 _MOST_CASES = 4
-SETTINGS = "settings of the suite, which `bench report A B --compare` lists; digests"
+SETTINGS = "settings of the suite, which `bench report A B --compare --out public` lists; digests"
 
 
 def key_columns(comparison: Comparison) -> list[Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import duckdb
 
 from analysis.compare.sides import Side, sides
 from analysis.errors import AnalysisError
-from analysis.session_rows import Row, session_rows
+from analysis.fetched import Row, fetched
+from analysis.session_rows import session_rows
 from analysis.summary_columns import trouble
 
 QUERY = """FROM compare_sides(
@@ -77,7 +78,7 @@ def compare(
 ) -> Comparison:
     """Two sides as sides.sides reads them; fractions below 1. Raises AnalysisError also where they have no ratio."""
     both = sides(connection, baseline, candidate)
-    rows = _rows(connection, QUERY, _parameters(*both, margin, max_regression))
+    rows = fetched(connection, QUERY, _parameters(*both, margin, max_regression))
     ran = [_placements(connection, side) for side in both]
     if not rows:
         raise AnalysisError(
@@ -116,12 +117,6 @@ def _parameters(baseline: Side, candidate: Side, margin: float, max_regression: 
     }
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, Any]) -> list[Row]:
-    result = connection.execute(query, dict(parameters))
-    names = [column[0] for column in result.description or []]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
 def _imported(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> list[str]:
     query = "SELECT session_id FROM sessions WHERE list_contains($1, session_id) AND imported IS NOT NULL ORDER BY 1"
     names = [name for side in both for name in side.session_ids]
@@ -134,7 +129,7 @@ Places = dict[tuple[str, str], None]
 
 def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
     query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
-    rows = _rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
+    rows = fetched(connection, query, {"sessions": list(side.session_ids), "only": side.case})
     return {(row["case_name"], row["placement"]): None for row in rows}
 
 
@@ -163,22 +158,27 @@ def _place(row: Row) -> tuple[str, str]:
 
 def _add_troubles(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], both: Sequence[Side]) -> None:
     """`baseline: 3 oom`: why a row has no ratio."""
+    without = [row for row in rows if row["ratio"] is None]
+    names, cases = ("baseline", "candidate"), ("baseline_case", "case_name")
+    troubles = [_troubles(connection, side) for side in both] if without else []
     for row in rows:
-        cases = (row["baseline_case"], row["case_name"])
+        row["trouble"] = ""
+    for row in without:
         said = [
-            f"{name}: {_not_ok(connection, side, case, row['placement'])}"
-            for name, side, case in zip(("baseline", "candidate"), both, cases, strict=True)
-            if row["ratio"] is None and row[f"{name}_repeats"] == 0
+            f"{name}: {found.get((row[case], row['placement'])) or 'no ok repeat'}"
+            for name, case, found in zip(names, cases, troubles, strict=True)
+            if row[f"{name}_repeats"] == 0
         ]
         row["trouble"] = "; ".join(said)
 
 
-def _not_ok(connection: duckdb.DuckDBPyConnection, side: Side, case: str, placement: str) -> str:
-    query = "FROM coverage WHERE list_contains($1, session_id) AND case_name = $2 AND placement = $3"
-    result = connection.execute(query, [list(side.session_ids), case, placement])
-    names = [column[0] for column in result.description or []]
-    found = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-    return ", ".join(filter(None, map(trouble, found))) or "no ok repeat"
+def _troubles(connection: duckdb.DuckDBPyConnection, side: Side) -> dict[tuple[str, str], str]:
+    """What became of repeats that are not ok, by case and placement: `3 oom, 1 failed`."""
+    query = "FROM coverage WHERE list_contains($1, session_id) ORDER BY session_id"
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in fetched(connection, query, [list(side.session_ids)]):
+        found.setdefault(_place(row), []).append(trouble(row))
+    return {place: ", ".join(filter(None, said)) for place, said in found.items()}
 
 
 def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: Sequence[Row]) -> list[Row]:

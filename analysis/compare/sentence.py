@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from analysis.compare.comparison import Comparison
+from analysis.fetched import Row
 from analysis.plain import cell, number
 from analysis.rounding import estimate
-from analysis.session_rows import Row
 
 VERDICTS = ("faster", "slower", "same", "inconclusive")
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from analysis.caveats import caveats
+from analysis.fetched import Row
 from analysis.plain import cell
 from analysis.report import frames
 from analysis.report.hardware import nodes_of
 from analysis.sentence import closing_sentence
-from analysis.session_rows import Row, session_rows
+from analysis.session_rows import session_rows
 from analysis.summary_columns import key_columns, reasons, throughput_unit, value_columns
 from analysis.tables import Column
 

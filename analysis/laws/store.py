@@ -10,12 +10,12 @@ import duckdb
 import numpy as np
 
 from analysis import schema
+from analysis.fetched import Row
 from analysis.laws.amdahl import AMDAHL
 from analysis.laws.gustafson import GUSTAFSON
 from analysis.laws.law import Law
 from analysis.laws.solve import Fit, fit
 from analysis.laws.usl import USL
-from analysis.rows import Row
 
 LAWS = {"strong": (AMDAHL, USL), "weak": (GUSTAFSON, USL)}
 """That apply to a mode of scaling."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
+from analysis.fetched import Row
 from analysis.provenance import imported_from
 from analysis.report import embedding, theme, units
 from analysis.report.compare import contents
@@ -22,7 +23,6 @@ from analysis.report.files import compare_name, page_name
 from analysis.report.markup import (
     LONGEST,
     Column,
-    Row,
     Section,
     attribute,
     cut,

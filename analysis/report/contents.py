@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
+from analysis.fetched import Row
 from analysis.report import frames
 from analysis.report.charts import all_charts
-from analysis.report.markup import Row
 
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, Row, details, table, text, unordered
+from analysis.report.markup import Column, details, table, text, unordered
 from analysis.report.summary_table import label
 
 KINDS = ("oom", "failed", "timeout", "interrupted", "missing", "skipped")

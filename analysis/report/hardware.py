@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, Row, details, differing, folded, grouped_table, table, text
+from analysis.report.markup import Column, details, differing, folded, grouped_table, table, text
 
 MOST_HOSTS = 8
 """Names that the table shows; the CSV has all."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, Row, differing, table, text, unordered
+from analysis.report.markup import Column, differing, table, text, unordered
 
 MOST_COLUMNS = 6
 """Cases that stand beside each other; with more, each value names the cases that have it."""

@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from analysis.fetched import Row
 from analysis.report import units
 from analysis.report.compare.groups import Sides, flat, letter_of
 from analysis.report.document import BASE_STYLES, asset, document
-from analysis.report.markup import LONGEST, Row, attribute, cut, section, short, text, unordered
+from analysis.report.markup import LONGEST, attribute, cut, section, short, text, unordered
 from analysis.report.summary_table import efficiency, verdict
 
 Link = Callable[[str], str | None]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from analysis.fetched import Row
 from analysis.laws.words import is_sure, says
 from analysis.report import units
-from analysis.report.markup import Column, Row, table, text
+from analysis.report.markup import Column, table, text
 
 _READING = (
     "The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "

@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Row = dict[str, Any]
+from analysis.fetched import Row
 
 
 def text(value: object) -> str:

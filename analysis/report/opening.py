@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from analysis.caveats import caveats, was_compared
+from analysis.fetched import Row
 from analysis.provenance import imported_from
 from analysis.report import units
-from analysis.report.markup import Row, attribute, headline, short, text, unordered
+from analysis.report.markup import attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
 from analysis.sentence import closing_sentence
 

@@ -13,6 +13,7 @@ import duckdb
 from analysis import database
 from analysis.compare.sides import session_ids
 from analysis.errors import AnalysisError
+from analysis.fetched import Row
 from analysis.report import contents, frames, theme
 from analysis.report.bundle import Bundle
 from analysis.report.compare.found import Comparisons, comparison_title, found
@@ -20,7 +21,6 @@ from analysis.report.compare.groups import Sides, flat, of_ids
 from analysis.report.compare_page import compare_page
 from analysis.report.files import compare_name, page_name, write_whole
 from analysis.report.index_page import index_page
-from analysis.report.markup import Row
 from analysis.report.session_page import session_page
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from analysis.report.markup import Row, text
+from analysis.fetched import Row
+from analysis.report.markup import text
 
 
 def repeating(session: Row, facts: Mapping[str, str]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, Row, details, grouped_table, table, text
+from analysis.report.markup import Column, details, grouped_table, table, text
 from analysis.report.summary_table import by_case, label
 from analysis.summary_columns import throughput_unit
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, Row, table, text
+from analysis.report.markup import Column, table, text
 from analysis.report.summary_table import label
 
 MOST_ROWS = 40

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
+from analysis.fetched import Row
 from analysis.report import frames
 from analysis.report.compare.groups import Sides, flat, ids, letter_of, together
 from analysis.report.hyperparameters import Settings, settings_of
-from analysis.report.markup import Row
 
 MARGIN = 0.02
 """Of the ratio: what lies within 1 ± margin is the same."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from analysis.fetched import Row
 from analysis.report import units
 from analysis.report.compare.contents import Comparison, Side
 from analysis.report.markup import (
     LONGEST,
     Column,
-    Row,
     cut,
     details,
     differing,

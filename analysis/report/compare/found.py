@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import MappingProxyType
 
+from analysis.fetched import Row
 from analysis.report.compare.groups import Sides, flat, letter_of, together
 from analysis.report.files import compare_files, compare_name
-from analysis.report.markup import LONGEST, Row, cut
+from analysis.report.markup import LONGEST, cut
 
 META = "scalebench-compare"
 """Name of the <meta> whose content is the JSON list of sides, the baseline first, as compare.groups has them."""

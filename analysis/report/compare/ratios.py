@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from analysis import rounding
 from analysis.compare.sentence import unit_of
+from analysis.fetched import Row
 from analysis.report import units
 from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Group
-from analysis.report.markup import Column, Row, table, text
+from analysis.report.markup import Column, table, text
 from analysis.report.summary_table import label
 from analysis.summary_columns import throughput_unit
 

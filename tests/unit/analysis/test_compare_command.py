@@ -8,6 +8,9 @@ from datetime import timedelta
 
 import pytest
 
+from analysis import database
+from analysis.compare import comparison
+from analysis.fetched import fetched
 from analysis.load import load
 from bench.cli import main
 from tests.factory import BEGAN, Case, make_session
@@ -244,14 +247,35 @@ def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
     assert json.loads(rows[0]["fingerprint_diff"]) == found["rows"][0]["fingerprint_diff"] == []
 
 
-def test_other_settings_are_told_with_the_command_that_lists_them(sessions, tmp_path, monkeypatch, capsys):
-    for name, suite in (("a", "0a"), ("b", "1b")):
+def test_other_settings_are_told_with_a_command_that_lists_them(tmp_path, monkeypatch, capsys):
+    for name, suite in (("A", "0a"), ("B", "1b")):
         folder = make_session(tmp_path, [ddp(QUIET)], session_id=name)
         rewrite(folder, lambda facts, suite=suite: facts | {"suite": suite})
     load(tmp_path)
-    monkeypatch.setattr("sys.argv", ["bench", "compare", "a", "b", "--results", str(tmp_path)])
-    with pytest.raises(SystemExit):
-        main()
-    assert capsys.readouterr().out.splitlines()[1] == (
-        "  settings of the suite, which `bench report A B --compare` lists; digests: 0a → 1b"
-    )
+    monkeypatch.chdir(tmp_path)
+
+    def run(arguments):
+        monkeypatch.setattr("sys.argv", [*arguments, "--results", "."])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, capsys.readouterr().out
+
+    line = run(["bench", "compare", "A", "B"])[1].splitlines()[1]
+    shown = "bench report A B --compare --out public"
+    assert line == f"  settings of the suite, which `{shown}` lists; digests: 0a → 1b"
+    assert run(shown.split())[0] == 0
+    assert len(list((tmp_path / "public").glob("compare*.html"))) == 1
+
+
+def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):
+    asked = []
+
+    def counted(connection, query, *values):
+        asked.append(query)
+        return fetched(connection, query, *values)
+
+    monkeypatch.setattr(comparison, "fetched", counted)
+    with database.reader(sessions) as connection:
+        found = comparison.compare(connection, OLD, f"{NEW},broken", margin=0.02, max_regression=0.05)
+    assert [row["trouble"] for row in found.rows] == ["", "candidate: 2 oom"]
+    assert sum("FROM coverage" in query for query in asked) == 2
