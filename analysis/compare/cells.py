@@ -15,6 +15,8 @@ from analysis.tables import Column
 UNLIKE = "The sides are unlike: every ratio has these differences in it, too."
 _STYLES = {"faster": "green", "slower": "yellow", "inconclusive": "dim"}
 _MOST_CASES = 4
+_SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
+"""Side -> column of how many have an ok repeat."""
 SETTINGS = "settings of the suite, which `bench report A B --compare --out public` lists; digests"
 
 
@@ -50,7 +52,7 @@ def _case(row: Row) -> str:
 
 
 def _sessions(row: Row) -> str:
-    found = (row["baseline_sessions"], row["candidate_sessions"])
+    found = [row[name] for name in _SESSIONS.values()]
     return f"{found[0]:,}, {found[1]:,}" if max(found) > 1 else ""
 
 
@@ -109,13 +111,18 @@ def notes(comparison: Comparison, name: Callable[[str], str] = cell) -> Iterator
 
 
 def _unit(comparison: Comparison) -> str:
-    units = {row["unit"] for row in comparison.rows if row["ratio"] is not None}
-    several = max(len(comparison.baseline.session_ids), len(comparison.candidate.session_ids)) > 1
-    if units == {"session"}:
+    rows = [row for row in comparison.rows if row["ratio"] is not None]
+    by_repeat = [row for row in rows if row["unit"] == "repeat"]
+    if not by_repeat:
         return "intervals: over sessions, so that what differs between sessions is in them"
-    if units == {"repeat"} and comparison.baseline.session_ids == comparison.candidate.session_ids:
+    if comparison.baseline.session_ids == comparison.candidate.session_ids:
         return "intervals: over repeats, which both cases ran in turn"
-    said = "intervals: over repeats; what differs between sessions (nodes, neighbours, temperature) is not in them"
-    if several:
-        return f"{said}: that needs two sessions or more with ok repeats on either side"
-    return f"{said}: several sessions a side would have it in"
+    outside = "what differs between sessions (nodes, neighbours, temperature) is not in"
+    mixed = [row for row in by_repeat if max(row[name] for name in _SESSIONS.values()) > 1]
+    if not mixed:
+        return f"intervals: over repeats; {outside} them: several sessions a side would have it in"
+    single = [side for side, name in _SESSIONS.items() if any(row[name] == 1 for row in mixed)]
+    return (
+        f"intervals: over repeats, since of the {' or the '.join(single)} one session has ok repeats: {outside} its "
+        "interval, so that equal code can come out faster or slower; two sessions or more a side have it in"
+    )

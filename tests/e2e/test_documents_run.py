@@ -40,9 +40,11 @@ INSTEAD = {
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
     "bench compare tag:NAME-a tag:NAME-b": "bench compare A B",
-    "bench suite smoke --repeats 10 --session change": "bench suite smoke --repeats 10 --session change --dry-run",
+    "for n in 1 2 3; do bench suite smoke --repeats 10 --session change-123-$n --tag change-123; done": (
+        "for n in 1 2 3; do bench suite smoke --repeats 10 --session change-123-$n --tag change-123 --dry-run; done"
+    ),
     "bench suite smoke --repeats 10 --tag main": "bench suite smoke --repeats 10 --tag main --dry-run",
-    "bench compare tag:main change --max-regression 5%": "bench compare A B --max-regression 5%",
+    "bench compare tag:main tag:change-123 --max-regression 5%": "bench compare A B --max-regression 5%",
     "bench compare tag:main tag:change": "bench compare A B",
     "bench compare SESSION:off SESSION:on": "bench compare A:ddp B:ddp",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",

@@ -196,9 +196,16 @@ def test_several_sessions_a_side_are_the_unit(bench_compare):
     assert "intervals: over sessions" in output
 
 
-def test_against_a_single_session_it_is_said_that_the_repeat_is_the_unit(bench_compare):
-    _, output, _ = bench_compare("tag:main", NEW)
-    assert "is not in them: that needs two sessions or more with ok repeats on either side" in output
+@pytest.mark.parametrize(
+    ("sides", "single"), [(("tag:main", NEW), "candidate"), ((NEW, "tag:main"), "baseline")]
+)
+def test_a_single_session_against_several_is_named_with_what_its_interval_lacks(bench_compare, sides, single):
+    (line,) = [line for line in bench_compare(*sides)[1].splitlines() if line.startswith("intervals")]
+    assert (
+        f"over repeats, since of the {single} one session has ok repeats: what differs between sessions"
+        in line
+    )
+    assert "is not in its interval, so that equal code can come out faster or slower" in line
 
 
 def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):

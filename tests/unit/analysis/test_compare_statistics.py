@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.single_session import lines
 from tests.factory import Case, make_session
 
 OLD = [10.0, 10.4, 10.1, 10.9]
@@ -257,3 +258,9 @@ def test_the_table_of_repeats_in_the_documents_is_what_scipy_computes():
     for noise, *counts in rows:
         share = float(noise.split()[0]) / 100
         assert [int(count) for count in counts] == [repeats_for(share, loss) for loss in losses]
+
+
+def test_the_table_of_sessions_in_the_documents_is_what_the_program_prints():
+    page = (Path(__file__).parents[3] / "docs/compare.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- sessions")[2].split("\n\n")[1].splitlines()
+    assert shown == lines(20_000, 20261121)

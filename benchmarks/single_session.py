@@ -1,0 +1,77 @@
+"""How often `bench compare` finds equal code faster or slower, by how many sessions the candidate has.
+
+    python benchmarks/single_session.py [--draws 20000] [--seed 20261121]
+
+A baseline of five sessions against a candidate of one, three and five, ten repeats each; repeats of a session vary by
+1 %, sessions by more. The arithmetic is that of compare_sides: Welch on logs, over sessions where both sides have
+several, else over all repeats. Printed is a table in Markdown, which docs/compare.md shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+Array = np.ndarray[Any, np.dtype[Any]]
+BASELINES = 5
+CANDIDATES = (1, 3, 5)
+REPEATS = 10
+REPEATS_VARY = 0.01
+SESSIONS_VARY = (0.01, 0.02, 0.03)
+LIMIT = 0.05
+LOSS = 0.1
+"""That a gate is there to find."""
+
+
+def shares(candidates: int, sessions_vary: float, loss: float, draws: int, seed: int) -> tuple[float, float]:
+    """Of comparisons: those that come out faster or slower, and those that fail the gate."""
+    rng = np.random.default_rng([seed, candidates, round(1e3 * sessions_vary), round(1e3 * loss)])
+    sides = [_logs(rng, draws, count, sessions_vary) for count in (BASELINES, candidates)]
+    by_session = candidates > 1
+    units = [side.mean(axis=2) if by_session else side.reshape(draws, -1) for side in sides]
+    old, new = units[0], units[1] + np.log(1 - loss)
+    found = stats.ttest_ind(new, old, axis=1, equal_var=False).confidence_interval(0.95)
+    apart = (found.low > 0) | (found.high < 0)
+    return float(apart.mean()), float((found.high < np.log(1 - LIMIT)).mean())
+
+
+def _logs(rng: np.random.Generator, draws: int, sessions: int, sessions_vary: float) -> Array:
+    """ln(throughput) by draw, session and repeat."""
+    between = rng.normal(0, sessions_vary, (draws, sessions, 1))
+    return between + rng.normal(0, REPEATS_VARY, (draws, sessions, REPEATS))
+
+
+def lines(draws: int, seed: int) -> list[str]:
+    """The table."""
+    head = [
+        "candidate",
+        "sessions vary",
+        "equal: faster or slower",
+        "equal: gate fails",
+        "loss 10 %: gate fails",
+    ]
+    rows = [head, ["---", *["---:"] * 4]]
+    for candidates in CANDIDATES:
+        for vary in SESSIONS_VARY:
+            apart, fails = shares(candidates, vary, 0, draws, seed)
+            finds = shares(candidates, vary, LOSS, draws, seed)[1]
+            name = f"{candidates} session{'s' if candidates > 1 else ''}"
+            rows.append(
+                [name, f"{100 * vary:.0f} %", *(f"{100 * share:.1f} %" for share in (apart, fails, finds))]
+            )
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--draws", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=20261121)
+    asked = parser.parse_args()
+    print("\n".join(lines(asked.draws, asked.seed)))
+
+
+if __name__ == "__main__":
+    main()
