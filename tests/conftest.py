@@ -14,6 +14,9 @@ from collections.abc import Callable, Generator
 import pynvml
 import pytest
 
+os.environ.pop("COLUMNS", None)
+"""Set where tests run side by side: lines would be broken."""
+
 
 @pytest.fixture(scope="session")
 def require_program() -> Callable[[str], str]:

@@ -19,7 +19,6 @@ class Marked:
         self._mark = f"BENCH_TEST_MARK={uuid.uuid4()}"
         name, value = self._mark.split("=")
         self.environment = os.environ | {name: value, "TMPDIR": str(temporary), "NO_COLOR": "1"}
-        self.environment.pop("COLUMNS", None)  # set where tests run side by side: lines would be broken
 
     def start(self, *arguments: str, **options: object) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -117,8 +117,7 @@ def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(results):
     assert last.startswith("ddp on 16 ranks over 2 nodes: speedup")
 
 
-def test_the_command_prints_plain_lines_into_a_pipe(sessions, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it
+def test_the_command_prints_plain_lines_into_a_pipe(sessions):
     done = CliRunner().invoke(command, ["older", "--results", str(sessions)])
     assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
     assert max(map(len, done.stdout.splitlines())) > 120
