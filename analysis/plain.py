@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Rows = Sequence[Sequence[Any]]
@@ -64,3 +64,10 @@ def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{decimals}f}" if abs(value) >= 10_000 else f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if strip and "." in text else text
+
+
+def listed(names: Iterable[str], most: int) -> str:
+    """`a, b and 3 more`."""
+    every = list(names)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more

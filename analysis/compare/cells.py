@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.compare.comparison import Comparison, Difference
-from analysis.compare.sentence import percent, ratio, unit_of
+from analysis.compare.sentence import judged_as, needed, percent, ratio, unit_of
 from analysis.fetched import Row
-from analysis.plain import cell
+from analysis.plain import cell, listed
 from analysis.rounding import estimate
 from analysis.summary_columns import column, throughput_unit
 from analysis.tables import Column
@@ -42,7 +42,7 @@ def value_columns(comparison: Comparison) -> list[Column]:
             rows, "ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row)[1:], number=False
         ),
         column(rows, "verdict", _verdict, number=False, styles=styles),
-        column(rows, _needed_heading(rows), _needed),
+        column(rows, _needed_heading(rows), needed),
     ]
 
 
@@ -61,34 +61,17 @@ def _throughput(name: str) -> Callable[[Row], str]:
 
 
 def _verdict(row: Row) -> str:
-    if row["oversubscribed"]:
-        return "oversubscribed"
-    if row["regression"]:
-        return "slower: regression"
-    return row["verdict"] or f"no ratio: {row['trouble']}"
+    return judged_as(row) or f"no ratio: {row['trouble']}"
 
 
 def _needed_heading(rows: Sequence[Row]) -> str:
     return f"more {unit_of([row for row in rows if row['verdict'] == 'inconclusive'])}"
 
 
-def _needed(row: Row) -> str:
-    """Nothing where none is needed, or nothing is known."""
-    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
-        return ""
-    return "> 1,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
-
-
 def difference(found: Difference, name: Callable[[str], str] = cell) -> str:
     """`torch: 2.15.0 → 2.16.0`; `name` makes of what others wrote what is shown."""
     values = (name(value) if value is not None else "none" for value in (found.baseline, found.candidate))
-    cases = [] if found.cases is None else [name(case) for case in found.cases[:_MOST_CASES]]
-    more = (
-        f" and {len(found.cases) - _MOST_CASES:,} more"
-        if found.cases and len(found.cases) > _MOST_CASES
-        else ""
-    )
-    of = f" ({', '.join(cases)}{more})" if cases else ""
+    of = f" ({listed(map(name, found.cases), _MOST_CASES)})" if found.cases else ""
     what = SETTINGS if found.key == "suite" else name(found.key.replace("_", " "))
     return f"{what}: {' → '.join(values)}{of}"
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import duckdb
 
-from analysis.compare.sides import Side, sides
+from analysis.compare.sides import MOST, Side, sides
 from analysis.errors import AnalysisError
 from analysis.fetched import Row, fetched
+from analysis.plain import listed
 from analysis.session_rows import session_rows
 from analysis.summary_columns import trouble
 
@@ -63,9 +64,9 @@ class Comparison:
         return [found for found in self.differences if found.must_equal]
 
     @property
-    def regressions(self) -> Sequence[Row]:
-        """The largest first."""
-        return sorted((row for row in self.rows if row["regression"]), key=lambda row: row["ratio"])
+    def fails(self) -> bool:
+        """Whether a regression is certain."""
+        return any(row["regression"] for row in self.rows)
 
 
 def compare(
@@ -143,13 +144,8 @@ def _without(ran: Places, matched: Iterable[tuple[str, str]]) -> list[str]:
     return [" ".join([case, *placements]) for case, placements in sizes.items()]
 
 
-_MOST = 8
-
-
 def _listed(places: Iterable[tuple[str, str]]) -> str:
-    texts = _without(dict.fromkeys(places), ())
-    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
-    return ", ".join(texts[:_MOST]) + more
+    return listed(_without(dict.fromkeys(places), ()), MOST)
 
 
 def _place(row: Row) -> tuple[str, str]:

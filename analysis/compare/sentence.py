@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from analysis.compare.comparison import Comparison
 from analysis.fetched import Row
@@ -30,13 +30,43 @@ def sentence(comparison: Comparison, name: Callable[[str], str] = cell) -> str:
     if not judged:
         return "No verdict: every row was oversubscribed."
     limit = percent(comparison.max_regression)
-    failed = comparison.regressions
+    failed = regressions(comparison.rows)
     if failed:
-        more = f" and {len(failed) - 1:,} more" if len(failed) > 1 else ""
-        return f"Regression beyond {limit}: {_named(failed[0], name)}{more}; {_counted(judged)}."
+        return f"{lost(failed, comparison.max_regression, name)}; {_counted(judged)}."
     if all(_is_ruled_out(row, comparison) for row in judged):
         return f"No regression beyond {limit}: no interval reaches below it; {_counted(judged)}."
     return f"No regression beyond {limit} is certain, {_open(judged, comparison, name)}; {_counted(judged)}."
+
+
+def lost(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = cell) -> str:
+    """Of rows that are regressions, the largest first."""
+    more = f" and {len(failed) - 1:,} more" if len(failed) > 1 else ""
+    return f"Regression beyond {percent(max_regression)}: {_named(failed[0], name)}{more}"
+
+
+def regressions(rows: Iterable[Row]) -> list[Row]:
+    """The largest first."""
+    return sorted((row for row in rows if row["regression"]), key=lambda row: row["ratio"])
+
+
+def counts(judged: Iterable[Row]) -> str:
+    """`1 faster, 2 same`."""
+    found = Counter(row["verdict"] for row in judged)
+    return ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS if found[verdict])
+
+
+def judged_as(row: Row) -> str:
+    """Its verdict, or why it is more than that; nothing where there is no ratio."""
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    return "slower: regression" if row["regression"] else row["verdict"] or ""
+
+
+def needed(row: Row) -> str:
+    """Nothing where none is needed, or nothing is known."""
+    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
+        return ""
+    return "> 1,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
 
 
 def _named(row: Row, name: Callable[[str], str]) -> str:
@@ -57,10 +87,8 @@ def _open(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], s
 
 
 def _counted(judged: Sequence[Row]) -> str:
-    counts = Counter(row["verdict"] for row in judged)
-    said = [f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS if counts[verdict]]
     of = f"of {len(judged):,} rows " if len(judged) > 1 else ""
-    return of + ", ".join(said) + _more(judged)
+    return of + counts(judged) + _more(judged)
 
 
 def _more(judged: Sequence[Row]) -> str:

@@ -10,7 +10,10 @@ import duckdb
 
 from analysis import sessions
 from analysis.errors import AnalysisError
+from analysis.plain import listed
 
+MOST = 8
+"""Names that an error lists; it counts the others."""
 _TAG = "tag:"
 _SIDE = re.compile(rf"((?:{_TAG})?[^:,]*(?:,(?:{_TAG})?[^:,]*)*)(?::(.*))?", re.S)
 
@@ -107,7 +110,7 @@ def _sessions(
     begin_so = [name for name in known if name.startswith(part)]
     if len(begin_so) > 1:
         raise AnalysisError(
-            f"{part!r} begins {len(begin_so):,} sessions: {_listed(begin_so)}: write more of it"
+            f"{part!r} begins {len(begin_so):,} sessions: {listed(begin_so, MOST)}: write more of it"
         )
     return begin_so or [sessions.choose(connection, part)]
 
@@ -116,12 +119,4 @@ def _check_case(connection: duckdb.DuckDBPyConnection, side: Side) -> None:
     query = "SELECT DISTINCT case_name FROM runs WHERE list_contains($1, session_id) ORDER BY case_name"
     cases = [name for (name,) in connection.execute(query, [list(side.session_ids)]).fetchall()]
     if side.case not in cases:
-        raise AnalysisError(f"{side.said}: no case {side.case!r}; there are {_listed(cases) or 'none'}")
-
-
-_MOST = 8
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+        raise AnalysisError(f"{side.said}: no case {side.case!r}; there are {listed(cases, MOST) or 'none'}")

@@ -24,5 +24,5 @@ def show(comparison: Comparison, out: Console | None = None) -> None:
     tables.show(out, title, key_columns(comparison), value_columns(comparison))
     for note in notes(comparison):
         out.print(Text(note))
-    style = "bold red" if comparison.regressions else "bold"
+    style = "bold red" if comparison.fails else "bold"
     out.print(Text(sentence(comparison), style=style))

@@ -29,7 +29,7 @@ def write(
     with database.reader(results) as connection:
         found = compare(connection, baseline, candidate, margin=margin, max_regression=max_regression)
         _FORMS[form](connection, found)
-    return bool(found.regressions)
+    return found.fails
 
 
 def _table(_connection: duckdb.DuckDBPyConnection, comparison: Comparison) -> None:
@@ -57,7 +57,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "candidate": _side(comparison.candidate),
         "margin": comparison.margin,
         "max_regression": comparison.max_regression,
-        "regression": bool(comparison.regressions),
+        "regression": comparison.fails,
         "sentence": sentence(comparison, str),
         "differences": [asdict(found) for found in comparison.differences],
         "only_baseline": list(comparison.alone[0]),

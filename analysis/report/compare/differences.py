@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.fetched import Row
+from analysis.plain import listed
 from analysis.report import units
 from analysis.report.compare.contents import Comparison, Side
 from analysis.report.markup import (
@@ -126,7 +127,7 @@ def _setting_lines(sides: Sequence[Side]) -> Iterator[Row]:
                     "name": name,
                     "values": values,
                     "count": len(having),
-                    "cases": _ALL if having == cases else _listed(map(_named, having)),
+                    "cases": _ALL if having == cases else listed(map(_named, having), MOST_CASES),
                 }
 
 
@@ -207,21 +208,15 @@ def _placements(side: Side) -> Mapping[str, list[str]]:
 def _alone(alone: Mapping[str, Sequence[str]], sides: Sequence[Side]) -> Iterator[str]:
     whole = [case for case in alone if not all(case in side.cases for side in sides)]
     if whole:
-        yield f"{'case' if len(whole) == 1 else 'cases'} {text(_listed(map(_named, whole)))}"
+        yield f"{'case' if len(whole) == 1 else 'cases'} {text(listed(map(_named, whole), MOST_CASES))}"
     parts = [
         f"{_named(case)} at {', '.join(sizes)}"
         for case, sizes in alone.items()
         if sizes and case not in whole
     ]
     if parts:
-        yield text(_listed(parts))
+        yield text(listed(parts, MOST_CASES))
 
 
 def _named(case: str) -> str:
     return cut(case, LONGEST)
-
-
-def _listed(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - MOST_CASES:,} more" if len(listed) > MOST_CASES else ""
-    return ", ".join(listed[:MOST_CASES]) + more

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from analysis import rounding
-from analysis.compare.sentence import unit_of
+from analysis.compare.sentence import counts, judged_as, lost, needed, regressions, unit_of
 from analysis.fetched import Row
 from analysis.report import units
 from analysis.report.compare.contents import MARGIN, MAX_REGRESSION, Comparison, Group
@@ -25,23 +24,17 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
         return f"{both}: no case in common has an ok run at the same size in both, so there is no ratio."
     judged = [row for row in measured if row["verdict"] is not None]
     if not judged:
-        return f"{both}: every size in common was oversubscribed, so there is no verdict."
+        return f"{both}: every row in common was oversubscribed, so there is no verdict."
     lead = _lead(max(judged, key=_telling))
     if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
-        return f"{both}: none of {len(judged):,} placements differs for certain; {lead}."
+        return f"{both}: none of {len(judged):,} rows differs for certain; {lead}."
     return f"{both}: {lead}{_counted(judged)}.{_lost(judged)}"
 
 
 def _lost(judged: Sequence[Row]) -> str:
     """The largest regression, and how many there are."""
-    rows = sorted((row for row in judged if row["regression"]), key=lambda row: row["ratio"])
-    if not rows:
-        return ""
-    worst, *others = rows
-    more = f" and {len(others):,} more" if others else ""
-    ratio, interval = rounding.estimate(worst["ratio"], worst["ratio_lo"], worst["ratio_hi"], apart_from=1)
-    place = f"{worst['case_name']} {worst['placement']}"
-    return f" Regression beyond {100 * MAX_REGRESSION:.0f} %: {place} ×{ratio} {interval}{more}."
+    failed = regressions(judged)
+    return f" {lost(failed, MAX_REGRESSION, str)}." if failed else ""
 
 
 def _telling(row: Row) -> tuple[bool, int, float]:
@@ -58,12 +51,10 @@ def _lead(row: Row) -> str:
 
 def _counted(judged: Sequence[Row]) -> str:
     if len(judged) == 1:
-        return ", the only size in common"
-    counts = Counter(row["verdict"] for row in judged)
-    if len(counts) == 1:
-        return f"; so are all {len(judged):,} sizes"
-    said = [f"{counts[verdict]:,} {verdict}" for verdict in _TONES if counts[verdict]]
-    return f"; of {len(judged):,} sizes {', '.join(said[:-1])} and {said[-1]}"
+        return ", the only row in common"
+    if len({row["verdict"] for row in judged}) == 1:
+        return f"; so are all {len(judged):,} rows"
+    return f"; of {len(judged):,} rows {counts(judged)}"
 
 
 def sentences(comparison: Comparison) -> list[str]:
@@ -93,17 +84,13 @@ def reading() -> str:
 
 
 def _verdict(row: Row) -> str:
-    if row["oversubscribed"]:
-        return label("none", "oversubscribed")
-    if row["regression"]:
-        return label("bad", "slower: regression")
-    return label(_TONES[row["verdict"]], row["verdict"]) if row["verdict"] else units.UNKNOWN
+    tone = "bad" if row["regression"] else _TONES.get(row["verdict"], "none")
+    said = judged_as(row)
+    return label(tone, said) if said else units.UNKNOWN
 
 
 def _needed(row: Row) -> str:
-    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
-        return "" if row["verdict"] else units.UNKNOWN
-    return "&gt;\u00a01,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
+    return text(needed(row)).replace(" ", "\u00a0") if row["verdict"] else units.UNKNOWN
 
 
 def _probability(row: Row) -> str:

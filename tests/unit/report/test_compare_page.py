@@ -88,7 +88,7 @@ def verdicts(page):
 
 def test_a_sentence_says_how_the_most_telling_size_compares_and_how_all_were_judged(page_of):
     assert verdicts(page_of(OLD, NEW)) == [
-        "B against A: throughput of ddp at 2 ranks ×1.11 [1.08, 1.14], faster; of 3 sizes 1 faster and 2 same."
+        "B against A: throughput of ddp at 2 ranks ×1.11 [1.08, 1.14], faster; of 3 rows 1 faster, 2 same."
     ]
 
 
@@ -102,7 +102,7 @@ def test_every_further_session_is_a_candidate_of_its_own(page_of):
     page = page_of(OLD, NEW, GPUS)
     said = verdicts(page)
     assert [sentence[:11] for sentence in said] == ["B against A", "C against A"]
-    assert "faster; so are all 2 sizes." in said[1]
+    assert "faster; so are all 2 rows." in said[1]
     assert plain(page, "ratios", "charts").count("against A") == 2
 
 
@@ -272,7 +272,7 @@ def test_a_ratio_that_is_surely_not_1_does_not_read_like_1():
 
 def test_where_nothing_is_certain_that_is_said_first_and_once():
     rows = [ratio_row(0.3, 0.1, 1.3, "inconclusive", workers) for workers in (1, 2)]
-    assert said_of(*rows).startswith("B against A: none of 2 placements differs for certain; ")
+    assert said_of(*rows).startswith("B against A: none of 2 rows differs for certain; ")
 
 
 def test_the_worst_regression_is_named_with_the_number_of_others():

@@ -110,7 +110,7 @@ def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(of_o
     results = of_own_files(lambda run: None)
     pages = write(results, ["a", "b"], results / "out", compare=True)
     page = pages[-2].read_text("utf-8")
-    assert "so are all 2 sizes" in verdicts(page)[0]
+    assert "so are all 2 rows" in verdicts(page)[0]
     assert "These sessions are unlike" not in page
     assert "my_model.py:TinyLm" in page
     for path in pages:
