@@ -75,7 +75,11 @@ def result_scale(rows: pl.DataFrame) -> alt.Scale:
 
 def result_axis(rows: pl.DataFrame) -> alt.Axis:
     """On a logarithmic scale the powers of two: Vega's own choice are odd multiples."""
-    return alt.Axis(values=[2.0**power for power in range(-8, 16)]) if is_wide(rows) else alt.Axis()
+    return (
+        alt.Axis(values=[2.0**power for power in range(-8, 16)], format=".3~r")
+        if is_wide(rows)
+        else alt.Axis()
+    )
 
 
 def magnitude_scale(rows: pl.DataFrame, field: str) -> alt.Scale:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from analysis.fetched import Row
+from analysis.laws.closeness import closer
 from analysis.laws.words import is_sure, says
 from analysis.report import units
 from analysis.report.markup import Column, table, text
@@ -11,7 +14,8 @@ _READING = (
     "The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "
     "Gustafson's under weak, read as Karp–Flatt's is, but from all sizes. In the Universal Scalability Law α is what "
     "is serial and β what every pair of workers costs; with β above 0 there is a number of workers beyond which "
-    "training gets slower. ± is the standard error, r² how close the curve comes to what was measured, 1 being exact. "
+    "training gets slower. ± is the standard error, r² how close the curve comes to what was measured, 1 being exact; "
+    "the Universal Scalability Law, with one coefficient more, mostly comes closer. "
     "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them."
 )
 _ROUNDING = 1e-9
@@ -26,7 +30,7 @@ def laws(rows: list[Row]) -> str:
         column for names, column in _COLUMNS if any(row[name] is not None for row in rows for name in names)
     ]
     return f'<p class="reading">{_READING}</p>' + table(
-        "Scaling laws: one row per case", [_CASE, *shown, _SAYS], rows
+        "Scaling laws: one row per case", [_CASE, _SAYS, *shown], rows
     )
 
 
@@ -37,10 +41,8 @@ def _with_error(row: Row, name: str) -> str:
     return units.with_spread(value, 0.0 if is_exact else error, "").replace("\u00a0 ", " ")
 
 
-def _r2(row: Row) -> str:
-    """Of the law that has more coefficients, where there are sizes enough for it."""
-    r2 = row["serial_r2"] if row["usl_gamma"] is None else row["r2"]
-    return units.UNKNOWN if r2 is None else f"{r2:.4f}"
+def _r2(name: str) -> Callable[[Row], str]:
+    return lambda row: units.UNKNOWN if row[name] is None else f"{row[name]:.4f}"
 
 
 def _peak(row: Row) -> str:
@@ -53,8 +55,12 @@ def _peak(row: Row) -> str:
     return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
 
 
+def _said(row: Row) -> str:
+    return " ".join(filter(None, [says(row), closer(row)]))
+
+
 _CASE = Column(label="case", cell=lambda row: text(row["case_name"]))
-_SAYS = Column(label="which says", cell=says)
+_SAYS = Column(label="its laws say", cell=lambda row: f'<div class="says">{_said(row)}</div>')
 _COLUMNS = [
     (("points",), Column(label="sizes", cell=lambda row: str(row["points"]), numeric=True)),
     (
@@ -65,12 +71,13 @@ _COLUMNS = [
             numeric=True,
         ),
     ),
+    (("serial_r2",), Column(label="its\u00a0r²", cell=_r2("serial_r2"), numeric=True)),
     (
         ("usl_alpha",),
         Column(label="α ±\u00a0se", cell=lambda row: _with_error(row, "usl_alpha"), numeric=True),
     ),
     (("usl_beta",), Column(label="β ±\u00a0se", cell=lambda row: _with_error(row, "usl_beta"), numeric=True)),
     (("usl_gamma",), Column(label="peak [95\u00a0%]", cell=_peak, numeric=True)),
-    (("r2", "serial_r2"), Column(label="r²", cell=_r2, numeric=True)),
+    (("r2",), Column(label="USL\u00a0r²", cell=_r2("r2"), numeric=True)),
 ]
 """With the names of which one must be known for the column to be shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.laws.closeness import closer
 from analysis.laws.words import peaks, says
 from analysis.report.laws_table import laws
 from tests.unit.report.conftest import GPUS, SCALING
@@ -23,11 +24,24 @@ def law(**values):
 
 def test_a_case_has_its_coefficients_with_their_errors_its_peak_and_what_that_says():
     head, row = rows_of(laws([law()]))
-    assert head == "case sizes serial fraction ± se α ± se β ± se peak [95 %] r² which says"
-    assert row == (
-        "ddp 5 0.0401 ± 0.0021 0.0305 ± 0.0040 0.00100 ± 0.00010 31.1 [26.0, 37.2] 0.9995 "
-        "No number of ranks is more than 24.9 × as fast; fastest at about 31 ranks."
+    assert head == "case its laws say sizes serial fraction ± se its r² α ± se β ± se peak [95 %] USL r²"
+    assert row.endswith(
+        "The USL is closer to the measured sizes than Amdahl. "
+        "5 0.0401 ± 0.0021 0.9800 0.0305 ± 0.0040 0.00100 ± 0.00010 31.1 [26.0, 37.2] 0.9995"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "The USL is closer to the measured sizes than Amdahl."),
+        ({"serial_law": "gustafson", "r2": 0.97}, "Gustafson is closer to the measured sizes than the USL."),
+        ({"r2": 0.98001}, "Amdahl and the USL are equally close to the measured sizes."),
+        ({"r2": None}, ""),
+    ],
+)
+def test_which_law_is_closer_is_said_plainly(values, said):
+    assert closer(law(**values)) == said
 
 
 @pytest.mark.parametrize(
@@ -61,7 +75,7 @@ def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
 
 def test_columns_of_a_law_that_no_case_has_are_left_out():
     (head, _) = rows_of(laws([law(usl_alpha=None, usl_beta=None, usl_gamma=None, r2=None)]))
-    assert head == "case sizes serial fraction ± se r² which says"
+    assert head == "case its laws say sizes serial fraction ± se its r²"
 
 
 def test_the_table_stands_on_the_page_where_a_case_has_sizes_enough(page_of):
