@@ -47,7 +47,7 @@ peaks AS (
         -- Below one worker means that the second one already costs throughput.
         CASE WHEN usl_beta > 0 THEN greatest(sqrt((1 - usl_alpha) / usl_beta), 1) END AS peak_workers,
         CASE
-            WHEN usl_beta > 0 AND NOT usl_at_bound
+            WHEN usl_beta > 0 AND NOT usl_at_bound AND alpha_variance IS NOT NULL
             THEN sqrt(greatest(
                 alpha_variance / (1 - usl_alpha) ** 2 + beta_variance / usl_beta ** 2
                     + 2 * alpha_beta_covariance / ((1 - usl_alpha) * usl_beta),
@@ -65,7 +65,10 @@ final AS (
         usl_alpha, usl_alpha_se, usl_beta, usl_beta_se, usl_gamma, usl_gamma_se, usl_at_bound, r2,
         peak_workers,  -- n of the largest throughput by the USL: sqrt((1 - alpha) / beta); null where beta is 0
         -- peak_workers_lo: 95 % interval, delta method on its logarithm; null where a coefficient lies on its bound
-        greatest(peak_workers * exp(-t_quantile((points - 3)::DOUBLE) * log_peak_se), 1) AS peak_workers_lo,
+        CASE
+            WHEN log_peak_se IS NOT NULL
+            THEN greatest(peak_workers * exp(-t_quantile((points - 3)::DOUBLE) * log_peak_se), 1)
+        END AS peak_workers_lo,
         peak_workers * exp(t_quantile((points - 3)::DOUBLE) * log_peak_se) AS peak_workers_hi,
         -- peak_throughput: the USL's at that n, in the unit of throughput
         usl_gamma * peak_workers

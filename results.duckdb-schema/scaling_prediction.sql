@@ -77,7 +77,10 @@ with_errors AS (
 with_t AS (
     SELECT
         *,
-        CASE WHEN NOT at_bound THEN t_quantile((points - parameters)::DOUBLE) * log_se END AS half_width
+        CASE
+            WHEN NOT at_bound AND alpha_variance IS NOT NULL
+            THEN t_quantile((points - parameters)::DOUBLE) * log_se
+        END AS half_width
     FROM with_errors
 ),
 final AS (

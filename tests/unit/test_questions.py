@@ -21,21 +21,33 @@ NUMBERED = [pytest.param(found, id=str(number)) for number, found in enumerate(Q
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two sessions of smoke and what the questions ask about: two precisions, failed runs, earlier attempts that
-    failed, a size that was skipped, another environment."""
+    failed, a size that was skipped, another environment; between them in time one with sizes enough for laws."""
     folder = tmp_path_factory.mktemp("questions")
     for number in range(2):
         make_session(
             folder,
             _cases(),
             session_id=f"2026112{number}T014925Z-smoke-3f9a",
-            environment={
-                str(node): {"torch": f"2.1{number}.0", "python": "3.11", "cpu_model": f"x{node}"}
-                for node in range(2)
-            },
+            environment=_environment(number),
             created_at=BEGAN,
         )
+    many = Case(name="many", step_ms={1: 100.0, 2: 53.0, 4: 30.0, 8: 20.0}, batch=128)
+    make_session(
+        folder,
+        [many],
+        session_id="20261120T194925Z-laws-3f9a",
+        suite="laws",
+        environment=_environment(0),
+        created_at=BEGAN,
+    )
     load.load(folder)
     return folder
+
+
+def _environment(number: int) -> dict[str, dict[str, str]]:
+    return {
+        str(node): {"torch": f"2.1{number}.0", "python": "3.11", "cpu_model": f"x{node}"} for node in range(2)
+    }
 
 
 def _cases() -> list[Case]:
@@ -86,6 +98,8 @@ ROWS = {
     "At which size does efficiency fall below 75 %?": SCALED_CASES,
     "How sure is a speedup?": 2 * SCALED_CASES,
     "How noisy were the repeats?": 2 + 3 * SCALED_CASES,
+    "Which law fits, and where is the peak?": 1,
+    "What would 64 workers give?": 2,
     "What does a strategy cost before it brings anything?": SCALED_CASES,
     "What does FSDP cost in speed, and save in memory, against DDP?": SCALED_CASES,
     "Is this session faster than an earlier one?": 2 + 3 * SCALED_CASES,
@@ -100,6 +114,7 @@ ROWS = {
     "How much memory does a rank need?": 2 + 3 * SCALED_CASES,
     "How busy was the machine?": PLACEMENTS_THAT_RAN,
     "Did the loss change with the world size?": SCALED_CASES // 2,
+    "Does FSDP train as DDP does?": 2 * (3 + 2),
     "How well did each configuration train?": PLACEMENTS_THAT_RAN,
     "Which runs failed, and why?": 2 * 2,
     "Which parameters was a run made with?": 2 * 3 + SCALED_CASES * 9,

@@ -42,6 +42,7 @@ def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(measure):
     assert (row["usl_alpha"], row["usl_gamma"]) == (pytest.approx(0.04), pytest.approx(640))
     assert (row["usl_beta"], row["usl_at_bound"]) == (pytest.approx(0, abs=1e-8), True)
     assert (row["peak_workers"], row["peak_throughput"]) == (None, None)
+    assert (row["peak_workers_lo"], row["peak_workers_hi"]) == (None, None)
 
 
 def test_a_case_with_coherency_has_a_peak(measure):
