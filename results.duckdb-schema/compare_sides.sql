@@ -30,7 +30,9 @@ paired AS (
         CASE WHEN baseline_sessions > 1 AND candidate_sessions > 1 THEN 'session' ELSE 'repeat' END AS unit,
         CASE unit WHEN 'session' THEN baselines.session_logs ELSE baselines.repeat_logs END AS baseline_logs,
         CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
-        fingerprint_difference(baselines.fingerprints, candidates.fingerprints) AS fingerprint_diff
+        fingerprint_difference(
+            baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
+        ) AS fingerprint_diff
     FROM baselines
     JOIN candidates
         ON baselines.kind IS NOT DISTINCT FROM candidates.kind

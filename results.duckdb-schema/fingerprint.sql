@@ -26,8 +26,13 @@ compared AS (
     SELECT
         *,
         -- Ranks on two nodes talk over another transport than those on one: only the same placement says something.
-        -- A suite may give every case threads of its own.
-        CASE WHEN key IN ('nodes', 'transport') THEN placement WHEN key = 'threads' THEN case_name ELSE '' END AS scope,
+        -- A suite may give every case threads of its own; settings are a case's own, and the batch follows the ranks.
+        CASE
+            WHEN key IN ('nodes', 'transport') THEN placement
+            WHEN key = 'threads' THEN case_name
+            WHEN key = 'settings' THEN case_name || ' ' || placement
+            ELSE ''
+        END AS scope,
         min(value) OVER (PARTITION BY session_id, device_type, key, scope) AS least,
         max(value) OVER (PARTITION BY session_id, device_type, key, scope) AS greatest
     FROM counted

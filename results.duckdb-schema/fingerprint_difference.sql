@@ -1,7 +1,8 @@
 -- The facts in which two lists of fingerprints differ, as JSON: a list of objects with key, class, baseline and
 -- candidate, `[]` where they are alike, null where a side has none. Several values of a side are listed; null: it has
 -- no such fact. The class is that of fingerprint_class, `worth_knowing` where a side has no such fact: it may be equal.
-CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_fingerprints) AS (
+-- Two cases that are compared with each other differ in their settings by intent: of them these are left out.
+CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_fingerprints, same_case) AS (
     WITH fingerprints AS (
         SELECT true AS is_baseline, unnest(baseline_fingerprints) AS fingerprint
         UNION ALL
@@ -38,7 +39,7 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
                 THEN coalesce(
                     to_json(list(
                         {'key': key, 'class': class, 'baseline': baseline, 'candidate': candidate} ORDER BY key
-                    ) FILTER (baseline IS DISTINCT FROM candidate)),
+                    ) FILTER (baseline IS DISTINCT FROM candidate AND (same_case OR key <> 'settings'))),
                     '[]'::JSON
                 )
             END AS difference

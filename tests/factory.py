@@ -115,7 +115,7 @@ def make_session(
     runs = [(case, spec) for case in cases for spec in specs(case, session_id, suite, tags)]
     for number, (case, spec) in enumerate(runs):
         facts = [FACTS | (environment or {}).get(str(node), {}) for node in range(spec.nodes)]
-        made_by = fingerprint(resolved(suite, cases), spec, facts, {})
+        made_by = fingerprint(spec, facts, {})
         _write_run(folder, case, spec, created_at + timedelta(seconds=10 * number), made_by)
     write_json(
         folder / "session.json",

@@ -17,7 +17,7 @@ _STYLES = {"faster": "green", "slower": "yellow", "inconclusive": "dim"}
 _MOST_CASES = 4
 _SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
 """Side -> column of how many have an ok repeat."""
-SETTINGS = "settings of the suite, which `bench report A B --compare --out public` lists; digests"
+SETTINGS = "settings, which `bench report A B --compare --out public` lists; digests"
 
 
 def key_columns(comparison: Comparison) -> list[Column]:
@@ -72,7 +72,7 @@ def difference(found: Difference, name: Callable[[str], str] = cell) -> str:
     """`torch: 2.15.0 → 2.16.0`; `name` makes of what others wrote what is shown."""
     values = (name(value) if value is not None else "none" for value in (found.baseline, found.candidate))
     of = f" ({listed(map(name, found.cases), _MOST_CASES)})" if found.cases else ""
-    what = SETTINGS if found.key == "suite" else name(found.key.replace("_", " "))
+    what = SETTINGS if found.key == "settings" else name(found.key.replace("_", " "))
     return f"{what}: {' → '.join(values)}{of}"
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,14 @@ if TYPE_CHECKING:
 
 def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     """Print the ending; returns the exit code."""
-    results = ended.folder.parent
     if ended.stopped_by is not None:
         # The image that holds the rest of the program may be going away: nothing more is imported.
         if ended.stopped_by != 128 + signal.SIGHUP:
             click.echo(_stopped(ended), err=True)
         return ended.stopped_by
     answer: dict[str, Any] = {}
-    sound = _in_the_database(
-        ended.folder, load=load, show=lambda: _add_scaling(answer, ended) if as_json else _show(ended.folder),
-        quiet=as_json, later=ended.command("load", str(results)),
-    )  # fmt: skip
+    show = partial(_add_scaling, answer, ended) if as_json else partial(_show, ended.folder)
+    sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
     code = max(ended.exit_code, 0 if sound else 1)
     if as_json:
         click.echo(json.dumps(_as_json(ended, code) | answer, indent=1))
@@ -45,15 +43,12 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
 
 def show_loaded(session: Path, *, load: bool) -> int:
     """The ending of a session that ran nothing: `bench import`. Returns the exit code."""
-    from bench.launch.run_suite import Ended
-
-    later = Ended.command("load", str(session.parent))
-    sound = _in_the_database(session, load=load, show=lambda: _show(session), quiet=False, later=later)
+    sound = _in_the_database(session, load=load, show=partial(_show, session), quiet=False)
     click.echo(f"results: {session}")
     return 0 if sound else 1
 
 
-def _in_the_database(session: Path, *, load: bool, show: Callable[[], None], quiet: bool, later: str) -> bool:
+def _in_the_database(session: Path, *, load: bool, show: Callable[[], None], quiet: bool) -> bool:
     """Load and show it, where that is wanted; returns whether nothing of it is missing.
 
     The session is written: a database that somebody holds open must not make it look as if it were not."""
@@ -65,6 +60,9 @@ def _in_the_database(session: Path, *, load: bool, show: Callable[[], None], qui
         problems = _load(session, quiet=quiet)
         show()
     except AnalysisError as error:
+        from bench.launch.run_suite import Ended
+
+        later = Ended.command("load", str(session.parent))
         click.echo(
             f"bench: {error}\nbench: the result files are written; `{later}` brings them into the database then",
             err=True,

@@ -52,7 +52,6 @@ class Execution:
         self._server = server
         self._display = display
         self._stop = stop
-        self._suite: dict[str, Any] = session.head()["resolved"]
         self._facts = gathered.facts[gathered.own.node]
         self._time = time_left
         self.learnt: dict[str, str] = {}
@@ -102,7 +101,7 @@ class Execution:
             nodes = self._crew.nodes(spec)  # now: a node that is lost hosts it all the same
             outcome, said = self._host(spec, folder)
         facts = [self._gathered.facts[node] for node in nodes]
-        self._session.write_run(spec, outcome, fingerprint(self._suite, spec, facts, said))
+        self._session.write_run(spec, outcome, fingerprint(spec, facts, said))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 

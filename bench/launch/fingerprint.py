@@ -27,12 +27,18 @@ _AS = {"hostname": "nodes"}
 """Fact -> key, where they differ."""
 
 
-def fingerprint(
-    suite: dict[str, Any], spec: RunSpec, nodes: Sequence[Facts], said: Mapping[str, Any]
-) -> dict[str, str]:
+_NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s")
+"""Of the measurement: how often and how long, which changes no single run."""
+_SETTINGS = (
+    "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
+    "global_batch",
+)  # fmt: skip
+"""Of a run, beside its workload and its measurement, that its training depends on. Threads are a key of their own."""
+
+
+def fingerprint(spec: RunSpec, nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
     """Of the run `spec`: `nodes` are the facts of its own nodes, `said` is what its ranks said of themselves."""
-    canonical = json.dumps(_without_folders(suite), sort_keys=True).encode()
-    found = {"suite": digest(canonical), "device_type": spec.device_type}
+    found = {"settings": _settings(spec), "device_type": spec.device_type}
     facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
     found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
     found["variables"] = _distinct(_variables(node) for node in nodes)
@@ -78,14 +84,12 @@ def _variables(node: Facts) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(node.items()) if key in OBEYED) or "none set"
 
 
-def _without_folders(part: Any) -> Any:
-    """The suite with `my_model.py:MyWorkload` for `/some/folder/my_model.py:MyWorkload`."""
-    if isinstance(part, list):
-        return [_without_folders(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    plain = {key: _without_folders(item) for key, item in part.items()}
-    workload = plain.get("workload")
-    if isinstance(workload, dict) and ":" in str(workload.get("name")):
-        plain["workload"] = workload | {"name": str(workload["name"]).rpartition("/")[2]}
-    return plain
+def _settings(spec: RunSpec) -> str:
+    """Digest of what was asked for; of a user's own workload without the folder: `my_model.py:MyWorkload`."""
+    asked = spec.to_json()
+    own = ":" in spec.workload
+    settings = {name: asked[name] for name in _SETTINGS} | {
+        "workload": spec.workload.rpartition("/")[2] if own else spec.workload,
+        "measure": {key: value for key, value in asked["measure"].items() if key not in _NOT_OF_A_RUN},
+    }
+    return digest(json.dumps(settings, sort_keys=True).encode())

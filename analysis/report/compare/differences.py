@@ -27,6 +27,10 @@ MOST_CASES = 6
 _OF_IMPORTS = "measured_by"
 """In the fingerprint of what `bench import` made; where it is missing, scalebench measured."""
 
+_SETTINGS = "settings of "
+"""So begin the keys of queries/likeness.sql whose values are digests, one for each case and placement."""
+_SEE_SETTINGS = '<a href="#settings">settings</a> of cases in common'
+
 Values = tuple[str | None, ...]
 """Of one thing, a value for each session; null where the session does not have it."""
 
@@ -44,11 +48,12 @@ def unlike(sides: Sequence[Side]) -> list[str]:
     keys = dict.fromkeys(key for side in sides for key in side.likeness)
     for key in keys:
         values = tuple(side.likeness.get(key) for side in sides)
-        if key == "suite":  # a digest
-            is_like = len(set(values)) == 1
-            lines.append("" if is_like else '<a href="#settings">settings</a> of the suite')
-        elif None not in values or key == _OF_IMPORTS:  # what is not known of one may be equal
+        if None in values and key != _OF_IMPORTS:  # what is not known of one may be equal
+            continue
+        if not key.startswith(_SETTINGS):
             lines.append(_unlike(key, sides, values))
+        elif len(set(values)) > 1 and _SEE_SETTINGS not in lines:
+            lines.append(_SEE_SETTINGS)
     lines += list(_unlike_settings(sides))
     lines += [_unlike(f"{part} of {case}", sides, values) for case, part, values in _split_cases(sides)][
         :MOST_CASES
@@ -61,8 +66,9 @@ _TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "
 
 
 def _unlike_settings(sides: Sequence[Side]) -> Iterator[str]:
-    """For each setting the values of most cases; cases that differ in other values are counted."""
-    found = [line for line in _setting_lines(sides) if _differs(line)]
+    """For each setting the values of most cases; cases that differ in other values are counted, and what is not known
+    of one session may be equal."""
+    found = [line for line in _setting_lines(sides) if _differs(line) and None not in line["values"]]
     for name in _TELLING:
         lines = sorted((line for line in found if line["name"] == name), key=lambda line: -line["count"])
         if lines:

@@ -5,8 +5,14 @@ WITH last_runs AS (
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY attempt DESC) = 1
 ),
 facts AS (
-    -- other placements have other transports
-    SELECT CASE key WHEN 'transport' THEN 'transport at ' || placement ELSE key END AS key, value
+    -- other placements have other transports, other cases other settings
+    SELECT
+        CASE key
+            WHEN 'transport' THEN 'transport at ' || placement
+            WHEN 'settings' THEN 'settings of ' || case_name || ' at ' || placement
+            ELSE key
+        END AS key,
+        value
     FROM fingerprint
     -- threads are told case by case, as a setting
     WHERE session_id = $session_id AND class = 'must_equal' AND key <> 'threads'

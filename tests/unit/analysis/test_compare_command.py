@@ -56,7 +56,7 @@ def sessions(tmp_path_factory):
         session_id="settings",
         created_at=BEGAN - timedelta(days=1),
     )
-    alike = {"suite": "0a", "python": "3.11.7", "torch": "2.15.0", "nodes": "node-a"}
+    alike = {"settings": "0a", "python": "3.11.7", "torch": "2.15.0", "nodes": "node-a"}
     for folder in results.iterdir():
         rewrite(folder, lambda _facts: alike)
     rewrite(results / "noisy2", lambda _facts: alike | {"torch": "2.16.0", "image": "1f", "nodes": "node-b"})
@@ -255,9 +255,9 @@ def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
 
 
 def test_other_settings_are_told_with_a_command_that_lists_them(tmp_path, monkeypatch, capsys):
-    for name, suite in (("A", "0a"), ("B", "1b")):
+    for name, settings in (("A", "0a"), ("B", "1b")):
         folder = make_session(tmp_path, [ddp(QUIET)], session_id=name)
-        rewrite(folder, lambda facts, suite=suite: facts | {"suite": suite})
+        rewrite(folder, lambda facts, settings=settings: facts | {"settings": settings})
     load(tmp_path)
     monkeypatch.chdir(tmp_path)
 
@@ -269,7 +269,7 @@ def test_other_settings_are_told_with_a_command_that_lists_them(tmp_path, monkey
 
     line = run(["bench", "compare", "A", "B"])[1].splitlines()[1]
     shown = "bench report A B --compare --out public"
-    assert line == f"  settings of the suite, which `{shown}` lists; digests: 0a → 1b"
+    assert line == f"  settings, which `{shown}` lists; digests: 0a → 1b"
     assert run(shown.split())[0] == 0
     assert len(list((tmp_path / "public").glob("compare*.html"))) == 1
 

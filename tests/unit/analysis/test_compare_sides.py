@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -165,3 +166,26 @@ def test_another_number_of_threads_per_rank_is_a_difference(results, read_back):
         )
     found = compared(read_back(), "a", "b")["fingerprint_diff"]
     assert json.loads(found) == [{"key": "threads", "class": "must_equal", "baseline": "4", "candidate": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "keys"),
+    [({"repeats": 5}, []), ({"batch": 128}, ["settings"]), ({"precision": "bf16"}, ["settings"])],
+)
+def test_settings_of_a_case_are_alike_whatever_their_repeats_and_other_cases(
+    results, read_back, change, keys
+):
+    case = Case(name="ddp", step_ms={2: 10.0})
+    make_session(results, [case, Case(name="other", step_ms={1: 9.0})], session_id="a")
+    make_session(results, [dataclasses.replace(case, **change)], session_id="b")
+    found = compared(read_back(), "a", "b")["fingerprint_diff"]
+    assert [one["key"] for one in json.loads(found) if one["class"] == "must_equal"] == keys
+
+
+def test_two_cases_of_a_session_differ_in_settings_by_intent(results, read_back):
+    cases = [Case(name="off", step_ms={2: 10.0}), Case(name="on", step_ms={2: 9.0}, precision="bf16")]
+    make_session(results, cases, session_id="a")
+    asked = read_back()
+    (row,) = asked("FROM compare_cases('a', 'off', 'on')")
+    assert json.loads(row["fingerprint_diff"]) == []
+    assert asked("FROM fingerprint WHERE differs") == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.launch import environment
 from bench.launch.fingerprint import fingerprint, own_file
 from bench.spec import RunSpec
 from tests.factory import Case, specs
@@ -23,23 +23,57 @@ NODE = {
 }
 
 
-def of(
-    nodes: list[dict[str, str]], suite: dict[str, object] | None = None, spec: RunSpec = CPU, **said: object
-) -> dict[str, str]:
-    return fingerprint(suite or {}, spec, nodes, said)
+def of(nodes: list[dict[str, str]], spec: RunSpec = CPU, **said: object) -> dict[str, str]:
+    return fingerprint(spec, nodes, said)
 
 
-def test_it_changes_with_the_suite_and_not_with_its_order() -> None:
-    facts = environment.gather()
-    first = of([facts], {"a": 1, "b": 2})
-    assert first == of([facts], {"b": 2, "a": 1})
-    assert first["suite"] != of([facts], {"a": 1, "b": 3})["suite"]
+def settings(spec: RunSpec = CPU, **changes: Any) -> str:
+    """The key `settings`; changes of a part are a dict."""
+    for name, value in changes.items():
+        part = getattr(spec, name)
+        whole = dataclasses.replace(part, **value) if dataclasses.is_dataclass(part) else value
+        spec = dataclasses.replace(spec, **{name: whole})
+    return of([{}], spec)["settings"]
 
 
-def test_it_does_not_change_with_the_folder_of_a_users_own_workload() -> None:
-    def at(folder: str, options: int = 1) -> dict[str, str]:
-        name = f"{folder}/my_model.py:TinyLm"
-        return of([{}], {"cases": [{"workload": {"name": name, "options": {"width": options}}}]})
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch_per_rank": 4_096},
+        {"train": {"precision": "bf16"}},
+        {"train": {"learning_rate": 0.5}},
+        {"data": {"workers": 2}},
+        {"measure": {"steps": 999}},
+        {"measure": {"warmup": 99}},
+        {"measure": {"validate_every": 7}},
+        {"strategy_options": {"a": 1}},
+    ],
+)
+def test_settings_change_with_what_a_run_does(change: dict[str, Any]) -> None:
+    assert settings(**change) != settings()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"measure": {"repeats": 9}},
+        {"measure": {"until": 0.01, "max_repeats": 30}},
+        {"measure": {"timeout_s": 9.0}},
+        {"repeat": 2},
+        {"tags": ["paper"]},
+        {"session_id": "other"},
+        {"suite": "other"},
+        {"case_name": "other", "baseline": "ddp"},
+        {"data_root": "/elsewhere"},
+    ],
+)
+def test_settings_do_not_change_with_what_is_beside_the_run(change: dict[str, Any]) -> None:
+    assert settings(**change) == settings()
+
+
+def test_settings_do_not_change_with_the_folder_of_a_users_own_workload() -> None:
+    def at(folder: str, options: int = 1) -> str:
+        return settings(workload=f"{folder}/my_model.py:TinyLm", workload_options={"width": options})
 
     assert at("/here") == at("/there/else")
     assert at("/here") != at("/here", options=2)
@@ -60,7 +94,7 @@ def test_a_run_on_gpus_says_their_models_limits_driver_cuda_nccl_and_transport()
     found = of(
         [NODE], spec=CUDA, device_names=["NVIDIA H200"], nccl="2.27.3", transport="NCCL 2.27.3 via P2P/CUMEM"
     )
-    del found["suite"]
+    del found["settings"]
     assert found == {
         "device_type": "cuda", "nodes": "n1", "driver": "575.57.08", "cuda": "13.2", "gpu": "NVIDIA H200",
         "gpu_power_limit_w": "700", "nccl": "2.27.3", "transport": "NCCL 2.27.3 via P2P/CUMEM", "variables": "none set",

@@ -34,7 +34,7 @@ def test_the_settings_that_change_what_a_ratio_means_are_named_with_their_values
     old = [case(name, {1: 20.0}, batch=batch) for name, batch in (("a", 64), ("b", 64), ("c", 32))]
     new = [case(name, {1: 20.0}, batch=128, precision="bf16") for name in "abc"]
     said, _ = warning_of(old, new)
-    assert '<a href="#settings">settings</a> of the suite' in said
+    assert '<a href="#settings">settings</a> of cases in common' in said
     assert "global batch of a, b: A 64 · B 128; other values in 1 more case" in said
     assert "precision of all cases in common: A fp32 · B bf16" in said
 
@@ -47,6 +47,12 @@ def test_other_threads_per_rank_are_named_once(warning_of):
 
 def test_sessions_of_one_suite_get_no_warning_however_their_times_differ(warning_of):
     said, _ = warning_of([case("ddp", {1: 20.0})], [case("ddp", {1: 2.0}, losses=(3.0, 1.0))])
+    assert said == ""
+
+
+def test_sessions_that_differ_in_repeats_and_in_other_cases_get_no_warning(warning_of):
+    old = [case("ddp", {1: 20.0, 2: 10.0}, repeats=3), case("more", {1: 20.0})]
+    said, _ = warning_of(old, [case("ddp", {1: 20.0}, repeats=5)])
     assert said == ""
 
 
