@@ -83,7 +83,7 @@ differences AS (
         session_id, run_id,
         count(difference) AS steps_compared,
         max(difference) AS largest_relative_difference,
-        arg_max(step, difference) AS at_step,
+        arg_max(step, (difference, -step)) FILTER (difference > 0) AS at_step,
         min(step) FILTER (one_nonfinite <> many_nonfinite) AS one_sided_step,
         min(step) FILTER (one_nonfinite AND many_nonfinite) AS both_sided_step
     FROM compared_steps
@@ -128,7 +128,7 @@ final AS (
         couples_examples,
         coalesce(steps_compared, 0) AS steps_compared,  -- of the first 20, finite on both sides
         largest_relative_difference,   -- of the losses of one step, of the larger of the two
-        at_step,                       -- where that was
+        at_step,                       -- where that was, the first of equals; null where the losses are the same
         tolerance,                     -- on it, by precision
         CASE
             WHEN reason IS NULL AND largest_relative_difference > tolerance THEN 'different'

@@ -38,9 +38,11 @@ over_ranks AS (
         session_id, case_name, nodes, ranks_per_node, threads,
         max(reserved_to_allocated) AS reserved_to_allocated,
         max(growth) AS growth_bytes_per_step,
-        arg_max(rank, growth) AS fastest_growing_rank,
+        -- of ranks that grow alike the smallest; none where nothing grows
+        CASE WHEN max(growth) <> 0 THEN arg_max(rank, (growth, -rank)) FILTER (growth IS NOT NULL) END
+            AS fastest_growing_rank,
         max(growth) FILTER (grows) AS steady_growth,
-        arg_max(rank, growth) FILTER (grows) AS growing_rank,
+        arg_max(rank, (growth, -rank)) FILTER (grows AND growth > 0) AS growing_rank,
         if(count(growth) > 0, bool_or(grows), NULL) AS is_growing
     FROM each_rank
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
@@ -101,7 +103,7 @@ final AS (
         is_growing,                    -- whether a rank's memory rises steadily in every ok repeat; null: few readings
         -- growth_bytes_per_step: mean over ok repeats of the slope over measured steps, of the rank that grows fastest
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
-        coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank
+        coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank, the smallest of equals; null: none
         -- steps_to_full: headroom ÷ growth; null where nothing grows or the headroom is unknown
         if(is_growing, if(headroom_bytes < 0, 0, headroom_bytes) / steady_growth, NULL)::BIGINT AS steps_to_full
     FROM with_totals

@@ -43,6 +43,7 @@ def _factors(*changed, steps=32):
 def test_equal_losses_are_the_same_training(parity):
     row = parity()
     assert (row["verdict"], row["reason"], row["largest_relative_difference"]) == ("same", None, 0.0)
+    assert row["at_step"] is None
     assert (row["workers"], row["baseline_workers"], row["baseline_placement"]) == (2, 1, "1x1")
     assert (row["steps_compared"], row["tolerance"]) == (20, 1e-4)
 
@@ -52,6 +53,14 @@ def test_the_largest_relative_difference_of_the_first_twenty_steps_decides(parit
     assert row["verdict"] == "different"
     assert row["largest_relative_difference"] == pytest.approx(2e-4)
     assert (row["at_step"], row["reason"]) == (19, None)
+
+
+def test_of_steps_with_the_same_difference_the_first_is_named(results, read_back):
+    folder = make_session(results, [_case()])
+    for run_id, loss in (("ddp.1x1.r0", 1.0), ("ddp.1x2.r0", 1.5)):
+        rewrite_steps(folder, run_id, {"loss": np.full(32, loss)})
+    row = read_back()("FROM loss_parity ORDER BY workers, repeat")[0]
+    assert (row["verdict"], row["at_step"]) == ("different", 0)
 
 
 def test_what_follows_the_first_twenty_steps_is_told_and_not_judged(parity):

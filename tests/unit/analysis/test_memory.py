@@ -59,8 +59,14 @@ def test_a_rank_that_leaks_is_found_with_the_steps_that_are_left(grown):
     assert row["steps_to_full"] == 6275
 
 
+def test_of_ranks_that_grow_alike_the_smallest_is_named(grown):
+    row = grown(_rising(10_000_000), _rising(10_000_000))
+    assert (row["is_growing"], row["growing_rank"]) == (True, 0)
+
+
 def test_constant_memory_does_not_grow(grown):
     row = grown(np.full(42, GB), np.full(42, GB))
+    assert row["growing_rank"] is None
     assert (row["is_growing"], row["growth_bytes_per_step"], row["steps_to_full"]) == (False, 0.0, None)
 
 

@@ -159,6 +159,11 @@ def test_ranks_that_shared_slots_are_not_judged(planted):
     assert rows[2]["excess_ms"] == 15.0
 
 
+def test_of_ranks_that_took_equally_long_the_smallest_is_named(measure):
+    steps = measure(_case())("FROM step_stats")
+    assert {(row["slowest_rank"], row["last_to_wait_rank"]) for row in steps} == {(0, 0)}
+
+
 def test_one_rank_waits_for_nobody(measure):
     ask = measure(_case(step_ms={1: STEP_MS}))
     assert ask("FROM stragglers") == []
