@@ -26,6 +26,9 @@ by_case AS (
         any_value(alpha_se) FILTER (law <> 'usl') AS serial_fraction_se,  -- standard error, as R's `usl` has it
         any_value(r2) FILTER (law <> 'usl') AS serial_r2,  -- of Amdahl's or Gustafson's curve
         any_value(gamma / nullif(alpha, 0)) FILTER (law = 'amdahl') AS throughput_limit,
+        any_value(sqrt(greatest(
+            log_gamma_variance + alpha_variance / alpha ** 2 - 2 * log_gamma_alpha_covariance / alpha, 0
+        ))) FILTER (law = 'amdahl' AND NOT at_bound) AS log_limit_se,
         any_value(alpha) FILTER (law = 'usl') AS usl_alpha,  -- contention; null below 4 sizes
         any_value(alpha_se) FILTER (law = 'usl') AS usl_alpha_se,  -- standard error, as R's `usl` has it
         any_value(beta) FILTER (law = 'usl') AS usl_beta,  -- coherency: what every pair of workers costs
@@ -62,6 +65,9 @@ final AS (
         serial_law, serial_fraction, serial_fraction_se, serial_r2,
         -- speedup_limit: what no number of workers exceeds, by Amdahl; null where nothing is serial
         throughput_limit / throughput_of_one AS speedup_limit,
+        -- speedup_limit_lo: 95 % interval, delta method on its logarithm; null where a coefficient lies on its bound
+        speedup_limit * exp(-t_quantile((points - 2)::DOUBLE) * log_limit_se) AS speedup_limit_lo,
+        speedup_limit * exp(t_quantile((points - 2)::DOUBLE) * log_limit_se) AS speedup_limit_hi,
         usl_alpha, usl_alpha_se, usl_beta, usl_beta_se, usl_gamma, usl_gamma_se, usl_at_bound, r2,
         peak_workers,  -- n of the largest throughput by the USL: sqrt((1 - alpha) / beta); null where beta is 0
         -- peak_workers_lo: 95 % interval, delta method on its logarithm; null where a coefficient lies on its bound

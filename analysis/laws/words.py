@@ -10,7 +10,7 @@ from analysis.rounding import estimate
 Law = dict[str, Any]
 """A row of the view `scaling_law`."""
 _SURE = 4
-"""Factor between the ends of a peak's interval, and from the largest size to the peak, up to which it is told."""
+"""Factor between the ends of an interval, and from the largest size to the peak, up to which either is told."""
 
 
 def says(row: Law) -> str:
@@ -21,11 +21,10 @@ def says(row: Law) -> str:
 
 
 def _limit(row: Law) -> str:
-    if row["speedup_limit"] is None:
+    if not _is_narrow(row, "speedup_limit"):
         return ""
-    return (
-        f"no number of {row['axis']} is more than {estimate(row['speedup_limit'], None, None)[0]} × as fast"
-    )
+    limit, interval = estimate(*(row[f"speedup_limit{end}"] for end in ("", "_lo", "_hi")))
+    return f"no number of {row['axis']} is more than {limit} {interval} × as fast"
 
 
 def _beyond(row: Law) -> str:
@@ -35,11 +34,16 @@ def _beyond(row: Law) -> str:
         return "too few sizes to tell whether there is a peak"
     if peak is None:
         return "no peak in sight"
-    if peak <= row["largest_workers"]:
-        return f"fastest at about {_about(peak)} {row['axis']}, which was measured"
     if not is_sure(row):
         return "whether there is a peak these sizes do not tell"
-    return f"fastest at about {_about(peak)} {row['axis']}"
+    is_within = row["smallest_workers"] <= peak <= row["largest_workers"]
+    return f"fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
+
+
+def _peak(row: Law) -> str:
+    """`31 ranks [26, 37]`."""
+    peak, low, high = (_about(row[f"peak_workers{end}"]) for end in ("", "_lo", "_hi"))
+    return f"{peak} {row['axis']} [{low}, {high}]"
 
 
 def _about(workers: float) -> str:
@@ -48,16 +52,19 @@ def _about(workers: float) -> str:
 
 def is_sure(row: Law) -> bool:
     """The interval of the peak is known, and its ends are no more than that factor apart."""
-    low, high = row["peak_workers_lo"], row["peak_workers_hi"]
+    return _is_narrow(row, "peak_workers")
+
+
+def _is_narrow(row: Law, name: str) -> bool:
+    low, high = row[f"{name}_lo"], row[f"{name}_hi"]
     return low is not None and high is not None and bool(high <= _SURE * low)
 
 
 def peaks(rows: Sequence[Law], name: Callable[[str], str] = str) -> Iterator[str]:
     """A sentence for every case whose peak is told; `name` makes of a case's name what is shown."""
     for row in rows:
-        peak, low, high = (row[f"peak_workers{end}"] for end in ("", "_lo", "_hi"))
-        if is_sure(row) and peak <= _SURE * row["largest_workers"]:
+        if is_sure(row) and row["peak_workers"] <= _SURE * row["largest_workers"]:
             yield (
-                f"{name(row['case_name'])}: by the USL fastest at about {_about(peak)} {row['axis']} "
-                f"[{_about(low)}, {_about(high)}], fitted to {row['points']} sizes up to {row['largest_workers']:,}."
+                f"{name(row['case_name'])}: by the USL fastest at about {_peak(row)}, "
+                f"fitted to {row['points']} sizes up to {row['largest_workers']:,}."
             )

@@ -50,7 +50,7 @@ def _peak(row: Row) -> str:
         return units.UNKNOWN
     if row["peak_workers"] is None:
         return "none"
-    if row["peak_workers"] > row["largest_workers"] and not is_sure(row):
+    if not is_sure(row):
         return "undecided"
     return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
 

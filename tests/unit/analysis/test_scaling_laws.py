@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from scipy import stats
 from scipy.optimize import curve_fit
 
+from analysis.laws.words import says
 from analysis.load import load
 from benchmarks.law_coverage import TRUTHS, coverage
 from tests.factory import Case, make_session
@@ -43,6 +44,30 @@ def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(measure):
     assert (row["usl_beta"], row["usl_at_bound"]) == (pytest.approx(0, abs=1e-8), True)
     assert (row["peak_workers"], row["peak_throughput"]) == (None, None)
     assert (row["peak_workers_lo"], row["peak_workers_hi"]) == (None, None)
+
+
+NOISE = {1: 1.01, 2: 0.98, 4: 1.02, 8: 1.0, 16: 0.99}
+
+
+def test_the_limit_has_an_interval_and_is_told_where_that_is_narrow(measure):
+    ask = measure(
+        Case(name="serial", step_ms={n: noise * 100 * (0.04 + 0.96 / n) for n, noise in NOISE.items()}),
+        Case(name="none", step_ms={n: noise * 100 * (0.0005 + 0.9995 / n) for n, noise in NOISE.items()}),
+        Case(name="bound", step_ms={n: 100 / n for n in NOISE}),
+    )
+    rows = {row["case_name"]: row for row in ask("FROM scaling_law")}
+    serial = rows["serial"]
+    assert serial["speedup_limit_lo"] < 25 < serial["speedup_limit_hi"] < 2 * serial["speedup_limit_lo"]
+    (fit,) = ask("FROM law_fits WHERE law = 'amdahl' AND case_name = 'serial'")
+    slope = np.array([1, -1 / fit["alpha"]])
+    covariance = fit["log_gamma_alpha_covariance"]
+    variances = [[fit["log_gamma_variance"], covariance], [covariance, fit["alpha_variance"]]]
+    width = stats.t.ppf(0.975, 3) * np.sqrt(slope @ np.array(variances) @ slope)
+    assert np.log(serial["speedup_limit_hi"] / serial["speedup_limit"]) == pytest.approx(width, rel=1e-3)
+    assert f"more than {serial['speedup_limit']:.1f} [" in says(serial)
+    for name in ("none", "bound"):
+        assert "more than" not in says(rows[name])
+    assert (rows["bound"]["speedup_limit_lo"], rows["bound"]["speedup_limit_hi"]) == (None, None)
 
 
 def test_a_case_with_coherency_has_a_peak(measure):
@@ -205,8 +230,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says(truth):
 
 
 def test_the_interval_widens_with_the_distance_from_what_was_measured(measure):
-    noise = {1: 1.01, 2: 0.98, 4: 1.02, 8: 1.0, 16: 0.99}
-    ask = measure(Case(name="ddp", step_ms={n: noise[n] * ms for n, ms in usl_ms(noise).items()}, batch=640))
+    ask = measure(Case(name="ddp", step_ms={n: NOISE[n] * ms for n, ms in usl_ms(NOISE).items()}, batch=640))
     for law in ("amdahl", "usl"):
         rows = ask(f"FROM scaling_prediction WHERE law = '{law}' AND kind = 'predicted' ORDER BY workers")
         widths = [row["throughput_hi"] / row["throughput_lo"] for row in rows]

@@ -14,8 +14,9 @@ from tests.unit.report.test_session_page import rows_of
 def law(**values):
     """A row of queries/laws.sql."""
     row = {
-        "case_name": "ddp", "axis": "ranks", "points": 5, "largest_workers": 16, "serial_law": "amdahl",
-        "serial_fraction": 0.0401, "serial_fraction_se": 0.0021, "serial_r2": 0.98, "speedup_limit": 24.9,
+        "case_name": "ddp", "axis": "ranks", "points": 5, "smallest_workers": 1, "largest_workers": 16,
+        "serial_law": "amdahl", "serial_fraction": 0.0401, "serial_fraction_se": 0.0021, "serial_r2": 0.98,
+        "speedup_limit": 24.9, "speedup_limit_lo": 21.2, "speedup_limit_hi": 29.3,
         "usl_alpha": 0.0305, "usl_alpha_se": 0.004, "usl_beta": 0.001, "usl_beta_se": 0.0001, "usl_gamma": 640.0,
         "r2": 0.9995, "peak_workers": 31.1, "peak_workers_lo": 26.0, "peak_workers_hi": 37.2,
     }  # fmt: skip
@@ -47,26 +48,39 @@ def test_which_law_is_closer_is_said_plainly(values, said):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "No number of ranks is more than 24.9 × as fast; fastest at about 31 ranks."),
+        ({}, "Fastest at about 31 ranks [26, 37]."),
+        ({"peak_workers_lo": 8.0}, "Whether there is a peak these sizes do not tell."),
+        ({"peak_workers": None}, "No peak in sight."),
         (
-            {"peak_workers_lo": 8.0},
-            "No number of ranks is more than 24.9 × as fast; whether there is a peak these sizes do not tell.",
+            {"peak_workers": 7.6, "peak_workers_lo": 6.1, "peak_workers_hi": 9.4, "axis": "threads"},
+            "Fastest at about 8 threads [6, 9], between sizes that were measured.",
         ),
-        ({"speedup_limit": None, "peak_workers": None}, "No peak in sight."),
         (
-            {"speedup_limit": None, "peak_workers": 7.6, "axis": "threads"},
-            "Fastest at about 8 threads, which was measured.",
+            {"peak_workers": 7.6, "peak_workers_lo": 1.0, "peak_workers_hi": 60.0},
+            "Whether there is a peak these sizes do not tell.",
         ),
-        ({"speedup_limit": None, "usl_gamma": None}, "Too few sizes to tell whether there is a peak."),
+        ({"usl_gamma": None}, "Too few sizes to tell whether there is a peak."),
     ],
 )
 def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
-    assert says(law(**values)) == said
+    assert says(law(**dict.fromkeys(("speedup_limit_lo", "speedup_limit_hi")), **values)) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "said"),
+    [
+        (7.4, "No number of ranks is more than 24.9 [7.4, 29.3] × as fast; no peak in sight."),
+        (7.3, "No peak in sight."),
+    ],
+)
+def test_a_limit_is_told_where_its_ends_are_no_more_than_a_factor_of_four_apart(low, said):
+    assert says(law(peak_workers=None, speedup_limit_lo=low)) == said
 
 
 def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
-    (_, row) = rows_of(laws([law(peak_workers_lo=2.0)]))
-    assert " undecided " in row
+    for peak in (31.1, 7.6):
+        (_, row) = rows_of(laws([law(peak_workers=peak, peak_workers_lo=2.0)]))
+        assert " undecided " in row
     (_, none) = rows_of(
         laws([law(usl_beta=0.0, peak_workers=None, peak_workers_lo=None, peak_workers_hi=None)])
     )
