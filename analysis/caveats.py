@@ -67,5 +67,5 @@ def _limits() -> str:
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
         f"Verdicts: {', '.join(said)}, poor below; retrograde where throughput is lower than at the next smaller "
-        "number of workers."
+        "number of workers, beyond what repeats vary."
     )

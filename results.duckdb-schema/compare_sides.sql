@@ -58,8 +58,7 @@ with_welch AS (
     SELECT
         *,
         sqrt(a + b) AS se,
-        -- Satterthwaite; where neither side varies any t times zero is zero, so that df = 1 serves.
-        CASE WHEN a + b > 0 THEN (a + b) ** 2 / (a ** 2 / (m - 1) + b ** 2 / (n - 1)) ELSE 1 END AS welch_df
+        welch_df(a, m, b, n) AS welch_df
     FROM with_moments
 ),
 with_tails AS (

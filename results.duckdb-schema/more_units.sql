@@ -25,9 +25,7 @@ CREATE OR REPLACE MACRO more_units(a, m, b, n, half_width) AS (
     ),
     with_welch AS (
         SELECT
-            k, a_of_mean + b_of_mean AS square,
-            (a_of_mean + b_of_mean) ** 2
-                / nullif(a_of_mean ** 2 / (m + k - 1) + b_of_mean ** 2 / (n + k - 1), 0) AS welch_df
+            k, a_of_mean + b_of_mean AS square, welch_df(a_of_mean, m + k, b_of_mean, n + k) AS welch_df
         FROM tried
         WHERE k BETWEEN 1 AND 1000
     ),

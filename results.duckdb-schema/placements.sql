@@ -1,6 +1,6 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, also where no repeat is ok:
--- then its throughput is null. Throughput is the geometric mean over ok repeats; log_mean and log_variance are those of
--- the repeats' ln(throughput), from which intervals are made.
+-- then its throughput is null. Throughput is the geometric mean over ok repeats; log_variance is that of the repeats'
+-- ln(throughput), from which intervals are made.
 CREATE OR REPLACE VIEW placements AS
 WITH summaries AS (
     SELECT
@@ -32,7 +32,6 @@ final AS (
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- last attempts, whatever their status
         count(throughput) AS repeats,  -- ok runs
-        avg(ln(throughput)) AS log_mean,  -- mean of ln(throughput) over ok repeats
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two ok repeats
         geometric_mean(throughput) AS throughput,  -- geometric mean over ok repeats
         geometric_mean(ok_step_ms) AS step_ms,  -- geometric mean over ok repeats of a run's median step

@@ -16,7 +16,6 @@ baselines AS (
         threads AS baseline_threads,
         repeats AS baseline_repeats,
         throughput AS baseline_throughput,
-        log_mean AS baseline_log_mean,
         log_variance AS baseline_log_variance
     FROM points
     WHERE repeats > 0
@@ -30,7 +29,9 @@ smaller AS (
         session_id AS smaller_session_id,
         case_name AS smaller_case_name,
         workers AS smaller_workers,
-        lag(throughput) OVER (PARTITION BY session_id, case_name ORDER BY workers) AS next_smaller_throughput
+        lag(throughput) OVER by_size AS next_smaller_throughput,
+        lag(repeats) OVER by_size AS next_smaller_repeats,
+        lag(log_variance) OVER by_size AS next_smaller_log_variance
     FROM (
         SELECT * FROM points
         WHERE repeats > 0 AND NOT oversubscribed
@@ -38,12 +39,13 @@ smaller AS (
             PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
         ) = 1
     ) AS one_per_size
+    WINDOW by_size AS (PARTITION BY session_id, case_name ORDER BY workers)
 ),
 paired AS (
     SELECT
         points.*,
         baselines.*,
-        next_smaller_throughput,
+        next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
         coalesce(
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
@@ -59,7 +61,13 @@ paired AS (
 ratios AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio
+        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio,
+        log_variance / repeats AS a,
+        baseline_log_variance / baseline_repeats AS b,
+        next_smaller_log_variance / next_smaller_repeats AS c,
+        -- half_width of columns, in two steps: called twice it would take longer to plan
+        welch_df(a, repeats, b, baseline_repeats) AS ratio_df,
+        welch_df(a, repeats, c, next_smaller_repeats) AS smaller_df
     FROM paired
 ),
 with_t AS (
@@ -68,8 +76,9 @@ with_t AS (
         t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
         CASE
             WHEN is_baseline THEN 0
-            ELSE half_width(repeats, log_variance, baseline_repeats, baseline_log_variance)
-        END AS ratio_half_width
+            ELSE t_quantile(ratio_df) * sqrt(a + b)
+        END AS ratio_half_width,
+        t_quantile(smaller_df) * sqrt(a + c) AS smaller_half_width
     FROM ratios
 ),
 with_half_widths AS (
@@ -97,7 +106,9 @@ judged AS MATERIALIZED (
         ratio_lo * baseline_workers / workers AS efficiency_lo,
         ratio_hi * baseline_workers / workers AS efficiency_hi,
         NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
-        coalesce(throughput < next_smaller_throughput, false) AS retrograde,
+        -- Below two repeats on either side the points decide.
+        coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
+            AS retrograde,
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
         CASE
@@ -167,7 +178,7 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: on efficiency; null for baselines, scaling none and oversubscribed rows
+        -- verdict: on efficiency, or retrograde; null for baselines, scaling none and oversubscribed rows
         CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
         verdict_lo,
         verdict_hi,

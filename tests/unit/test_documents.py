@@ -164,7 +164,8 @@ def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[st
         "throughput": float(table[words[0], workers][3].replace(",", "")),
         "speedup": speedup, "speedup_lo": workers * low, "speedup_hi": workers * high,
         "efficiency": middle, "efficiency_lo": low, "efficiency_hi": high,
-        "verdict_lo": verdicts[0], "verdict": "retrograde" if speedup < 1 else verdicts[1], "verdict_hi": verdicts[2],
+        "verdict_lo": verdicts[0], "verdict_hi": verdicts[2],
+        "verdict": "retrograde" if workers * high < 1 else verdicts[1],
     }  # fmt: skip
 
 

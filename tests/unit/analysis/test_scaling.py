@@ -64,6 +64,24 @@ def test_more_ranks_that_train_less_are_retrograde_whatever_their_efficiency(mea
     assert [row["verdict"] for row in rows] == [None, "excellent", "retrograde"]
 
 
+@pytest.mark.parametrize(
+    ("two", "four", "verdict"),
+    [
+        ([6.0, 6.1, 6.2], [6.1, 6.2, 6.3], "poor"),
+        ([6.0, 6.1, 6.2], [6.5, 6.6, 6.7], "retrograde"),
+        ([6.0], [6.1], "retrograde"),
+        ([6.0, 6.1, 6.2], [6.2], "retrograde"),
+    ],
+)
+def test_retrograde_is_what_the_interval_over_the_next_smaller_size_supports(measure, two, four, verdict):
+    sizes = {2: two, 4: four}
+    statuses = {(n, repeat): "failed" for n, steps in sizes.items() for repeat in range(len(steps), 3)}
+    steps = {n: [*ms, *(3 - len(ms)) * [9.0]] for n, ms in sizes.items()}
+    rows = measure(Case(name="ddp", step_ms={1: 10.0, **steps}, statuses=statuses))(BY_SIZE)
+    assert rows[2]["repeats"] == len(four)
+    assert rows[2]["verdict"] == verdict
+
+
 VERDICTS = {
     8.9: "superlinear",
     9.0: "excellent",  # an efficiency of exactly 1.05
