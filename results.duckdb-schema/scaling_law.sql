@@ -10,7 +10,10 @@ fits AS (
 ),
 -- throughput_of_one: the throughput of which every speedup of the case is a multiple.
 baselines AS (
-    SELECT session_id, case_name, any_value(mean_throughput / speedup) AS throughput_of_one
+    SELECT
+        session_id, case_name,
+        any_value(mean_throughput / speedup) AS throughput_of_one,
+        max(speedup) AS largest_speedup
     FROM law_points
     GROUP BY session_id, case_name
 ),
@@ -63,8 +66,11 @@ final AS (
     SELECT
         session_id, suite, case_name, scaling, axis, points, smallest_workers, largest_workers,
         serial_law, serial_fraction, serial_fraction_se, serial_r2,
-        -- speedup_limit: what no number of workers exceeds, by Amdahl; null where nothing is serial
-        throughput_limit / throughput_of_one AS speedup_limit,
+        -- Where throughput falls again the limit can lie below what was measured: his law does not hold there.
+        -- speedup_limit: what no number of workers exceeds, by Amdahl; null where nothing is serial or more was measured
+        CASE
+            WHEN throughput_limit / throughput_of_one >= largest_speedup THEN throughput_limit / throughput_of_one
+        END AS speedup_limit,
         -- speedup_limit_lo: 95 % interval, delta method on its logarithm; null where a coefficient lies on its bound
         speedup_limit * exp(-t_quantile((points - 2)::DOUBLE) * log_limit_se) AS speedup_limit_lo,
         speedup_limit * exp(t_quantile((points - 2)::DOUBLE) * log_limit_se) AS speedup_limit_hi,

@@ -11,6 +11,8 @@ from analysis.laws.law import Array, Law
 
 _NEAR = 1e-3
 """Change of throughput, as a fraction of it, below which a coefficient may as well lie on its bound."""
+_ROUNDING = 1e-6
+"""Of that change: what is left between a coefficient and its bound by the iteration alone."""
 _EXACT = 1e-24
 """Sum of squares, as a fraction of that of the throughput, below which nothing is left but rounding."""
 _PRECISION = 1e-15
@@ -45,7 +47,7 @@ def fit(law: Law, workers: Array, throughput: Array) -> Fit:
         values=scaled * scales,
         errors=None if spread is None else _errors(problem, scaled, spread) * scales,
         covariance=None if spread is None else _covariance(problem, scaled, spread),
-        is_at_bound=bool(_bounds_reached(law, scaled)),
+        is_at_bound=bool(_bounds_reached(law, scaled, _ROUNDING * _reach(problem, scaled))),
         r2=_r2(problem.throughput, problem.squares(scaled)),
     )
 
@@ -121,9 +123,8 @@ def _reach(problem: _Problem, values: Array) -> Array:
     return reach
 
 
-def _bounds_reached(law: Law, values: Array, reach: Array | None = None) -> list[tuple[int, float]]:
-    """Places of coefficients on a bound, or within reach of it, and that bound; the last coefficient first."""
-    within = np.zeros(len(law.upper)) if reach is None else reach
+def _bounds_reached(law: Law, values: Array, within: Array) -> list[tuple[int, float]]:
+    """Places of coefficients within so much of a bound, and that bound; the last coefficient first."""
     return [
         (1 + place, bound)
         for place in reversed(range(len(law.upper)))

@@ -24,7 +24,7 @@ def _limit(row: Law) -> str:
     if not _is_narrow(row, "speedup_limit"):
         return ""
     limit, interval = estimate(*(row[f"speedup_limit{end}"] for end in ("", "_lo", "_hi")))
-    return f"no number of {row['axis']} is more than {limit} {interval} × as fast"
+    return f"by Amdahl no number of {row['axis']} is more than {limit} {interval} × as fast"
 
 
 def _beyond(row: Law) -> str:
@@ -37,7 +37,7 @@ def _beyond(row: Law) -> str:
     if not is_sure(row):
         return "whether there is a peak these sizes do not tell"
     is_within = row["smallest_workers"] <= peak <= row["largest_workers"]
-    return f"fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
+    return f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
 
 
 def _peak(row: Law) -> str:

@@ -71,8 +71,8 @@ def _sections(contents: Contents) -> Iterator[Section]:
     )
     if contents.session["ok"]:
         yield covered
-    yield _laws(contents)
     yield Section(identifier="charts", title="Charts", content=figures(contents))
+    yield _laws(contents)
     yield from _setting(contents)
 
 

@@ -148,3 +148,10 @@ def test_no_other_start_finds_a_better_curve(seed):
         for start in random.uniform([0.5, 0, 0], [2, 0.5, 0.1], (20, 3))
     ]
     assert np.sum(residuals(found.values) ** 2) <= min(others) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("law", [USL, AMDAHL])
+def test_workers_that_add_nothing_at_all_are_on_the_bound(law):
+    workers = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    for throughput in (np.full(5, 100.0), 100 / workers):
+        assert fit(law, workers, throughput).is_at_bound

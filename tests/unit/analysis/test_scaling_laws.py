@@ -46,6 +46,13 @@ def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(measure):
     assert (row["peak_workers_lo"], row["peak_workers_hi"]) == (None, None)
 
 
+def test_no_limit_is_told_below_what_was_measured(measure):
+    ask = measure(Case(name="falls", step_ms={1: 100.0, 2: 100 / 1.2, 4: 100 / 0.8}))
+    (row,) = ask("FROM scaling_law")
+    assert row["serial_fraction"] == pytest.approx(1)
+    assert row["speedup_limit"] is None
+
+
 NOISE = {1: 1.01, 2: 0.98, 4: 1.02, 8: 1.0, 16: 0.99}
 
 

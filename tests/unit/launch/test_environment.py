@@ -39,10 +39,10 @@ def test_what_tunes_nccl_goes_from_the_environment_into_the_fingerprint(
 ) -> None:
     for name in OBEYED:
         monkeypatch.delenv(name, raising=False)
-    assert fingerprint({}, CPU, [environment.gather()], {})["variables"] == "none set"
+    assert fingerprint(CPU, [environment.gather()], {})["variables"] == "none set"
     for name, value in (("NCCL_NET", "Socket"), ("NCCL_NVLS_ENABLE", "0"), ("NCCL_PASSWORD", "hunter2")):
         monkeypatch.setenv(name, value)
-    told = fingerprint({}, CPU, [environment.gather()], {})["variables"]
+    told = fingerprint(CPU, [environment.gather()], {})["variables"]
     assert told == "NCCL_NET=Socket NCCL_NVLS_ENABLE=0"
 
 

@@ -48,12 +48,12 @@ def test_which_law_is_closer_is_said_plainly(values, said):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "Fastest at about 31 ranks [26, 37]."),
+        ({}, "By the USL fastest at about 31 ranks [26, 37]."),
         ({"peak_workers_lo": 8.0}, "Whether there is a peak these sizes do not tell."),
         ({"peak_workers": None}, "No peak in sight."),
         (
             {"peak_workers": 7.6, "peak_workers_lo": 6.1, "peak_workers_hi": 9.4, "axis": "threads"},
-            "Fastest at about 8 threads [6, 9], between sizes that were measured.",
+            "By the USL fastest at about 8 threads [6, 9], between sizes that were measured.",
         ),
         (
             {"peak_workers": 7.6, "peak_workers_lo": 1.0, "peak_workers_hi": 60.0},
@@ -69,7 +69,7 @@ def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
 @pytest.mark.parametrize(
     ("low", "said"),
     [
-        (7.4, "No number of ranks is more than 24.9 [7.4, 29.3] × as fast; no peak in sight."),
+        (7.4, "By Amdahl no number of ranks is more than 24.9 [7.4, 29.3] × as fast; no peak in sight."),
         (7.3, "No peak in sight."),
     ],
 )

@@ -205,7 +205,7 @@ def test_a_key_that_a_matrix_varies_cannot_be_set(write: object) -> None:
         ("{name: ddp_strong, global_batch: 4}", "{name: ddp, global_batch: 4}", "s.yaml:23:14: quick names the case 'ddp', which is none; did you mean ddp_strong?"),
         ("measure: {epochs: 1}", "mesure: {epochs: 1}", "s.yaml:20:3: unknown key 'mesure' in quick; did you mean measure?"),
         ("train: {seed: 7}", "train: {sede: 7}", "s.yaml:21:11: unknown key 'sede' in train; did you mean seed?"),
-        ("steps: 100,", "steps: 100, epochs: 2,", "s.yaml:5:10: case single: give measure.steps or measure.epochs, one of them"),
+        ("steps: 100,", "steps: 100, epochs: 2,", "s.yaml:5:10: give measure.steps or measure.epochs, one of them"),
     ],
 )  # fmt: skip
 def test_an_error_says_where_what_and_the_nearest_right_name(
