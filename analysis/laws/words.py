@@ -37,7 +37,9 @@ def _beyond(row: Law) -> str:
     if not is_sure(row):
         return "whether there is a peak these sizes do not tell"
     is_within = row["smallest_workers"] <= peak <= row["largest_workers"]
-    return f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
+    return (
+        f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
+    )
 
 
 def _peak(row: Law) -> str:
