@@ -67,7 +67,7 @@ final AS (
         session_id, suite, case_name, scaling, axis, points, smallest_workers, largest_workers,
         serial_law, serial_fraction, serial_fraction_se, serial_r2,
         -- Where throughput falls again the limit can lie below what was measured: his law does not hold there.
-        -- speedup_limit: what no number of workers exceeds, by Amdahl; null where nothing is serial or more was measured
+        -- speedup_limit: what no number of workers exceeds, by Amdahl; null where nothing is serial, or it was exceeded
         CASE
             WHEN throughput_limit / throughput_of_one >= largest_speedup THEN throughput_limit / throughput_of_one
         END AS speedup_limit,
