@@ -127,6 +127,7 @@ def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_wa
 ) -> None:
     folder.run(f"ln -s {shlex.quote(image)} old.sif")
     suite = f"smoke --quick --case ddp_strong --device cpu {SIZE} --world 2 --image old.sif --image {image}"
+    suite += " --set measure.steps=300"  # seconds, in which the signal comes
     folder.run(f"apptainer run {image} script {suite} --rounds 2 --session ab > job.sh")
     job = folder.submit()
     folder.run(f"until grep -q '^session ab-b-r1' {job}.out; do sleep 0.2; done")
