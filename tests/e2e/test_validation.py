@@ -117,7 +117,8 @@ def test_no_step_contains_a_validation_and_no_figure_its_pause(results: Path) ->
     rows = query(
         results,
         "SELECT s.run_id, e.elapsed_s * 1e9 >= p.start_ns + p.step_ns, e.elapsed_s * 1e9 < s.start_ns,"
-        " st.step_ns < s.start_ns + s.step_ns - p.start_ns - p.step_ns"
+        " st.step_ns = st.end_ns - st.start_ns,"
+        " st.start_ns = (SELECT min(o.start_ns) FROM steps o WHERE o.run_id = s.run_id AND o.step = s.step)"
         " FROM evals e JOIN steps s ON s.run_id = e.run_id AND s.step = e.step AND s.rank = 0"
         " JOIN steps p ON p.run_id = e.run_id AND p.step = e.step - 1 AND p.rank = 0"
         " JOIN step_stats st ON st.run_id = e.run_id AND st.step = e.step",
