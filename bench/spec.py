@@ -17,6 +17,7 @@ SCHEMA_VERSION = 1
 """Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 Scaling = Literal["none", "strong", "weak"]
 Axis = Literal["ranks", "threads"]
 DeviceType = Literal["cpu", "cuda"]
@@ -47,20 +48,30 @@ class TrainSpec:
     """Arithmetic of forward and backward; parameters stay fp32 except under fsdp's mixed precision."""
     optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
     """torch.optim's class."""
+    fused_optimizer: bool = False
+    """torch.optim's `fused`: one kernel for all parameters instead of several for each kind of operation."""
+    momentum: Annotated[float, Ge(0), Lt(1)] = 0.0
+    """Of sgd; adam and adamw have betas of their own, which stay torch's."""
+    weight_decay: Annotated[float, Ge(0)] | None = None
+    """null is torch's default: 0.01 for adamw, 0 for adam and sgd."""
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     """Peak learning rate."""
-    lr_schedule: Literal["constant", "linear_warmup", "cosine"] = "constant"
-    """`linear_warmup` rises over warmup_steps and stays; `cosine` rises, then falls to zero at total_steps."""
+    lr_schedule: Literal["constant", "linear_warmup", "linear", "cosine"] = "constant"
+    """`linear_warmup` rises over warmup_steps and stays; `linear` and `cosine` rise, then fall to 0 at total_steps."""
     warmup_steps: Annotated[int, Ge(0)] = 0
-    """Optimizer steps over which the learning rate rises."""
+    """Optimizer steps over which the learning rate rises; not for `constant`."""
     total_steps: Annotated[int, Ge(1)] | None = None
-    """Optimizer steps at which a cosine ends."""
+    """Optimizer steps at which `linear` and `cosine` reach zero; null: the run's own, warm-up and measured."""
     accumulate: Annotated[int, Ge(1), Le(65536)] = 1
     """Micro-batches per optimizer step, without synchronisation in between."""
     clip_norm: Annotated[float, Gt(0)] | None = None
     """Largest gradient norm; null clips nothing."""
     compile: bool = False
-    """torch.compile the model; compilation happens in the warm-up."""
+    """torch.compile the model; compilation happens in the warm-up, and the column `compile_s` says how long it took."""
+    compile_mode: CompileMode = "default"
+    """torch.compile's; only with compile."""
+    cudnn_benchmark: bool = False
+    """Let cuDNN try its convolution algorithms in the warm-up and keep the fastest; without effect on a CPU."""
     checkpointing: bool = False
     """Recompute activations in backward instead of keeping them."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] = 0

@@ -21,6 +21,8 @@ def broken_rules(case: Case) -> Broken:
     yield from _threads_axis(case)
     yield from _source(case)
     yield from _schedule(case)
+    yield from _momentum(case)
+    yield from _compilation(case)
 
 
 def _batch(case: Case) -> Broken:
@@ -86,3 +88,20 @@ def _schedule(case: Case) -> Broken:
     if train.total_steps is not None and train.warmup_steps > train.total_steps:
         counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
         yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
+
+
+def _momentum(case: Case) -> Broken:
+    train = case.train
+    if train.momentum and train.optimizer != "sgd":
+        yield (
+            ("train", "momentum"),
+            f"train.momentum is {train.momentum:g}: it is sgd's, and the optimizer is {train.optimizer}",
+        )
+
+
+def _compilation(case: Case) -> Broken:
+    if case.train.compile and case.measure.warmup == 0:
+        yield (
+            ("measure", "warmup"),
+            "train.compile compiles in the first steps, which must not be measured: give measure.warmup: 3 or more",
+        )

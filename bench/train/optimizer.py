@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch.optim.lr_scheduler import LambdaLR
@@ -18,12 +19,19 @@ _CLASSES: dict[str, type[torch.optim.Optimizer]] = {
 
 
 def build(parameters: Iterable[torch.nn.Parameter], train: TrainSpec) -> torch.optim.Optimizer:
-    """The optimizer of a suite, with torch's defaults but for the learning rate."""
-    return _CLASSES[train.optimizer](parameters, lr=train.learning_rate)  # type: ignore[call-arg]
+    """The optimizer of a suite, with torch's defaults but for what the suite says."""
+    said: dict[str, Any] = {"lr": train.learning_rate}
+    if train.fused_optimizer:
+        said["fused"] = True  # left unsaid torch may choose its foreach implementation, with False it may not
+    if train.optimizer == "sgd":
+        said["momentum"] = train.momentum
+    if train.weight_decay is not None:
+        said["weight_decay"] = train.weight_decay
+    return _CLASSES[train.optimizer](parameters, **said)
 
 
 def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> LambdaLR | None:
-    """Learning rate per optimizer step; None where it is constant. A cosine ends at total_steps, or at `steps`."""
+    """Learning rate per optimizer step; None where it is constant. A decay ends at total_steps, or at `steps`."""
     if train.lr_schedule == "constant":
         return None
     total = train.total_steps or steps
@@ -34,6 +42,6 @@ def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> 
         if train.lr_schedule == "linear_warmup" or total <= train.warmup_steps:
             return 1.0
         done = min(1.0, (step - train.warmup_steps) / (total - train.warmup_steps))
-        return 0.5 * (1.0 + math.cos(math.pi * done))
+        return 1.0 - done if train.lr_schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * done))
 
     return LambdaLR(optimizer, factor)

@@ -163,6 +163,7 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     precision.configure(spec.train.precision)
+    torch.backends.cudnn.benchmark = spec.train.cudnn_benchmark
     torch.manual_seed(spec.seed)
 
 

@@ -1,0 +1,60 @@
+# ruff: noqa: E501 - a message is compared whole
+"""Settings of train and measure that are right one by one and cannot go together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.errors import InputError
+from bench.suite.models import Case
+from bench.suite.resolve import Selection, load_suite
+
+SUITE = """\
+title: Settings
+workload: {name: spiral_mlp}
+measure: {warmup: 2, steps: 10}
+cases:
+  - {name: one, strategy: single, scaling: none, batch_per_rank: 8, world: [1]}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "settings.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def case(suite: Path, *settings: str) -> Case:
+    return load_suite(str(suite), Selection(settings=settings)).cases[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("train.compile=true", "measure.warmup=0"), "train.compile compiles in the first steps, which must not be measured: give measure.warmup: 3 or more"),
+        (("train.compile_mode=fast",), 'train.compile_mode is "fast": it must be one of default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs'),
+        (("train.momentum=0.9",), "train.momentum is 0.9: it is sgd's, and the optimizer is adamw"),
+        (("train.momentum=1",), "train.momentum is 1: it must be less than 1"),
+        (("train.weight_decay=-1",), "train.weight_decay is -1: it must be greater than or equal to 0"),
+    ],
+)  # fmt: skip
+def test_what_cannot_go_together_is_refused(suite: Path, settings: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        case(suite, *settings)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("measure.warmup=0",),
+        ("train.compile=true", "train.compile_mode=reduce-overhead"),
+        ("train.compile_mode=max-autotune",),  # of a case whose matrix has compile: [false, true]
+        ("train.optimizer=sgd", "train.momentum=0.9", "train.weight_decay=1e-4"),
+    ],
+)
+def test_what_can_go_together_is_not(suite: Path, settings: tuple[str, ...]) -> None:
+    assert case(suite, *settings).name == "one"
