@@ -24,6 +24,19 @@ WORKLOADS = {
             "image_size": 16,
         }
     },
+    "text": {
+        "workload": {
+            "name": "text_classifier",
+            "d_model": 32,
+            "heads": 2,
+            "layers": 2,
+            "feed_forward": 64,
+            "sequence_length": 16,
+            "vocab_size": 500,
+            "dropout": 0.1,
+            "validation_examples": 64,
+        }
+    },
 }
 STEPS = 8
 

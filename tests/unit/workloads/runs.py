@@ -21,6 +21,18 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
             "validation_examples": 32,
         },
     ),
+    "text_classifier": (
+        "synthetic",
+        {
+            "d_model": 16,
+            "heads": 2,
+            "layers": 1,
+            "feed_forward": 32,
+            "sequence_length": 16,
+            "vocab_size": 256,
+            "validation_examples": 32,
+        },
+    ),
 }
 """Source and options of each workload that train in about a second."""
 

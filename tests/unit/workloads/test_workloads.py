@@ -32,7 +32,7 @@ def train(name: str, steps: int, batch: int, learning_rate: float, **options: An
 
 
 def test_these_workloads_ship() -> None:
-    assert NAMES == ["ddpm_unet", "mnist_cnn", "spiral_mlp"] == sorted(SMALL)
+    assert NAMES == ["ddpm_unet", "mnist_cnn", "spiral_mlp", "text_classifier"] == sorted(SMALL)
 
 
 def test_no_workload_module_imports_torch() -> None:
@@ -50,7 +50,12 @@ def test_no_workload_module_imports_torch() -> None:
 
 @pytest.mark.parametrize(
     ("name", "steps", "batch", "learning_rate", "bound"),
-    [("spiral_mlp", 60, 128, 1e-2, 0.4), ("mnist_cnn", 20, 64, 2e-3, 0.5), ("ddpm_unet", 30, 16, 2e-3, 0.5)],
+    [
+        ("spiral_mlp", 60, 128, 1e-2, 0.4),
+        ("mnist_cnn", 20, 64, 2e-3, 0.5),
+        ("ddpm_unet", 30, 16, 2e-3, 0.5),
+        ("text_classifier", 60, 64, 1e-2, 0.6),
+    ],
 )
 def test_the_loss_falls(name: str, steps: int, batch: int, learning_rate: float, bound: float) -> None:
     losses = train(name, steps, batch, learning_rate)
@@ -120,7 +125,12 @@ def test_the_same_example_gets_other_noise_in_the_next_epoch() -> None:
 
 @pytest.mark.parametrize(
     ("name", "train_size", "validation_size"),
-    [("spiral_mlp", 8_000, 2_000), ("mnist_cnn", 1_438, 359), ("ddpm_unet", 4_096, 32)],
+    [
+        ("spiral_mlp", 8_000, 2_000),
+        ("mnist_cnn", 1_438, 359),
+        ("ddpm_unet", 4_096, 32),
+        ("text_classifier", 4_096, 32),
+    ],
 )
 def test_training_and_held_out_examples_are_counted(name: str, train_size: int, validation_size: int) -> None:
     made = workload(name)

@@ -1,0 +1,200 @@
+"""text_classifier: a Transformer encoder says of which class a text is; how it scales hangs on its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Le, Lt
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from bench.workloads import Batch
+
+_SYNTHETIC = 4_096
+_EXPECTED = {
+    "ag_news": "DIR/ag_news_csv/train.csv and test.csv",
+    "imdb": "DIR/aclImdb/ or 'DIR/IMDB Dataset.csv'",
+}
+"""Real sources: where their files lie."""
+_CLASSES = {"ag_news": 4, "imdb": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Parameters of text_classifier; what is null comes from the preset."""
+
+    preset: Literal["ag_news_small", "imdb", "ag_news_large"] = "ag_news_small"
+    """Sizes that fit a data set: a small model for short news, one for long reviews, a large one for news."""
+    d_model: Annotated[int, Ge(8), Le(16_384)] | None = None
+    """Width of a token's representation, a multiple of `heads`."""
+    heads: Annotated[int, Ge(1), Le(256)] | None = None
+    """Attention heads per layer."""
+    layers: Annotated[int, Ge(1), Le(256)] | None = None
+    """Encoder layers; each is a block."""
+    feed_forward: Annotated[int, Ge(8), Le(65_536)] | None = None
+    """Width inside a layer's feed-forward part."""
+    sequence_length: Annotated[int, Ge(8), Le(4_096)] | None = None
+    """Tokens per text: longer ones are cut, shorter ones padded. Multiples of 8 suit GPUs."""
+    vocab_size: Annotated[int, Ge(128), Le(1_000_000)] | None = None
+    """Rows of the embedding: the most frequent words and three special ids."""
+    classes: Annotated[int, Ge(2), Le(16)] | None = None
+    """Classes of generated texts; AG News has 4, IMDB 2, whatever is said here."""
+    pooling: Literal["mean", "class_token"] = "mean"
+    """What is classified: the mean over a text's words, or a token of its own that stands first."""
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
+    """Probability; masks hang on (seed, example), never on the rank."""
+    validation_examples: Annotated[int, Ge(0), Le(25_000)] = 1_024
+    """Held-out texts to validate on; fewer where there are fewer."""
+    data_seed: int = 0
+    """Seed of generated texts (source `synthetic`); a repeat's seed does not change them."""
+
+    def __post_init__(self) -> None:
+        if self.preset not in _PRESETS:
+            raise InputError(f"text_classifier: preset is {self.preset!r}: there are {', '.join(_PRESETS)}")
+        for name, value in _PRESETS[self.preset].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        assert self.d_model is not None
+        assert self.heads is not None
+        if self.d_model % self.heads:
+            raise InputError(
+                f"text_classifier: d_model is {self.d_model}, heads is {self.heads}: heads must divide it"
+            )
+
+
+_PRESETS: dict[str, dict[str, int]] = {
+    "ag_news_small": {
+        "d_model": 128, "heads": 4, "layers": 2, "feed_forward": 256, "sequence_length": 64,
+        "vocab_size": 20_000, "classes": 4,
+    },
+    "imdb": {
+        "d_model": 256, "heads": 4, "layers": 4, "feed_forward": 1_024, "sequence_length": 512,
+        "vocab_size": 20_000, "classes": 2,
+    },
+    "ag_news_large": {
+        "d_model": 512, "heads": 8, "layers": 6, "feed_forward": 2_048, "sequence_length": 128,
+        "vocab_size": 20_000, "classes": 4,
+    },
+}  # fmt: skip
+
+
+class Workload:
+    """Texts of some classes. `ag_news`: 120,000 news of 4; `imdb`: 25,000 reviews of 2, both under --data; or
+    `synthetic`: 4,096 generated ones."""
+
+    Options = TextOptions
+    sources: ClassVar[tuple[str, ...]] = ("synthetic", "ag_news", "imdb")
+
+    def __init__(self, options: TextOptions, source: str, data_root: str | None, seed: int) -> None:
+        if source != "synthetic" and data_root is None:
+            raise InputError(
+                f"text_classifier: source {source} reads {_EXPECTED[source]}: give DIR by --data, "
+                "or use source synthetic"
+            )
+        self.options = options
+        self.seed = seed
+        self._source = source
+        self._root = data_root
+
+    def prepare(self) -> None:
+        if self._source == "synthetic":
+            self._generate()
+        else:
+            self._read()
+
+    def _generate(self) -> None:
+        from bench.data import keyed, marked_text
+
+        length, vocab_size = self._sizes["sequence_length"], self._sizes["vocab_size"]
+        splits = [
+            marked_text.generate(
+                count, length, vocab_size, self._sizes["classes"], keyed.hash_seed(self.options.data_seed, split),
+                class_token=self._class_token,
+            )
+            for split, count in enumerate((_SYNTHETIC, self.options.validation_examples))
+        ]  # fmt: skip
+        (self._tokens, self._labels), (self._held_out, self._held_out_labels) = splits
+
+    def _read(self) -> None:
+        import torch
+
+        from bench.data import ag_news, imdb
+        from bench.data.vocabulary import Vocabulary
+
+        assert self._root is not None
+        read = ag_news.read if self._source == "ag_news" else imdb.read
+        train, held_out = read(Path(self._root), self.options.validation_examples)
+        words, length = Vocabulary(train[0], self._sizes["vocab_size"]), self._sizes["sequence_length"]
+        self._tokens = words.encode(train[0], length, class_token=self._class_token)
+        self._held_out = words.encode(held_out[0], length, class_token=self._class_token)
+        self._labels, self._held_out_labels = torch.tensor(train[1]), torch.tensor(held_out[1])
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """What the preset and the source fill in, by the option's name."""
+        sizes = {name: getattr(self.options, name) for name in _PRESETS[self.options.preset]}
+        return {**sizes, "classes": _CLASSES.get(self._source, sizes["classes"])}
+
+    @property
+    def _class_token(self) -> bool:
+        return self.options.pooling == "class_token"
+
+    @property
+    def dataset_size(self) -> int:
+        return len(self._labels)
+
+    @property
+    def tokens_per_example(self) -> int | None:
+        """Padding included: it is computed with."""
+        return self.options.sequence_length
+
+    def model(self) -> nn.Module:
+        from bench.models.text_encoder import TextEncoder, TextEncoderConfig
+
+        options = self.options
+        config = TextEncoderConfig(
+            **self._sizes, pooling=options.pooling, dropout=options.dropout, seed=self.seed
+        )
+        return TextEncoder(config)
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        return list(model.get_submodule("layers").children())
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
+        """`tokens` int32 [B, sequence_length], `labels` and `key` int64 [B]."""
+        return {
+            "tokens": self._tokens.index_select(0, places),
+            "labels": self._labels.index_select(0, places),
+            "key": keys,
+        }
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(model(batch["tokens"], batch["key"]), batch["labels"])
+
+    @property
+    def validation_size(self) -> int:
+        return len(self._held_out_labels)
+
+    def validation_batch(self, indices: list[int]) -> Batch:
+        import torch
+
+        return {
+            "tokens": self._held_out[indices],
+            "labels": self._held_out_labels[indices],
+            "key": torch.tensor(indices),
+        }
+
+    def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        from torch.nn.functional import cross_entropy
+
+        logits = model(batch["tokens"], batch["key"])
+        correct = logits.argmax(dim=1) == batch["labels"]
+        return cross_entropy(logits, batch["labels"], reduction="none"), correct.float()
