@@ -1,4 +1,4 @@
-"""bench list: the suites there are."""
+"""bench list: the suites there are, and the workloads that packages add."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import click
 
 @click.command(name="list", short_help="List the suites there are.")
 def command() -> None:
-    """List the suites that ship and the YAML files in ./suites, each with its title."""
+    """List the suites that ship and the YAML files in ./suites, each with its title; then the workloads that installed
+    packages add."""
     from bench.suite.find import listed
+    from bench.workloads import _installed
 
     suites = listed()
     width = max((len(suite.name) for suite in suites), default=0)
     for suite in suites:
         click.echo(f"{suite.name:{width}}  {suite.title}")
+    if _installed.are_there():
+        click.echo("\n".join(["", "workloads of installed packages", *_installed.described()]))

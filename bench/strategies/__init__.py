@@ -48,6 +48,11 @@ def names() -> list[str]:
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
+def known() -> list[str]:
+    """As bench/workloads has it: no package adds strategies."""
+    return names()
+
+
 def load(name: str) -> type[Strategy]:
     """The class `Strategy` of bench/strategies/NAME.py."""
     if name not in names():

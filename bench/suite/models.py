@@ -19,11 +19,13 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    PydanticUserError,
     StringConstraints,
     create_model,
 )
 
 from bench import strategies, workloads
+from bench.errors import InputError
 from bench.spec import DataSpec, MeasureSpec, Scaling, TrainSpec
 from bench.suite.nearest import did_you_mean
 
@@ -83,15 +85,23 @@ def options_model(options: type) -> type[BaseModel]:
 
 def _chosen(kind: Any, value: Any) -> Chosen:
     name = str(value.get("name", "")) if isinstance(value, dict) else ""
-    if ":" not in name and name not in kind.names():
+    # those that ship are looked at first: to know the others costs a look at every installed package
+    if ":" not in name and name not in kind.names() and name not in kind.known():
         word = kind.__name__.removeprefix("bench.")
-        near = did_you_mean(name, kind.names())
-        raise ValueError(f"must name one of the {word} {', '.join(kind.names())}{near}")
+        near = did_you_mean(name, kind.known())
+        raise ValueError(f"must name one of the {word} {', '.join(kind.known())}{near}")
     options = {key: item for key, item in value.items() if key != "name"}
     # a ValidationError of this inner model keeps its places: pydantic puts them below ours
     text = json.dumps({OPTIONS: options})
-    checked = options_model(kind.load(name).Options).model_validate_json(text, strict=True)
+    checked = _model_of(kind.load(name).Options, name).model_validate_json(text, strict=True)
     return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
+
+
+def _model_of(options: type, name: str) -> type[BaseModel]:
+    try:
+        return options_model(options)
+    except PydanticUserError as error:  # of a user's own class alone: a type that no suite could write
+        raise InputError(f"Options of {workloads.label(name)}: {str(error).splitlines()[0]}") from error
 
 
 _CHOSEN_JSON = PlainSerializer(Chosen.to_json)

@@ -15,6 +15,13 @@ Schema = dict[str, Any]
 
 _SECTIONS = {"data": "DataSpec", "train": "TrainSpec", "measure": "MeasureSpec"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
+_OWN: Schema = {
+    "title": "own",
+    "description": "A class of your own file, as in ./my_model.py:MyWorkload, with its own options.",
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": ":"}},
+    "required": ["name"],
+}
 _WORLD: Schema = {"anyOf": [_COUNT, {"type": "string", "pattern": "^([1-9][0-9]*x[1-9][0-9]*|auto)$"}]}
 
 
@@ -33,6 +40,7 @@ def suite_schema() -> Schema:
         1, {"type": "string", "pattern": f"^{PERCENTAGE.pattern}$"}
     )
     definitions["workload"] = _union(workloads)
+    definitions["workload"]["anyOf"].append(_OWN)
     definitions["strategy"] = _union(strategies)
     definitions["strategy"]["anyOf"].insert(0, {"enum": strategies.names()})
     whole = {

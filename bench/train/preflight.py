@@ -6,10 +6,15 @@ Runs in a process forked from the warm server, because it needs torch and reads 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.errors import InputError
+
+if TYPE_CHECKING:
+    from bench.workloads import Workload
 
 
 def main(answer: Connection, jobs_json: str) -> None:
@@ -26,15 +31,16 @@ def _problem(job: dict[str, Any]) -> str | None:
     import torch
 
     from bench import workloads
+    from bench.train.check_workload import checked
 
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch sees no CUDA device here; `bench doctor` says why"
     if job["device_type"] == "cpu" and job["precision"] == "tf32":
         return f"case {job['case_name']}: precision tf32 is arithmetic of NVIDIA GPUs; on the CPU choose fp32 or bf16"
     kind = workloads.load(job["workload"])
+    make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
-        workload = kind(kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
-        workload.prepare()
+        workload = checked(make, job["workload"]) if workloads.is_own(job["workload"]) else _prepared(make)
     except InputError as error:
         return f"case {job['case_name']}: {error}"
     if job["checkpointing"] and not workload.blocks(workload.model()):
@@ -42,3 +48,9 @@ def _problem(job: dict[str, Any]) -> str | None:
     if job["validate_every"] and workload.validation_size == 0:
         return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
     return None
+
+
+def _prepared(make: Callable[[], Workload]) -> Workload:
+    workload = make()
+    workload.prepare()
+    return workload

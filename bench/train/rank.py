@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.process import die_with_parent
 from bench.spec import RunSpec
+from bench.train.blame import place_of
 
 if TYPE_CHECKING:
     import torch
@@ -72,7 +73,9 @@ def main(job_json: str) -> None:
         outcome = _run(job, RunSpec.from_json(job.spec))
     except Exception as error:  # whatever a model raises is this run's result
         traceback.print_exc()
-        _write_outcome(job, {"error": _describe(error), "oom": _is_oom(error)})
+        out_of_memory = _is_oom(error)
+        place = "" if out_of_memory else place_of(error, job.spec["workload"])
+        _write_outcome(job, {"error": _describe(error) + place, "oom": out_of_memory})
         _leave(1)
     _write_outcome(job, outcome)
     _leave(0)

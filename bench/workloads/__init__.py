@@ -8,10 +8,7 @@ loaded: import torch inside methods, and keep nn.Modules in bench/models/.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.errors import InputError
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 class Workload(Protocol):
     """What a rank asks of a workload. `Workload(options, source, data_root, seed)` must be cheap;
-    reading data belongs to `prepare`."""
+    reading data belongs to `prepare`. A user's own class needs `model`, `batch`, `loss` only: _own.py has the rest."""
 
     Options: ClassVar[type[Any]]
     """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
@@ -70,49 +67,41 @@ class Workload(Protocol):
         """Per-example loss [B], and per-example correctness [B] (0 or 1) or None. Called without gradients."""
 
 
-_PARTS = (
-    "Options", "sources", "prepare", "dataset_size", "tokens_per_example", "model", "blocks", "batch", "loss",
-    "validation_size",
-)  # fmt: skip
-
-
 def names() -> list[str]:
     """Workloads that ship, in alphabetical order; imports none."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
+def known() -> list[str]:
+    """Those that ship, then those of installed packages; imports none."""
+    from bench.workloads import _installed
+
+    return list(dict.fromkeys([*names(), *_installed.entries()]))
+
+
 def load(name: str) -> type[Workload]:
-    """The class `Workload` of bench/workloads/NAME.py, or the class of your own file for `./my_model.py:MyWorkload`."""
+    """The class `Workload` of bench/workloads/NAME.py; else that of an installed package's entry point NAME; or the
+    class of your own file for `./my_model.py:MyWorkload`. A shipped name hides a package's of the same name."""
     if ":" in name:
-        return _load_file(name)
-    if name not in names():
-        raise InputError(f"unknown workload {name!r}: there are {', '.join(names())}")
-    module = importlib.import_module(f"{__name__}.{name}")
-    workload: type[Workload] = module.Workload
-    return workload
+        from bench.workloads._own import load_file
+
+        return load_file(name)
+    if name in names():
+        workload: type[Workload] = importlib.import_module(f"{__name__}.{name}").Workload
+        return workload
+    from bench.workloads import _installed
+
+    entries = _installed.entries()
+    if name not in entries:
+        raise InputError(f"unknown workload {name!r}: there are {', '.join([*names(), *entries])}")
+    return _installed.load(name, entries[name])
 
 
-def _load_file(name: str) -> type[Workload]:
-    file, _, class_name = name.rpartition(":")
-    path = Path(file)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
-    if specification is None or specification.loader is None:
-        raise InputError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module  # dataclasses look their module up there
-    try:
-        specification.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises is the user's to mend
-        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    if not hasattr(module, class_name):
-        raise InputError(f"{path} has no class {class_name}")
-    workload: type[Workload] = getattr(module, class_name)
-    missing = [part for part in _PARTS if not hasattr(workload, part)]
-    if missing:
-        raise InputError(
-            f"class {class_name} of {path.name} lacks {', '.join(missing)}: each is an attribute, a property "
-            "or a method of the class, which is asked before its __init__ runs"
-        )
-    return workload
+def is_own(name: str) -> bool:
+    """Whether it is not among those that ship."""
+    return name not in names()
+
+
+def label(name: str) -> str:
+    """As messages call it: an own file's without its folder."""
+    return name.rpartition("/")[2] if ":" in name else name

@@ -37,9 +37,9 @@ def chosen(kind: str) -> str:
 
 
 def named(kind: str) -> list[Schema]:
-    """The schema of every workload or strategy."""
+    """The schema of every workload or strategy that ships."""
     options = whole()["$defs"][kind]["anyOf"]
-    return [option for option in options if "name" in option.get("required", [])]
+    return [option for option in options if "const" in option.get("properties", {}).get("name", {})]
 
 
 def undescribed() -> list[str]:

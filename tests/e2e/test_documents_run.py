@@ -25,8 +25,8 @@ INSTEAD = {
     "bench suite ./my_suite.yaml --tag first": (
         "bench suite ./my_suite.yaml --tag first --quick --repeats 1 --world 1 --case ddp"
     ),
-    "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16 --set workload.depth=8": (
-        "bench suite ./my_suite.yaml --case ddp --set train.precision=bf16 --set workload.depth=8 --quick --world 1"
+    "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16": (
+        "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16 --world 1"
     ),
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",

@@ -18,11 +18,7 @@ class Options:
     width: int = 3
 class Mine:
     Options = Options
-    sources = ("synthetic",)
-    dataset_size, tokens_per_example, validation_size = 10, None, 0
-    def prepare(self): ...
     def model(self): ...
-    def blocks(self, model): ...
     def batch(self, indices, keys): ...
     def loss(self, model, batch): ...
 """
@@ -99,9 +95,57 @@ def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_suite(str(suite))
     assert str(refused.value).endswith(
-        ": class Mine of my_model.py lacks loss: each is an attribute, a property or a method of the class, "
-        "which is asked before its __init__ runs"
+        ": class my_model.py:Mine lacks loss(model, batch): every workload needs model, batch, loss"
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("def model(self)", "def model(self, width)"),
+            r"model\(self, width\) of my_model.py:Mine: missing a required",
+        ),
+        (("def batch(self, indices, keys)", "def batch(self, places)"), r"write batch\(self, places, keys\)"),
+        (
+            ("def loss(self, model, batch): ...", "loss = 3"),
+            "loss of my_model.py:Mine is 3: it must be a method",
+        ),
+        (
+            ("    Options = Options", "    Options = {'width': 3}"),
+            "Options of my_model.py:Mine is .*: it must be a dataclass",
+        ),
+        (
+            ("    Options = Options", "    Options = Options\n    sources = 'synthetic'"),
+            "sources of my_model.py:Mine",
+        ),
+        (
+            ("class Mine", "def Mine(): ...\nclass Other"),
+            "my_model.py:Mine is <function .*: a workload is a class",
+        ),
+        (("width: int", "width: type(print)"), "Options of my_model.py:Mine: Unable to generate"),
+        (
+            ("    Options = Options", "    def __init__(self): ..."),
+            r"write __init__\(self, options, source, data_root, seed\)",
+        ),
+    ],
+)
+def test_a_wrong_part_of_a_class_is_refused_with_its_name(
+    suite: Path, change: tuple[str, str], message: str
+) -> None:
+    assert change[0] in MODEL
+    (suite.parent / "my_model.py").write_text(MODEL.replace(*change))
+    with pytest.raises(InputError, match=message):
+        load_suite(str(suite))
+
+
+def test_a_class_without_options_takes_none(suite: Path) -> None:
+    (suite.parent / "my_model.py").write_text(MODEL.replace("    Options = Options\n", ""))
+    with pytest.raises(InputError, match="unknown key 'width' in workload"):
+        load_suite(str(suite))
+    suite.write_text(SUITE.replace(", width: 5", ""))
+    (case,) = load_suite(str(suite)).cases
+    assert case.workload.options == {}
 
 
 def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(suite: Path) -> None:

@@ -37,8 +37,8 @@ def test_every_shipped_suite_names_the_schema_and_is_valid(path: Path, schema: d
 
 def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: dict[str, Any]) -> None:
     for kind, key in ((workloads, "workload"), (strategies, "strategy")):
-        options = [option for option in schema["$defs"][key]["anyOf"] if "name" in option.get("required", [])]
-        assert [option["properties"]["name"]["const"] for option in options] == kind.names()
+        names = [option.get("properties", {}).get("name", {}) for option in schema["$defs"][key]["anyOf"]]
+        assert [name["const"] for name in names if "const" in name] == kind.names()
     ddp = next(option for option in schema["$defs"]["strategy"]["anyOf"] if option.get("title") == "ddp")
     assert list(ddp["properties"]) == [
         "name", "static_graph", "find_unused_parameters", "gradient_as_bucket_view", "bucket_cap_mb",
@@ -51,6 +51,15 @@ def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: d
     }
 
 
+def test_the_schema_takes_a_class_of_a_users_own_file_with_its_options(schema: dict[str, Any]) -> None:
+    suite = {
+        "title": "x",
+        "workload": {"name": "./my_model.py:MyWorkload", "width": 3},
+        "cases": [{"name": "a", "strategy": "ddp", "scaling": "none", "world": 1}],
+    }
+    assert list(violations(suite, schema, schema)) == []
+
+
 @pytest.mark.parametrize(
     ("change", "violation"),
     [
@@ -58,6 +67,7 @@ def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: d
         ({"train": {"precison": "bf16"}}, "train.precison is unknown"),
         ({"train": {"precision": "bf61"}}, "train.precision is none of the values"),
         ({"workload": {"name": "nobody"}}, "workload fits none"),
+        ({"workload": {"name": "spiral_mlp", "width": 3}}, "workload fits none"),
         ({"quick": {"cases": [{"name": "a", "wrld": 1}]}}, "quick.cases.0.wrld is unknown"),
         (
             {"cases": [{"name": "a", "strategy": "dpp", "scaling": "none", "world": 1}]},

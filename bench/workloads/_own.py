@@ -1,0 +1,139 @@
+"""A user's class becomes a whole workload: three methods are asked for, everything else has a default here.
+
+Nothing wraps a method: the defaults stand behind the user's class in a class made of both, so that a step costs what
+the user's own code costs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from bench.workloads import Batch, Workload
+
+REQUIRED = ("model", "batch", "loss")
+CALLED_WITH = {
+    "__init__": ("options", "source", "data_root", "seed"),
+    "prepare": (),
+    "model": (),
+    "blocks": ("model",),
+    "batch": ("places", "keys"),
+    "loss": ("model", "batch"),
+    "validation_batch": ("indices",),
+    "evaluate": ("model", "batch"),
+}
+"""Every method with the arguments that it gets, by position."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NoOptions:
+    """No options."""
+
+
+class Defaults:
+    """What a workload has that does not say otherwise."""
+
+    Options: ClassVar[type[Any]] = NoOptions
+    sources: ClassVar[tuple[str, ...]] = ("synthetic",)
+    dataset_size: int = 4_096
+    tokens_per_example: int | None = None
+    validation_size: int = 0
+
+    def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None:
+        self.options = options
+        self.source = source
+        self.data_root = data_root
+        self.seed = seed
+
+    def prepare(self) -> None:
+        """Nothing to read."""
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        """The model's direct children that have parameters; none in a model that is a single layer."""
+        return [part for part in model.children() if next(part.parameters(), None) is not None]
+
+    def validation_batch(self, indices: list[int]) -> Batch:
+        """Held out are the examples at the places after those that are trained on."""
+        import torch
+
+        places = torch.tensor(indices) + self.dataset_size
+        batch: Batch = self.batch(places, places)  # type: ignore[attr-defined] # the user's
+        return batch
+
+    def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The batch's mean loss for each of its examples: their mean over the held-out ones is the same."""
+        examples = len(next(iter(batch.values())))
+        return self.loss(model, batch).expand(examples), None  # type: ignore[attr-defined] # the user's
+
+
+def load_file(name: str) -> type[Workload]:
+    """The class that `FILE.py:CLASS` names. Raises InputError where there is none, or where it cannot be a workload."""
+    file, _, class_name = name.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
+    if specification is None or specification.loader is None:
+        raise InputError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # dataclasses look their module up there
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file raises is the user's to mend
+        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    if not hasattr(module, class_name):
+        raise InputError(f"{path} has no class {class_name}")
+    return complete(getattr(module, class_name), f"{path.name}:{class_name}")
+
+
+def complete(kind: Any, label: str) -> type[Workload]:
+    """The class with a default for all that it leaves out. Raises InputError naming what is missing or wrong."""
+    if not inspect.isclass(kind):
+        raise InputError(f"{label} is {kind!r}: a workload is a class with the methods {', '.join(REQUIRED)}")
+    missing = [method for method in REQUIRED if not hasattr(kind, method)]
+    if missing:
+        methods = ", ".join(f"{method}({', '.join(CALLED_WITH[method])})" for method in missing)
+        raise InputError(f"class {label} lacks {methods}: every workload needs {', '.join(REQUIRED)}")
+    for method, arguments in CALLED_WITH.items():
+        _check_call(kind, label, method, arguments)
+    whole: type[Workload] = type(kind.__name__, (kind, Defaults), {"__module__": kind.__module__})
+    _check_parts(whole, label)
+    return whole
+
+
+def _check_call(kind: Any, label: str, method: str, arguments: tuple[str, ...]) -> None:
+    own = inspect.getattr_static(kind, method, None)
+    if own is None or own is getattr(object, method, None):
+        return
+    function = getattr(kind, method)
+    if not callable(function):
+        raise InputError(f"{method} of {label} is {own!r}: it must be a method")
+    given = (None, *arguments) if inspect.isfunction(own) else arguments  # the first is self
+    try:
+        signature = inspect.signature(function)
+        signature.bind(*given)
+    except TypeError as error:
+        wanted = ", ".join(("self", *arguments) if inspect.isfunction(own) else arguments)
+        raise InputError(f"{method}{signature} of {label}: {error}: write {method}({wanted})") from None
+
+
+def _check_parts(whole: Any, label: str) -> None:
+    if not dataclasses.is_dataclass(whole.Options):
+        raise InputError(
+            f"Options of {label} is {whole.Options!r}: it must be a dataclass: @dataclass(frozen=True, kw_only=True)"
+        )
+    sources = whole.sources
+    if not isinstance(sources, tuple | list) or not all(isinstance(source, str) for source in sources):
+        raise InputError(
+            f'sources of {label} is {sources!r}: give a tuple of names, as in ("synthetic",), that the class itself has'
+        )

@@ -1,0 +1,192 @@
+"""A user's own workload is tried before anything starts; what is wrong is said with the method's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from bench.errors import InputError
+from bench.train.blame import place_of
+from bench.train.check_workload import checked
+from bench.workloads._own import complete
+
+
+class Net:
+    """Right in every part; each test spoils one."""
+
+    dataset_size = 10
+    validation_size = 4
+
+    def prepare(self) -> None:
+        self.examples = torch.randn(14, 3, generator=torch.Generator().manual_seed(0))
+
+    def model(self) -> Any:
+        return nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 1))
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Any:
+        return {"x": self.examples[places]}
+
+    def loss(self, model: Any, batch: Any) -> Any:
+        return model(batch["x"]).square().mean()
+
+
+def check(**parts: Any) -> Any:
+    kind: Any = complete(type("Net", (Net,), parts), "my_model.py:Net")
+    return checked(lambda: kind(kind.Options(), "synthetic", None, 0), "/somewhere/my_model.py:Net")
+
+
+def raises(*_: Any) -> None:
+    raise KeyError("vocabulary")
+
+
+def test_three_methods_are_a_whole_workload_and_the_rest_has_defaults() -> None:
+    made = check()
+    model = made.model()
+    assert (made.sources, made.tokens_per_example, made.seed) == (("synthetic",), None, 0)
+    assert made.blocks(model) == [model[0], model[2]]  # what has no parameters is nothing to shard
+    assert torch.equal(made.validation_batch([0, 3])["x"], made.examples[[10, 13]])
+
+
+def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> None:
+    made = check()
+    model = made.model()
+    losses, correct = made.evaluate(model, made.validation_batch([0, 1, 2, 3]))
+    assert losses.shape == (4,)
+    assert correct is None
+    torch.testing.assert_close(losses.mean(), model(made.examples[10:]).square().mean())
+
+
+@pytest.mark.parametrize(
+    ("parts", "method", "said"),
+    [
+        ({"__init__": raises}, "__init__()", "raised KeyError: 'vocabulary'"),
+        ({"prepare": lambda self: raises()}, "prepare()", "raised KeyError: 'vocabulary'"),
+        ({"dataset_size": 0}, "dataset_size", "is 0: give a whole number, 1 or more"),
+        ({"validation_size": 0.5}, "validation_size", "is 0.5"),
+        ({"tokens_per_example": 0}, "tokens_per_example", "is 0"),
+        ({"model": lambda self: [nn.Linear(3, 1)]}, "model()", "returned a list: give a torch.nn.Module"),
+        ({"model": lambda self: nn.ReLU()}, "model()", "returned a module without parameters"),
+        ({"model": lambda self: nn.Linear(3, 1, device="meta")}, "model()", "has parameters on meta"),
+        ({"blocks": lambda self, model: [nn.Linear(3, 3)]}, "blocks()", "returned a Linear at place 0"),
+        ({"blocks": lambda self, model: [model]}, "blocks()", "which is no submodule of the model"),
+        ({"blocks": lambda self, model: None}, "blocks()", "returned None: give a list"),
+        (
+            {"batch": lambda self, places, keys: self.examples[places]},
+            "batch()",
+            "returned a tensor of shape [2, 3]: give a dict of tensors",
+        ),
+        (
+            {"batch": lambda self, places, keys: {"x": [1, 2]}},
+            "batch()",
+            "returned {'x': 'a list'}: give a dict of tensors",
+        ),
+        (
+            {"batch": lambda self, places, keys: {"x": torch.ones(7, 3)}},
+            "batch()",
+            "returned x [7, 3] for 2 places: give 2 examples",
+        ),
+        (
+            {"batch": lambda self, places, keys: {"x": torch.ones(2, 3, device="meta")}},
+            "batch()",
+            "returned x on meta: give CPU tensors",
+        ),
+        ({"dataset_size": 50}, "batch()", "raised IndexError: index 49 is out of bounds"),
+        (
+            {"loss": lambda self, model, batch: model(batch["x"]).square().squeeze(1)},
+            "loss()",
+            "returned shape [2]: give one scalar, the mean over the batch",
+        ),
+        ({"loss": lambda self, model, batch: 0.5}, "loss()", "returned a float: give a tensor"),
+        (
+            {"loss": lambda self, model, batch: model(batch["x"]).mean().detach()},
+            "loss()",
+            "returned a tensor without gradient",
+        ),
+        ({"loss": lambda self, model, batch: model(batch["y"]).mean()}, "loss()", "raised KeyError: 'y'"),
+        ({"validation_size": 5}, "validation_batch()", "raised IndexError: index 14 is out of bounds"),
+        (
+            {"evaluate": lambda self, model, batch: model(batch["x"]).mean()},
+            "evaluate()",
+            "returned a tensor of shape []",
+        ),
+        (
+            {"evaluate": lambda self, model, batch: (model(batch["x"]), None)},
+            "evaluate()",
+            "returned a tensor of shape [2, 1] as loss for 2 examples: give one number for each",
+        ),
+        (
+            {"evaluate": lambda self, model, batch: (batch["x"][:, 0], 0.9)},
+            "evaluate()",
+            "returned a float as correctness for 2 examples",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_method(parts: dict[str, Any], method: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        check(**parts)
+    assert str(refused.value).startswith(f"{method} of my_model.py:Net ")
+    assert said in str(refused.value)
+
+
+def test_a_loss_that_is_not_finite_is_no_mistake_of_the_class() -> None:
+    check(loss=lambda self, model, batch: model(batch["x"]).mean() * float("nan"))
+
+
+def test_a_loss_that_gathers_from_all_ranks_is_left_to_the_run() -> None:
+    def loss(self: Any, model: Any, batch: Any) -> Any:
+        torch.distributed.all_reduce(torch.ones(1))
+        return None
+
+    check(loss=loss)
+
+
+def large() -> nn.Module:
+    return nn.Sequential(*[nn.Linear(8_000, 8_000, bias=False) for _ in range(2)])
+
+
+def test_a_large_model_is_looked_at_where_it_takes_no_memory() -> None:
+    def batch(self: Any, places: Any, keys: Any) -> Any:
+        return {"x": torch.zeros(len(places), 8_000)}
+
+    devices = []
+
+    def loss(self: Any, model: Any, batch: Any) -> Any:
+        devices.append(batch["x"].device.type)
+        return model(batch["x"])
+
+    with pytest.raises(InputError, match=r"loss\(\) of my_model.py:Net returned shape \[2, 8000\]"):
+        check(model=lambda self: large(), batch=batch, loss=loss)
+    assert devices == ["meta"]
+    check(model=lambda self: large(), batch=batch, loss=lambda self, model, batch: batch["x"].sum().item())
+
+
+def test_the_check_leaves_the_random_numbers_alone() -> None:
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    check()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_an_error_in_a_run_says_which_method_and_line_it_came_from() -> None:
+    def of(error: Exception, workload: str) -> str:
+        try:
+            raise error
+        except ValueError as raised:
+            return place_of(raised, workload)
+
+    class Own:
+        def loss(self) -> None:
+            raise ValueError("no such class")
+
+    with pytest.raises(ValueError, match="no such class") as raised:
+        Own().loss()
+    line = raised.traceback[-1].lineno + 1
+    assert (
+        place_of(raised.value, f"{__file__}:Own")
+        == f" (in loss() of test_check_workload.py:Own, line {line})"
+    )
+    assert place_of(raised.value, "/elsewhere/net.py:Own") == place_of(raised.value, "spiral_mlp") == ""
+    assert of(ValueError(), f"{__file__}:Own") == ""
