@@ -1,0 +1,183 @@
+"""What a step costs under bench beyond the same step in a loop written by hand.
+
+Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is plain PyTorch below: examples by
+index, forward, loss, backward, optimizer, zero_grad, and nothing else; it draws its noise from torch's own generator,
+where ours hangs it on the example. Both train the same model with the same optimizer in one process, on one thread.
+
+    python benchmarks/bare_loops.py [WORKLOAD ...] [--device cuda] [--seconds 30]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import interleaved
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 - its name everywhere
+
+from bench import strategies, workloads
+from bench.data import loader
+from bench.measure.clock_cpu import CpuClock
+from bench.measure.recorder import StepFile
+from bench.models.diffusion import TIME_STEPS, Schedule
+from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.train.loop import Clock, Training
+
+Batch = dict[str, torch.Tensor]
+Loss = Callable[[nn.Module, Batch], torch.Tensor]
+
+_STEPS = 1_000_000
+"""More than are ever taken: examples and rows for them."""
+_EXAMPLES = 1_024
+
+
+def classify(inputs: str, labels: str) -> Callable[[Batch, torch.device], Loss]:
+    """Cross entropy of what the model says to the inputs as they are."""
+
+    def of(_examples: Batch, _device: torch.device) -> Loss:
+        return lambda model, batch: F.cross_entropy(model(batch[inputs]), batch[labels])
+
+    return of
+
+
+def digits(examples: Batch, _device: torch.device) -> Loss:
+    deviation, mean = (float(value) for value in torch.std_mean(examples["images"].float()))
+
+    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
+        return F.cross_entropy(model((batch["images"].float() - mean) / deviation), batch["labels"])
+
+    return loss
+
+
+def diffusion(_examples: Batch, device: torch.device) -> Loss:
+    schedule = Schedule(device)
+
+    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
+        images = batch["images"].float() / 127.5 - 1
+        mirrored = torch.rand(len(images), device=device) < 0.5
+        images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
+        steps = torch.randint(TIME_STEPS, (len(images),), device=device)
+        noise = torch.randn_like(images)
+        return F.mse_loss(model(schedule.diffuse(images, noise, steps), steps, batch["key"]), noise)
+
+    return loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A size at which a step takes 5 to 100 ms on one core, where the workload has one."""
+
+    batch: int
+    options: dict[str, Any] = field(default_factory=dict)
+    bare: Callable[[Batch, torch.device], Loss]
+    """The loss, written by hand for these examples."""
+
+
+SHAPES = {
+    "ddpm_unet": Shape(
+        batch=8,
+        options={"base_channels": 32, "channel_multipliers": (1, 2), "image_size": 16},
+        bare=diffusion,
+    ),
+    "mnist_cnn": Shape(batch=32, bare=digits),
+    "spiral_mlp": Shape(batch=128, bare=classify("points", "arms")),
+}
+
+
+def training(name: str, shape: Shape, device: torch.device) -> Training:
+    """As bench/train/rank.py makes it, for strategy single."""
+    kind = workloads.load(name)
+    options = kind.Options(**shape.options)
+    spec = RunSpec(
+        session_id="benchmark", run_id="bare", suite="benchmark", case_name="bare", workload=name,
+        workload_options=shape.options, data=DataSpec(), train=TrainSpec(), measure=MeasureSpec(warmup=0, steps=_STEPS),
+        strategy="single", strategy_options={}, scaling="none", axis="ranks", workers=1, world_size=1, nodes=1,
+        ranks_per_node=1, threads=1, repeat=0, device_type=device.type, batch_per_rank=shape.batch,
+        global_batch=shape.batch,
+    )  # fmt: skip
+    workload = kind(options, "synthetic", None, 0)
+    workload.prepare()
+    single = strategies.load("single")
+    strategy = single(single.Options())
+    torch.manual_seed(0)
+    model = strategy.wrap(workload.model(), [], device=device, precision="fp32")
+    return Training(
+        spec=spec, workload=workload, strategy=strategy, model=model, device=device,
+        batches=loader.batches(workload, spec, 0, _STEPS), steps=_STEPS,
+    )  # fmt: skip
+
+
+def ours(loop: Training, clock: Clock) -> interleaved.Block:
+    def block(steps: int) -> None:
+        loop.steps = steps
+        loop.run(clock, lambda _step: None)  # which waits for the device at its end
+
+    return block
+
+
+def theirs(loop: Training, shape: Shape) -> interleaved.Block:
+    """On the same model and the same optimizer's state, so that neither has other memory than the other."""
+    count = min(_EXAMPLES, loop.workload.dataset_size)
+    examples = loop.workload.batch(torch.arange(count), torch.arange(count))
+    model, optimizer, device = loop.model, loop.optimizer, loop.device
+    loss_of = shape.bare(examples, device)
+    places = _shuffled(count, shape.batch)
+
+    def block(steps: int) -> None:
+        for _ in range(steps):
+            chosen = next(places)
+            batch = {name: tensor[chosen].to(device) for name, tensor in examples.items()}
+            loss_of(model, batch).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    return block
+
+
+def _shuffled(count: int, batch: int) -> Iterator[torch.Tensor]:
+    while True:
+        yield from torch.randperm(count).split(batch)[: count // batch]
+
+
+def clock_of(device: torch.device, folder: Path) -> Clock:
+    file = StepFile(folder / "steps.raw", _STEPS, {"rank": 0})
+    if device.type == "cuda":
+        from bench.measure.clock_cuda import CudaClock
+
+        return CudaClock(file, device)
+    return CpuClock(file)
+
+
+def compare(name: str, device: torch.device, seconds: float) -> interleaved.Times:
+    loop = training(name, SHAPES[name], device)
+    with tempfile.TemporaryDirectory() as folder:
+        clock = clock_of(device, Path(folder))
+        clock.barrier()
+        return interleaved.measure(ours(loop, clock), theirs(loop, SHAPES[name]), seconds=seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="all, where none is named")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--seconds", type=float, default=30, help="per workload")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    if asked.device == "cpu":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
+    print(interleaved.HEAD)
+    for name in asked.workloads or SHAPES:
+        print(interleaved.row(name, compare(name, torch.device(asked.device), asked.seconds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
