@@ -1,7 +1,7 @@
 """A training step of ddpm_unet's model against diffusers' UNet2DModel of equal shape, both in plain PyTorch.
 
-A step is forward, MSE, backward, AdamW, zero_grad on the same noisy images. Both come from their sizes alone, nothing is
-downloaded; diffusers' runs in PyTorch's own layout and, apart, with everything in channels_last, whichever suits it.
+A step is forward, MSE, backward, AdamW, zero_grad on the same noisy images. Both come from their sizes alone, nothing
+is downloaded; diffusers' runs in PyTorch's own layout and, apart, with everything in channels_last.
 
     uv sync --all-extras --group dev --group benchmarks
     python benchmarks/against_diffusers.py [--shape original] [--device cuda] [--precision bf16] [--seconds 60]

@@ -1,8 +1,8 @@
 """What a step costs under bench beyond the same step in a loop written by hand.
 
-Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is plain PyTorch below: examples by
-index, forward, loss, backward, optimizer, zero_grad, and nothing else; it draws its noise from torch's own generator,
-where ours hangs it on the example. Both train the same model with the same optimizer in one process, on one thread.
+Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is plain PyTorch below: examples
+by index, forward, loss, backward, optimizer, zero_grad, and nothing else; it draws its noise from torch's own
+generator, where ours hangs it on the example. Both train the same model with the same optimizer, on one thread.
 
     python benchmarks/bare_loops.py [WORKLOAD ...] [--device cuda] [--seconds 30]
 """

@@ -1,7 +1,8 @@
 """Two ways to do the same work, held against each other inside one process.
 
-Short blocks of both alternate, in random order within each pair, so that what else the machine does hits both alike; a
-pair's quotient is free of what drifts from pair to pair. Printed are medians of quotients with 95 % bootstrap intervals.
+Short blocks of both alternate, in random order within each pair, so that what else the machine does hits both alike,
+and a pair's quotient is free of what drifts from pair to pair. Printed are medians of the quotients with 95 % bootstrap
+intervals.
 """
 
 from __future__ import annotations
@@ -82,9 +83,7 @@ def quotient(times: Array, seed: int = 0) -> tuple[float, float, float]:
     return float(np.median(quotients)), float(low), float(high)
 
 
-HEAD = (
-    f"{'':16} {'ours':>10} {'theirs':>10}  {'ratio':^21}  {'of processor time':^21}  pairs x steps"  # of a table
-)
+HEAD = f"{'':16} {'ours':>10} {'theirs':>10}  {'ratio':^21}  {'of processor time':^21}  pairs x steps"  # of a table
 
 
 def row(name: str, times: Times) -> str:

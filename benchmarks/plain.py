@@ -1,4 +1,4 @@
-"""What comparisons of models have in common: options, threads, precision, and blocks of steps that end with the device."""
+"""What comparisons of models have in common: options, threads, precision, blocks of steps."""
 
 from __future__ import annotations
 

@@ -10,7 +10,16 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.models.keyed_dropout import KeyedDropout
-from bench.models.unet_layers import Attention, Downsample, Level, Norm, ResBlock, TimeEmbedding, Upsample
+from bench.models.unet_layers import (
+    Attention,
+    Conv,
+    Downsample,
+    Level,
+    Norm,
+    ResBlock,
+    TimeEmbedding,
+    Upsample,
+)
 
 _FIRST_DROPOUT_STREAM = 16
 """Numbers below it are for what is drawn outside the model."""
@@ -36,7 +45,7 @@ class UnetConfig:
     seed: int
     """Of the dropout masks."""
     channels_last: bool
-    """Activations in NHWC; parameters stay contiguous, which FSDP requires, so that strategies compare."""
+    """Activations in NHWC, weights of convolutions in the order that suits them."""
 
 
 class Unet(nn.Module):
@@ -47,7 +56,7 @@ class Unet(nn.Module):
         self.config = config
         base = config.base_channels
         self.time = TimeEmbedding(base, 4 * base)
-        self.stem = nn.Conv2d(config.image_channels, base, 3, padding=1)
+        self.stem = self._conv(config.image_channels, base)
         self.down = nn.ModuleList()
         self.up = nn.ModuleList()
         skips = self._go_down()
@@ -60,7 +69,7 @@ class Unet(nn.Module):
         )
         self._go_up(skips)
         self.head_norm = Norm(base * config.channel_multipliers[0])
-        self.head = nn.Conv2d(base * config.channel_multipliers[0], config.image_channels, 3, padding=1)
+        self.head = self._conv(base * config.channel_multipliers[0], config.image_channels)
         self._initialise()
 
     def _go_down(self) -> list[int]:
@@ -69,7 +78,7 @@ class Unet(nn.Module):
         skips = [config.base_channels]
         for depth, multiplier in enumerate(config.channel_multipliers):
             if depth > 0:
-                self.down.append(Downsample(skips[-1]))
+                self.down.append(Downsample(skips[-1], channels_last=config.channels_last))
                 skips.append(skips[-1])
                 size //= 2
             for _ in range(config.num_res_blocks):
@@ -89,19 +98,25 @@ class Unet(nn.Module):
                 self.up.append(self._level(channels + skips.pop(), outputs, attention=attention))
                 channels = outputs
             if depth > 0:
-                self.up.append(Upsample(channels))
+                self.up.append(Upsample(channels, channels_last=config.channels_last))
 
     def _level(self, inputs: int, outputs: int, *, attention: bool) -> Level:
-        dropout = KeyedDropout(self.config.dropout, self.config.seed)
-        return Level(inputs, outputs, 4 * self.config.base_channels, dropout, attention=attention)
+        config = self.config
+        dropout = KeyedDropout(config.dropout, config.seed)
+        return Level(
+            inputs, outputs, 4 * config.base_channels, dropout, attention=attention, channels_last=config.channels_last
+        )  # fmt: skip
+
+    def _conv(self, inputs: int, outputs: int) -> Conv:
+        return Conv(inputs, outputs, channels_last=self.config.channels_last)
 
     def _initialise(self) -> None:
         """Xavier-uniform weights, zero biases; the last convolution of every residual branch begins at zero."""
         for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
             dropout.stream = _FIRST_DROPOUT_STREAM + stream
         for module in self.modules():
-            if isinstance(module, nn.Conv2d | nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
+            if isinstance(module, Conv | nn.Linear):
+                _xavier(module.kernel() if isinstance(module, Conv) else module.weight)
                 assert module.bias is not None
                 nn.init.zeros_(module.bias)
         for module in self.modules():
@@ -132,3 +147,9 @@ class Unet(nn.Module):
     def levels(self) -> list[nn.Module]:
         """Every level and every change of resolution, in the order in which they run."""
         return [*self.down, *self.middle, *self.up]
+
+
+def _xavier(weight: torch.Tensor) -> None:
+    """The same numbers in whatever order the weight lies in memory."""
+    with torch.no_grad():
+        weight.copy_(nn.init.xavier_uniform_(torch.empty(weight.shape, device=weight.device)))

@@ -71,10 +71,20 @@ def test_memory_layout_changes_no_prediction() -> None:
     nhwc, nchw = unet(channels_last=True), unet(channels_last=False)
     for parameter in nhwc.parameters():
         torch.nn.init.normal_(parameter, std=0.1)
-    nchw.load_state_dict(nhwc.state_dict())
+    for there, here in zip(nchw.parameters(), nhwc.parameters(), strict=True):
+        there.data.copy_(here.movedim(-1, 1) if here.dim() == 4 else here)  # [outputs, 3, 3, inputs] of NHWC
     x, steps = torch.randn(2, 3, 8, 8), torch.tensor([10, 500])
     torch.testing.assert_close(nhwc(x, steps, steps), nchw(x, steps, steps), rtol=1e-3, atol=1e-4)
     assert all(parameter.is_contiguous() for parameter in nhwc.parameters())
+
+
+def test_memory_layout_changes_no_initial_weight() -> None:
+    models = []
+    for channels_last in (True, False):
+        torch.manual_seed(0)
+        models.append(unet(channels_last=channels_last))
+    for nhwc, nchw in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(nhwc.movedim(-1, 1) if nhwc.dim() == 4 else nhwc, nchw)
 
 
 def layouts(device: str) -> set[bool]:
