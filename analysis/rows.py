@@ -64,6 +64,7 @@ def planned_rows(session: Fields) -> list[Row]:
             "axis": run.one_of("axis", *AXES),
             **{name: run.integer(name) for name in _SIZES},
             "repeat": run.integer("repeat"),
+            "probe": _is_probe(run),
             "skip_reason": run.optional(run.text, "skip_reason"),
         }
         for run in session.objects("plan")
@@ -115,7 +116,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
 
 
 def _from_spec(spec: Fields, *, imported: bool) -> Row:
-    train = spec.object("train")
+    train, measure = spec.object("train"), spec.object("measure")
     batch = _perhaps(spec.integer64, spec, imported)
     return {
         "suite": spec.text("suite"),
@@ -129,19 +130,21 @@ def _from_spec(spec: Fields, *, imported: bool) -> Row:
         "repeat": spec.integer("repeat"),
         "device_type": _perhaps(spec.text, spec, imported)("device_type"),
         "precision": _perhaps(train.text, train, imported)("precision"),
-        "batch_per_rank": batch("batch_per_rank"),
-        "global_batch": batch("global_batch"),
-        "examples_per_step": batch("global_batch"),
+        "batch_per_rank": batch("batch_per_rank") or None,  # 0 while find_batch has not found it
+        "global_batch": batch("global_batch") or None,
+        "examples_per_step": batch("global_batch") or None,
         "accumulate": _perhaps(train.integer, train, imported)("accumulate"),
         "baseline": spec.optional(spec.text, "baseline"),
-        "until": _until(spec),
+        "probe": _is_probe(spec),
+        "memory_limit_bytes": measure.optional(measure.integer64, "memory_limit_bytes"),
+        "until": measure.optional(measure.number, "until"),
         "tags": spec.texts("tags"),
     }
 
 
-def _until(spec: Fields) -> float | None:
-    measure = spec.object("measure")
-    return measure.optional(measure.number, "until")
+def _is_probe(fields: Fields) -> bool:
+    """Sessions from before find_batch do not say."""
+    return bool(fields.optional(fields.boolean, "probe"))
 
 
 def _perhaps(read: Callable[[str], T], fields: Fields, imported: bool) -> Callable[[str], T | None]:
@@ -179,6 +182,7 @@ def _from_outcome(outcome: Fields) -> Row:
         "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
         "dataset_size": outcome.optional(outcome.integer64, "dataset_size"),
         "data_source": outcome.optional(outcome.text, "data_source"),
+        "memory_before_bytes": outcome.optional(outcome.integer64, "memory_before_bytes"),
         "steps_completed": outcome.optional(outcome.integer, "steps_completed"),
         "slurm_job_id": outcome.optional(outcome.text, "slurm_job_id"),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench import strategies
 from bench.errors import InputError
+from bench.plan_batch import size_of
 from bench.plan_sizes import Placement, placements, why_not
 from bench.slots import slots_per_node, threads_per_rank
 from bench.spec import DeviceType, PlannedRun, RunSpec, Slots
@@ -62,7 +63,7 @@ def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     """Repeats of the same case and size together, in the order of their first."""
     sizes: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        sizes.setdefault(run.spec.run_id.rpartition(".r")[0], []).append(run)
+        sizes.setdefault(size_of(run), []).append(run)
     return list(sizes.values())
 
 
@@ -163,15 +164,16 @@ class _CasePlan:
             global_batch=batch,
             baseline=case.baseline,
             tags=list(self.tags),
+            find_batch=case.find_batch,
         )
-        return PlannedRun(spec=spec, skip_reason=skip_reason)
+        return PlannedRun(spec=spec, skip_reason=skip_reason, pending=case.find_batch is not None)
 
     def _batches(self, world: int) -> tuple[int, int]:
-        """Examples per rank, and over all ranks."""
+        """Examples per rank, and over all ranks; 0 where find_batch is to say."""
         if self.case.global_batch is not None:
             return self.case.global_batch // world, self.case.global_batch
-        assert self.case.batch_per_rank is not None, "a checked case gives one of the two"
-        return self.case.batch_per_rank, self.case.batch_per_rank * world
+        per_rank = self.case.batch_per_rank or 0
+        return per_rank, per_rank * world
 
     def _uneven(self, world: int) -> str | None:
         """What does not divide, with the numbers."""

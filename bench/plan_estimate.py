@@ -10,11 +10,12 @@ from pathlib import Path
 
 from bench.files import read_json
 from bench.plan import by_size, most_runs
+from bench.plan_batch import candidates, pending_sizes, probe_of
 from bench.spec import PlannedRun, RunSpec
 
-_VOLATILE = ("session_id", "run_id", "attempt", "repeat", "tags", "baseline", "oversubscribed", "data_root")
+_VOLATILE = ("session_id", "run_id", "attempt", "repeat", "tags", "baseline", "oversubscribed", "data_root", "find_batch")
 """What differs between runs that take equally long."""
-_OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s")
+_OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes")
 """What `measure` says of no single run."""
 
 
@@ -26,12 +27,14 @@ class Estimate:
     """Runs that are to be run; skipped ones take no time."""
     runs_at_most: int
     """With the repeats that measure.until may add."""
+    probes_at_most: int
+    """Runs that find_batch needs before them."""
     known: int
     """Those of them that were measured earlier."""
     known_s: float
-    """Time of the known ones, start-up included."""
+    """Time of the known ones and of the probing runs that are known, start-up included."""
     limit_s: float
-    """The longest that all may take before they are ended, those that may be added included."""
+    """The longest that all may take before they are ended, those that may be added and probing runs included."""
     gpu_hours: float
     """Of the known ones; ranks on a GPU times hours."""
     gpu_hours_limit: float
@@ -41,17 +44,26 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     """From `results`, whatever of it can be read; a folder that does not exist holds nothing."""
     hosted = [run for run in plan if run.skip_reason is None]
     before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
-    known = [(run, before[kind]) for run in hosted if (kind := key(run.spec)) in before]
-    limits_s = [(runs[0], most_runs(runs) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
+    probes = [
+        probe_of(run, size, None) for run in pending_sizes(hosted) for size in candidates(run.spec)
+    ]
+    known = [(run, before[kind]) for run in (*hosted, *probes) if (kind := key(run.spec)) in before]
+    limits_s = [(runs[0], _most(runs) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
     return Estimate(
         runs=len(hosted),
         runs_at_most=most_runs(hosted),
-        known=len(known),
+        probes_at_most=len(probes),
+        known=sum(not run.spec.probe for run, _ in known),
         known_s=sum(seconds for _, seconds in known),
         limit_s=sum(seconds for _, seconds in limits_s),
         gpu_hours=sum(_gpus(run) * seconds for run, seconds in known) / 3600,
         gpu_hours_limit=sum(_gpus(run) * seconds for run, seconds in limits_s) / 3600,
     )
+
+
+def _most(runs: list[PlannedRun]) -> int:
+    """Runs of a size, probing ones included."""
+    return most_runs(runs) + (len(candidates(runs[0].spec)) if runs[0].pending else 0)
 
 
 def _gpus(run: PlannedRun) -> int:
@@ -82,4 +94,6 @@ def key(run: RunSpec) -> str:
     """Equal for runs that take equally long."""
     kept = {name: value for name, value in run.to_json().items() if name not in _VOLATILE}
     measure = {name: value for name, value in kept["measure"].items() if name not in _OF_ALL_RUNS}
+    if run.find_batch is not None and not run.probe:  # found anew in each session
+        kept["train"] = kept["train"] | {"accumulate": None}
     return json.dumps(kept | {"measure": measure}, sort_keys=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.plan import OVERSUBSCRIBE_HINT, by_size
+from bench.plan_batch import pending_sizes
 from bench.plan_estimate import Estimate, estimate
 from bench.spec import MeasureSpec, PlannedRun
 
@@ -80,7 +81,7 @@ def duration(seconds: float) -> str:
 def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
     spec, repeats = runs[0].spec, len(runs)
     ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
-    batches = (str(spec.batch_per_rank), str(spec.global_batch))
+    batches = (_batch(spec.batch_per_rank), _batch(spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""
     return (
         spec.case_name,
@@ -91,6 +92,10 @@ def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
         *batches,
         (str(repeats) if runs[0].skip_reason else repeats_text(repeats, spec.measure)) + marked,
     )
+
+
+def _batch(examples: int) -> str:
+    return str(examples) if examples else "largest"
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
@@ -109,6 +114,12 @@ def _closing(plan: tuple[PlannedRun, ...], time: Estimate) -> list[str]:
     limit = f", {time.gpu_hours_limit:.1f} GPU-hours" if gpus else ""
     hints = [run for run in plan if run.skip_reason and run.skip_reason.endswith(OVERSUBSCRIBE_HINT)]
     lines = [f"what needs more slots{OVERSUBSCRIBE_HINT}"] if hints else []
+    if time.probes_at_most:
+        sizes = len(pending_sizes(plan))
+        counts += (
+            f", after up to {time.probes_at_most} that look for the largest micro-batch of {sizes} "
+            f"size{'s' * (sizes > 1)} (find_batch)"
+        )
     lines += [f"{counts}; by their timeouts {duration(time.limit_s)}{limit} at most"]
     if time.known:
         share = "all" if time.known == time.runs else f"{time.known} of {time.runs}"

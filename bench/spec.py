@@ -98,6 +98,8 @@ class MeasureSpec:
     """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
+    memory_limit_bytes: Annotated[int, Ge(2**20), Le(2**50)] | None = None
+    """`8GiB`, `500MB` or bytes: what a rank may allocate for model, gradients, optimizer, activations and batches."""
     profiled: Annotated[int, Ge(0), Le(0)] = 0
     """Profiled steps after the measured ones; this version has none, so only 0 is taken."""
 
@@ -105,6 +107,18 @@ class MeasureSpec:
     def most_repeats(self) -> int:
         """Of a case and world size, those that `until` may add included."""
         return self.repeats if self.max_repeats is None else self.max_repeats
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindSpec:
+    """How the largest micro-batch that fits is looked for: doubled until one does not."""
+
+    smallest: Annotated[int, Ge(1), Le(2**20)] = 1
+    """Micro-batch that is tried first."""
+    largest: Annotated[int, Ge(1), Le(2**20)] = 4096
+    """Micro-batch beyond which none is tried."""
+    steps: Annotated[int, Ge(2), Le(1000)] = 3
+    """Optimizer steps of each probing run; from the second on the optimizer's own state is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +156,16 @@ class RunSpec:
     repeat: int
     device_type: DeviceType
     batch_per_rank: int
-    """Examples per rank and optimizer step."""
+    """Examples per rank and optimizer step; 0 while find_batch has not found what fits."""
     global_batch: int
     """batch_per_rank x world_size."""
     baseline: str | None = None
     """Case whose smallest ok run is the baseline, where it is not this case's own."""
     tags: list[str] = field(default_factory=list)
+    find_batch: FindSpec | None = None
+    """Set where the micro-batch is not the suite's but the largest that fits."""
+    probe: bool = False
+    """It only finds out whether its micro-batch fits: part of no figure but the largest batch."""
 
     @property
     def micro_batch(self) -> int:
@@ -170,6 +188,7 @@ class RunSpec:
                 "data": DataSpec(**value["data"]),
                 "train": TrainSpec(**value["train"]),
                 "measure": MeasureSpec(**value["measure"]),
+                "find_batch": FindSpec(**find) if (find := value.get("find_batch")) else None,
             }
         )
 
@@ -180,6 +199,8 @@ class PlannedRun:
 
     spec: RunSpec
     skip_reason: str | None = None
+    pending: bool = False
+    """Its micro-batch is still to be found: `spec` has the batch that is wanted, not how it is divided."""
 
 
 @dataclass(frozen=True, kw_only=True)

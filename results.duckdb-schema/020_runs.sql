@@ -30,6 +30,8 @@ CREATE TABLE runs (
     dataset_size BIGINT,           -- examples in an epoch
     data_source VARCHAR,           -- what was really read
     baseline VARCHAR,              -- case to compare with, where it is not this one
+    probe BOOLEAN,                 -- of find_batch: it only finds out whether its micro-batch fits, and is in no figure
+    memory_limit_bytes BIGINT,     -- that a rank may allocate beyond memory_before_bytes; null: no limit
     until DOUBLE,                  -- measure.until: relative half-width of throughput that is wanted; null: not asked
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
     error VARCHAR,                 -- the first line of what went wrong; null for ok
@@ -38,6 +40,7 @@ CREATE TABLE runs (
     started_at TIMESTAMP,          -- UTC
     elapsed_s DOUBLE,              -- begin of the run to its end, start-up included
     setup_s DOUBLE,                -- begin of the run to the ranks' common barrier
+    memory_before_bytes BIGINT,    -- private resident memory of a rank before its model is built; null on CUDA
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
     slurm_job_id VARCHAR,          -- null outside Slurm
     whole_run_s DOUBLE,            -- of a training measured elsewhere: its time as its file says it; null where steps were

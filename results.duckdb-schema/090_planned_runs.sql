@@ -12,5 +12,6 @@ CREATE TABLE planned_runs (
     ranks_per_node INTEGER,
     threads INTEGER,
     repeat INTEGER,
+    probe BOOLEAN,                 -- of find_batch: it comes before the case's measured runs
     skip_reason VARCHAR            -- why this machine cannot host it; null where it can
 );

@@ -1,12 +1,13 @@
 -- One row per session, case and placement: what was planned and what became of it. `missing` runs were planned and
--- left no result (yet); `reasons` says why runs are not ok.
+-- left no result (yet); `reasons` says why runs are not ok. Without probing runs of find_batch.
 CREATE OR REPLACE VIEW coverage AS
 WITH last_attempts AS (
     SELECT * FROM runs
+    WHERE NOT probe
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 planned AS (
-    SELECT * FROM planned_runs
+    SELECT * FROM planned_runs WHERE NOT probe
 ),
 every_run AS (
     SELECT

@@ -1,8 +1,9 @@
--- One row per run, its last attempt: what was asked for, how it ended, and what its measured steps say.
+-- One row per measured run, its last attempt; probing runs of find_batch are left to batch_limits: what was asked for, how it ended, and what its measured steps say.
 -- Step times are E(s) - E(s-1) over all ranks; quantiles are values that were measured. Throughput is null unless ok.
 CREATE OR REPLACE VIEW run_summary AS
 WITH last_attempts AS (
     SELECT * FROM runs
+    WHERE NOT probe
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 best_evals AS (

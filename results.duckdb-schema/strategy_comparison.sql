@@ -9,6 +9,7 @@ WITH settings AS (
         any_value(concat_ws(' ', config ->> '$.workload_options', config ->> '$.data', config ->> '$.train'))
             AS settings
     FROM runs
+    WHERE NOT probe
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 memory_of AS (

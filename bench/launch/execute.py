@@ -15,12 +15,15 @@ from bench.launch.gathering import Gathered
 from bench.launch.host import Host, Report
 from bench.launch.rounds import Rounds
 from bench.launch.salvage import SCRATCH_PREFIX, mark
+from bench.launch.searching import Search
 from bench.launch.session import SessionFolder, utc_now
+from bench.launch.share import share_bytes
 from bench.launch.stop import StopRequest
 from bench.launch.time_left import TimeLeft
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
 from bench.plan import most_runs
+from bench.plan_batch import measured, pending_sizes
 from bench.spec import PlannedRun, RunSpec
 
 
@@ -28,6 +31,8 @@ class Display(Protocol):
     """Who is told how the session goes; bench/launch/progress.py has the two that ship."""
 
     def session_begins(self, session_id: str, runs: int, at_most: int) -> None: ...
+    def search_begins(self, sizes: int) -> None: ...
+    def search_ends(self, sentences: list[str]) -> None: ...
     def round_begins(self, runs: tuple[PlannedRun, ...]) -> None: ...
     def run_begins(self, spec: RunSpec, number: int) -> None: ...
     def step(self, last: LastStep) -> None: ...
@@ -54,13 +59,15 @@ class Execution:
         self._stop = stop
         self._facts = gathered.facts[gathered.own.node]
         self._time = time_left
+        self._search = Search(session.path, share_bytes)
         self.learnt: dict[str, str] = {}
         """Facts that only ranks know: what they talked over, by placement, and NCCL's version."""
 
     def run(self, plan: tuple[PlannedRun, ...]) -> list[str]:
         """Every run that is not done yet, and those that measure.until adds, until the last or until told to stop.
         Returns which agents were lost."""
-        self._display.session_begins(self._session.session_id, len(plan), most_runs(plan))
+        runs = measured(plan)
+        self._display.session_begins(self._session.session_id, len(runs), most_runs(runs))
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
             mark(Path(scratch), self._session.path)
             host = Host(Agent(self._server, self._stop), Path(scratch), self._gathered.own.task)
@@ -75,18 +82,44 @@ class Execution:
         return list(self._crew.lost.values())
 
     def _all(self, plan: tuple[PlannedRun, ...]) -> None:
-        """The plan, then round by round one further repeat of what is not sure enough."""
-        rounds, number = Rounds(self._session.path), 0
-        while number < len(plan):
-            for planned in plan[number:]:
+        """What find_batch has to know, the plan, then round by round one further repeat of what is not sure enough."""
+        plan = self._searched(plan)
+        probes = tuple(run for run in plan if run.spec.probe)
+        runs, rounds, number = measured(plan), Rounds(self._session.path), 0
+        while number < len(runs):
+            for planned in runs[number:]:
                 number += 1
-                self._session.look_for_stop_file(self._stop)
-                if self._stop.requested:
+                if self._told_to_stop():
                     return
                 self._one(planned, number)
-            if not self._stop.requested and (more := rounds.further(plan)):
-                plan = self._session.extend(plan, more)
+            if not self._stop.requested and (more := rounds.further(runs)):
+                runs = (*runs, *more)
+                self._session.replan((*probes, *runs))
                 self._display.round_begins(more)
+
+    def _searched(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
+        """The plan with the batches of every size of which the largest micro-batch is known now. Probing runs are
+        written down, before the plan's other runs, before they begin: a resume goes on with them."""
+        if sizes := pending_sizes(plan):
+            self._display.search_begins(len(sizes))
+        while probes := self._search.next(plan):
+            known = {run.spec.run_id for run in plan}
+            new = [probe for probe in probes if probe.spec.run_id not in known]
+            plan = (*(run for run in plan if run.spec.probe), *new, *measured(plan))
+            self._session.replan(plan)
+            for probe in probes:
+                if self._told_to_stop():
+                    return plan
+                self._one(probe, 0)
+        if sizes:
+            self._display.search_ends(self._search.sentences(plan))
+            plan = self._search.settle(plan)
+            self._session.replan(plan)
+        return plan
+
+    def _told_to_stop(self) -> bool:
+        self._session.look_for_stop_file(self._stop)
+        return self._stop.requested
 
     def _one(self, planned: PlannedRun, number: int) -> None:
         begun = self._session.begin(planned.spec)
@@ -95,7 +128,7 @@ class Execution:
         folder, attempt = begun
         spec = dataclasses.replace(planned.spec, attempt=attempt)
         self._display.run_begins(spec, number)
-        outcome = self._skip(planned)
+        outcome = self._without_batch(planned) or self._skip(planned)
         nodes, said = [self._gathered.own.node], dict[str, Any]()
         if outcome is None:
             nodes = self._crew.nodes(spec)  # now: a node that is lost hosts it all the same
@@ -104,6 +137,12 @@ class Execution:
         self._session.write_run(spec, outcome, fingerprint(spec, facts, said))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
+
+    def _without_batch(self, planned: PlannedRun) -> dict[str, Any] | None:
+        """The outcome of a run for which find_batch found nothing; null where the plan says what to run."""
+        if not planned.pending or planned.skip_reason is not None:
+            return None
+        return self._search.why_not(planned) | {"started_at": utc_now(), "elapsed_s": 0.0}
 
     def _skip(self, planned: PlannedRun) -> dict[str, Any] | None:
         """The outcome of a run that is not begun; null where it can be."""
@@ -161,6 +200,7 @@ class Execution:
             "dataset_size": said.get("dataset_size"),
             "data_source": spec.data.source,
             "setup_s": reports[0].setup_s,
+            "memory_before_bytes": said.get("memory_before_bytes"),
             "steps_completed": min(rows, default=0) if len(rows) == spec.world_size else 0,
             # an agent that is gone leaves raw files, which its keeper brings
             "finalised": len(rows) == spec.world_size and all(report.finalised for report in reports),

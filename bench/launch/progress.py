@@ -40,6 +40,14 @@ class PlainLines:
             text += f", {'all' if self._done == runs else self._done} done before"
         self._console.print(text)
 
+    def search_begins(self, sizes: int) -> None:
+        what = "1 size" if sizes == 1 else f"{sizes} sizes"
+        self._console.print(f"first, the largest micro-batch that fits is looked for: {what} (find_batch)")
+
+    def search_ends(self, sentences: list[str]) -> None:
+        for sentence in sentences:
+            self._console.print(sentence)
+
     def round_begins(self, runs: tuple[PlannedRun, ...]) -> None:
         self._runs += len(runs)
         widths = sorted({run.spec.measure.until or 0 for run in runs})
@@ -63,13 +71,18 @@ class PlainLines:
         """Nothing to clear away."""
 
     def _ended(self, spec: RunSpec, outcome: dict[str, Any]) -> str:
-        head = f"[{self._number or '-'}/{self._runs}] {spec.run_id:<28} {outcome['status']:<8}"
+        head = f"[{self._place}] {spec.run_id:<28} {outcome['status']:<8}"
         if outcome["status"] == "skipped":
             return f"{head} {outcome['error']}"
         tail = f"{outcome['elapsed_s']:6.2f} s"
         if self._last is not None:
             tail += f"  {_step_text(self._last)}"
         return f"{head} {tail}" + (f"  {outcome['error']}" if outcome["error"] else "")
+
+    @property
+    def _place(self) -> str:
+        """`3/8`; probing runs, which have no number, come before the first."""
+        return f"{self._number}/{self._runs}" if self._number else "find"
 
     def _eta_text(self) -> str:
         if not self._hosted:
@@ -96,13 +109,13 @@ class LiveLine(PlainLines):
         super().run_begins(spec, number)
         self._run = spec.run_id
         self._live.update(
-            Text(f"{number}/{self._runs}  {self._run}  starting  {self._eta_text()}", style="dim")
+            Text(f"{self._place}  {self._run}  starting  {self._eta_text()}", style="dim")
         )
 
     def step(self, last: LastStep) -> None:
         super().step(last)
         assert self._last is not None
-        line = f"{self._number}/{self._runs}  {self._run}  {_step_text(self._last)}  {self._eta_text()}"
+        line = f"{self._place}  {self._run}  {_step_text(self._last)}  {self._eta_text()}"
         self._live.update(Text(line, style="dim", no_wrap=True, overflow="ellipsis"))
 
     def session_ends(self) -> None:

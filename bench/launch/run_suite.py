@@ -22,6 +22,7 @@ from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.time_left import TimeLeft
 from bench.launch.warm import WarmServer
+from bench.plan_batch import measured
 from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.spec import PlannedRun, Slots
@@ -88,12 +89,13 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> E
         raise InputError(f"no session {session.session_id} in {session.path.parent}")
     plan = session.plan()
     _refuse_a_smaller_machine(session, gathered.slots)
-    if session.head()["finished_at"] is not None and session.done(plan) == len(plan):
+    if session.head()["finished_at"] is not None and session.done(plan) == len(measured(plan)):
         sys.stderr.write("every run of its plan is done\n")
         return _ended(session, plan)
     server = _warm(plan, gathered)
     session.lock()
-    plan = session.extend(session.plan(), ())  # as who held the lock left it; both files say the same again
+    plan = session.plan()  # as who held the lock left it
+    session.replan(plan)  # both files say the same again
     before = session.head()
     was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
     session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(session, gathered))
@@ -179,4 +181,10 @@ def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:
 
 def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     files = [folder / run.spec.run_id / "run.json" for run in plan]
-    return [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]
+    outcomes = [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]
+    # a probing run may find that its micro-batch does not fit, which is an answer and no failure
+    return [
+        outcome
+        for run, outcome in zip(plan, outcomes, strict=True)
+        if not run.spec.probe or outcome["status"] not in {"ok", "oom"}
+    ]

@@ -16,13 +16,14 @@ from bench.errors import InputError
 from bench.files import read_json, write_json
 from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
 from bench.launch.stop import StopRequest
+from bench.plan_batch import measured
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}")
 _FINAL = ("ok", "oom", "skipped")
 PLAN_KEYS = (
     "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
-    "threads", "repeat",
+    "threads", "repeat", "probe",
 )  # fmt: skip
 """Of a run's spec, those that session.json says of its plan."""
 
@@ -99,12 +100,10 @@ class SessionFolder:
         path = self.path / "session.json"
         write_json(path, read_json(path) | changes)
 
-    def extend(self, plan: tuple[PlannedRun, ...], more: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
-        """The plan with further runs, written down before the first of them begins: a resume goes on with them."""
-        whole = (*plan, *more)
-        self._write_plan(whole)
-        self.update(plan=_summary(whole))
-        return whole
+    def replan(self, plan: tuple[PlannedRun, ...]) -> None:
+        """Write the plan down anew, before the first of its further runs begins: a resume goes on with them."""
+        self._write_plan(plan)
+        self.update(plan=_summary(plan))
 
     def _write_plan(self, plan: tuple[PlannedRun, ...]) -> None:
         write_json(self.path / "plan.json", {"runs": [_planned(run) for run in plan]})
@@ -124,7 +123,11 @@ class SessionFolder:
         try:
             runs = read_json(self.path / "plan.json")["runs"]
             return tuple(
-                PlannedRun(spec=RunSpec.from_json(run["spec"]), skip_reason=run["skip_reason"])
+                PlannedRun(
+                    spec=RunSpec.from_json(run["spec"]),
+                    skip_reason=run["skip_reason"],
+                    pending=run.get("pending", False),
+                )
                 for run in runs
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -133,8 +136,8 @@ class SessionFolder:
             ) from error
 
     def done(self, plan: tuple[PlannedRun, ...]) -> int:
-        """Runs that begin() has nothing to do for. Raises InputError where a run's file cannot be read."""
-        files = [self.path / run.spec.run_id / "run.json" for run in plan]
+        """Runs that begin() has nothing to do for, of those that are measured. Raises InputError where a run's file cannot be read."""
+        files = [self.path / run.spec.run_id / "run.json" for run in measured(plan)]
         return sum(_state(file)[1] for file in files if file.exists())
 
     def begin(self, spec: RunSpec) -> tuple[Path, int] | None:
@@ -194,7 +197,7 @@ def _summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
 
 
 def _planned(run: PlannedRun) -> dict[str, Any]:
-    return {"spec": asdict(run.spec), "skip_reason": run.skip_reason}
+    return {"spec": asdict(run.spec), "skip_reason": run.skip_reason, "pending": run.pending}
 
 
 def _set_aside(folder: Path, attempt: int) -> None:

@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from bench.measure.recorder import UNKNOWN, StepFile
+from bench.train.memory_limit import peak_private_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -21,8 +22,10 @@ class CpuClock:
     mark = staticmethod(perf_counter_ns)
     """A phase border; no frame of ours in between."""
 
-    def __init__(self, file: StepFile) -> None:
+    def __init__(self, file: StepFile, *, peaks: bool = False) -> None:
+        """`peaks`: every row has the peak of private memory so far, as a probing run of find_batch wants it."""
         self._file = file
+        self._peaks = peaks
         self._barrier = 0
         self._memory_due = 0
         self._statm = os.open("/proc/self/statm", os.O_RDONLY)
@@ -58,6 +61,8 @@ class CpuClock:
         )
 
     def _resident_bytes(self) -> int:
+        if self._peaks:
+            return peak_private_bytes()
         # 2 us, so not in every step: the resident set of a training loop moves slowly
         self._memory_due = perf_counter_ns() + _MEMORY_EVERY_NS
         return int(os.pread(self._statm, 64, 0).split()[1]) * self._page_bytes

@@ -112,6 +112,10 @@ def _demand(problem: Any, value: Any) -> str:
         return str(context["error"])
     if problem["type"] == "float_type" and problem["loc"][-1] == "until":
         return "must be a percentage as in 1%, or a fraction as in 0.01"
+    if problem["type"] == "int_type" and problem["loc"][-1] == "memory_limit_bytes":
+        return "must be a size as in 8GiB or 500MB, or a number of bytes"
+    if problem["loc"][-1] == "find_batch":
+        return "must be true, false, or a mapping of smallest, largest and steps"
     if problem["type"] in _DEMANDS:
         return _DEMANDS[problem["type"]]
     message: str = problem["msg"]
@@ -130,16 +134,18 @@ def known_keys(model: type[BaseModel], path: Path, node: Node) -> list[str]:
             name = place(node, (*path[: position + 1], "name")).value
             return ["name", *(field.name for field in dataclasses.fields(kind.load(name).Options))]
         annotation = model.model_fields[str(step)].annotation if isinstance(step, str) else model
-        if dataclasses.is_dataclass(annotation):
-            return [field.name for field in dataclasses.fields(annotation)]
-        model = _model_in(annotation)
+        inner = _inner(annotation)
+        if dataclasses.is_dataclass(inner):
+            return [field.name for field in dataclasses.fields(inner)]
+        assert issubclass(inner, BaseModel), annotation
+        model = inner
     return list(model.model_fields)
 
 
-def _model_in(annotation: Any) -> type[BaseModel]:
+def _inner(annotation: Any) -> type:
+    """Of a list its items', of what may be null the other."""
     inner = getattr(annotation, "__args__", (annotation,))[0]
     assert isinstance(inner, type), annotation
-    assert issubclass(inner, BaseModel), annotation
     return inner
 
 

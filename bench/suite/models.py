@@ -26,7 +26,7 @@ from pydantic import (
 
 from bench import strategies, workloads
 from bench.errors import InputError
-from bench.spec import DataSpec, MeasureSpec, Scaling, TrainSpec
+from bench.spec import DataSpec, FindSpec, MeasureSpec, Scaling, TrainSpec
 from bench.suite.nearest import did_you_mean
 
 MAX_RANKS = 1_000_000
@@ -125,6 +125,8 @@ class Case(BaseModel):
     """Examples per rank and optimizer step."""
     global_batch: Count | None = None
     """Examples per optimizer step, over all ranks."""
+    find_batch: FindSpec | None = None
+    """`true`, or how: find the largest micro-batch that fits, then accumulate to the batch that is given, if any is."""
     world: Annotated[tuple[Worlds, ...], MinLen(1), MaxLen(64)]
     """World sizes: ranks, or nodes x ranks per node as in 2x4, or `auto`: powers of two and the full count."""
     threads: Annotated[tuple[Annotated[int, Ge(1), Le(1024)], ...], MinLen(1), MaxLen(64)] | None = None

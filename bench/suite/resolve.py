@@ -13,6 +13,7 @@ from bench.suite import settings as setting
 from bench.suite.check import check, place, refuse
 from bench.suite.find import find
 from bench.suite.matrix import combinations
+from bench.suite.memory_size import memory_size
 from bench.suite.merge import get, merge, put
 from bench.suite.models import PERCENTAGE, Case, ResolvedSuite, SuiteFile
 from bench.suite.narrow import narrow
@@ -125,7 +126,29 @@ def _expanded(case: Node) -> Node:
     if strategy is not None and isinstance(strategy.value, str):
         named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
         case = Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
-    return _own_workload(_with_fraction(case))
+    return _own_workload(_with_fraction(_with_bytes(_with_search(case))))
+
+
+def _with_search(case: Node) -> Node:
+    """`find_batch: true` as a search with its defaults, `false` as none."""
+    find = get(case, "find_batch")
+    if find is None or not isinstance(find.value, bool):
+        return case
+    return Node(
+        {**case.value, "find_batch": Node({} if find.value else None, find.where, find.key_where)}, case.where
+    )
+
+
+def _with_bytes(case: Node) -> Node:
+    """`measure: {memory_limit_bytes: 8GiB}` in bytes; what is no size is left to the checks."""
+    measure = get(case, "measure")
+    limit = get(measure, "memory_limit_bytes") if measure is not None else None
+    if limit is None or not isinstance(limit.value, str):
+        return case
+    size = memory_size(limit.value)
+    if size is None:
+        return case
+    return put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
 
 
 def _with_fraction(case: Node) -> Node:

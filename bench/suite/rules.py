@@ -16,6 +16,7 @@ Broken = Iterator[tuple[Path, str]]
 def broken_rules(case: Case) -> Broken:
     """Every rule that the case breaks."""
     yield from _batch(case)
+    yield from _find_batch(case)
     yield from _span(case)
     yield from _repeats(case)
     yield from _threads_axis(case)
@@ -30,8 +31,24 @@ def _batch(case: Case) -> Broken:
         yield ("scaling",), "strong scaling fixes global_batch: give it, and no batch_per_rank"
     elif case.scaling == "weak" and (case.batch_per_rank is None or case.global_batch is not None):
         yield ("scaling",), "weak scaling fixes batch_per_rank: give it, and no global_batch"
-    elif (case.batch_per_rank is None) == (case.global_batch is None):
+    elif case.batch_per_rank is not None and case.global_batch is not None:
         yield ("scaling",), "give batch_per_rank or global_batch, one of them"
+    elif case.batch_per_rank is None and case.global_batch is None and case.find_batch is None:
+        yield ("scaling",), "give batch_per_rank or global_batch, one of them; or find_batch: true"
+
+
+def _find_batch(case: Case) -> Broken:
+    find = case.find_batch
+    if find is None:
+        return
+    if case.train.accumulate != 1:
+        yield (
+            ("train", "accumulate"),
+            f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out",
+        )
+    if find.smallest > find.largest:
+        sizes = f"find_batch.smallest is {find.smallest}, find_batch.largest {find.largest}"
+        yield ("find_batch", "smallest"), f"{sizes}: it must not be larger"
 
 
 def _span(case: Case) -> Broken:

@@ -9,11 +9,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from bench import strategies, workloads
+from bench.suite.memory_size import MEMORY_SIZE
 from bench.suite.models import OPTIONS, PERCENTAGE, Case, CaseFile, QuickFile, SuiteFile, options_model
 
 Schema = dict[str, Any]
 
 _SECTIONS = {"data": "DataSpec", "train": "TrainSpec", "measure": "MeasureSpec"}
+_OF_A_CASE = {"find_batch": "FindSpec"}
+"""Mappings that only a case has."""
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _OWN: Schema = {
     "title": "own",
@@ -35,9 +38,12 @@ class _Untitled(GenerateJsonSchema):
 def suite_schema() -> Schema:
     """JSON Schema (draft 2020-12) of a suite file."""
     case = _schema_of(Case)
-    definitions: Schema = {key: case["$defs"][name] for key, name in _SECTIONS.items()}
+    definitions: Schema = {key: case["$defs"][name] for key, name in (_SECTIONS | _OF_A_CASE).items()}
     definitions["measure"]["properties"]["until"]["anyOf"].insert(
         1, {"type": "string", "pattern": f"^{PERCENTAGE.pattern}$"}
+    )
+    definitions["measure"]["properties"]["memory_limit_bytes"]["anyOf"].insert(
+        1, {"type": "string", "pattern": f"^{MEMORY_SIZE.pattern}$"}
     )
     definitions["workload"] = _union(workloads)
     definitions["workload"]["anyOf"].append(_OWN)
@@ -79,6 +85,9 @@ def _case_properties(case: Schema) -> Schema:
     properties: Schema = case["properties"] | {"matrix": _schema_of(CaseFile)["properties"]["matrix"]}
     for key in (*_SECTIONS, "workload", "strategy"):
         properties[key] = _reference(properties[key], key)
+    properties["find_batch"] = properties["find_batch"] | {
+        "anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/find_batch"}, {"type": "null"}]
+    }
     properties["name"] |= {"pattern": _schema_of(CaseFile)["properties"]["name"]["pattern"]}
     for key, one in (("world", _WORLD), ("threads", _COUNT)):
         both = {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import faulthandler
 import json
 import math
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.process import die_with_parent
 from bench.spec import RunSpec
+from bench.train import memory_limit
 from bench.train.blame import place_of
 
 if TYPE_CHECKING:
@@ -69,12 +71,14 @@ def main(job_json: str) -> None:
     """Entry of the forked process. Ends the process: 0 well, 1 with an outcome that says why."""
     job = RankJob(**json.loads(job_json))
     _become_a_rank(job)
+    spec = RunSpec.from_json(job.spec)
     try:
-        outcome = _run(job, RunSpec.from_json(job.spec))
+        outcome = _run(job, spec)
     except Exception as error:  # whatever a model raises is this run's result
+        memory_limit.lift()
         traceback.print_exc()
-        out_of_memory = _is_oom(error)
-        place = "" if out_of_memory else place_of(error, job.spec["workload"])
+        out_of_memory = _is_oom(error, spec)
+        place = "" if out_of_memory else place_of(error, spec.workload)
         _write_outcome(job, {"error": _describe(error) + place, "oom": out_of_memory})
         _leave(1)
     _write_outcome(job, outcome)
@@ -116,12 +120,14 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     if spec.strategy != "single":
         _meet(job, spec, device)
     workload = _workload(spec)
+    memory_before_bytes = memory_limit.set_limit(spec.measure.memory_limit_bytes, device)
     training, parameters = _training(job, spec, workload, device)
     clock = _clock(job, spec, training.steps, device)
     group.barrier(device)
     barrier_ns = clock.barrier()
     file = Path(job.scratch) / evals.FILE_NAME
-    training.run(clock, Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns))
+    validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
+    training.run(clock, _nothing if spec.probe else validation)
     group.leave()
     return {
         "error": None,
@@ -130,9 +136,14 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
         "device_name": _device_name(device),
+        "memory_before_bytes": memory_before_bytes,
         "transport": _transport(job, spec, device),
         "nccl": transport.nccl_version() if device.type == "cuda" else None,
     }
+
+
+def _nothing(steps: int) -> None:  # noqa: ARG001 - a probing run validates nothing
+    """In place of a validation."""
 
 
 def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
@@ -244,7 +255,7 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
         return CudaClock(file, device)
     from bench.measure.clock_cpu import CpuClock
 
-    return CpuClock(file)
+    return CpuClock(file, peaks=spec.probe)
 
 
 def _device_name(device: torch.device) -> str | None:
@@ -253,10 +264,14 @@ def _device_name(device: torch.device) -> str | None:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else None
 
 
-def _is_oom(error: BaseException) -> bool:
+def _is_oom(error: BaseException, spec: RunSpec) -> bool:
     import torch
 
+    if spec.measure.memory_limit_bytes is not None and memory_limit.may_have_caused(error):
+        return True
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     # neither the CPU's allocator nor cuBLAS, NCCL and the driver have an exception of their own
     words = (

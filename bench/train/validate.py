@@ -20,6 +20,7 @@ from bench.measure import evals
 from bench.train import group, precision
 
 if TYPE_CHECKING:
+    from bench.spec import RunSpec
     from bench.train.loop import Training
 
 _LARGEST_BATCH = 256
@@ -87,13 +88,18 @@ def _untouched(training: Training) -> Iterator[None]:
     training.strategy.validated(model)
 
 
+def _largest_batch(spec: RunSpec) -> int:
+    """Examples of a forward pass; where memory was filled by find_batch, no more than fitted with gradients."""
+    return _LARGEST_BATCH if spec.find_batch is None else min(_LARGEST_BATCH, spec.micro_batch)
+
+
 def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
     """This rank's sums of loss, correct and examples, [3] float64; and whether correctness means something."""
     workload, world, size = training.workload, training.spec.world_size, training.workload.validation_size
     sums = torch.zeros(3, dtype=torch.float64, device=training.device)
     judged = True
     # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
-    turns = math.ceil(size / (world * _LARGEST_BATCH))
+    turns = math.ceil(size / (world * _largest_batch(training.spec)))
     examples = math.ceil(size / (world * turns))
     for turn in range(turns):
         first = (turn * world + rank) * examples

@@ -78,7 +78,8 @@ def test_an_unfinished_run_is_a_new_attempt_and_the_old_ones_files_are_kept(
 
 def test_a_plan_is_extended_in_both_files_that_tell_it(session: SessionFolder) -> None:
     more = PlannedRun(spec=run_spec(run_id="ddp.1x2.r1", repeat=1))
-    whole = session.extend(session.plan(), (more,))
+    whole = (*session.plan(), more)
+    session.replan(whole)
     assert session.plan() == whole == (*whole[:2], more)
     assert [run["run_id"] for run in session.head()["plan"]] == ["ddp.1x2.r0", "ddp.1x2.r0", "ddp.1x2.r1"]
     assert session.head()["suite"] == "smoke"
