@@ -13,7 +13,17 @@ from bench.plan import by_size, most_runs
 from bench.plan_batch import candidates, pending_sizes, probe_of
 from bench.spec import PlannedRun, RunSpec
 
-_VOLATILE = ("session_id", "run_id", "attempt", "repeat", "tags", "baseline", "oversubscribed", "data_root", "find_batch")
+_VOLATILE = (
+    "session_id",
+    "run_id",
+    "attempt",
+    "repeat",
+    "tags",
+    "baseline",
+    "oversubscribed",
+    "data_root",
+    "find_batch",
+)
 """What differs between runs that take equally long."""
 _OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes")
 """What `measure` says of no single run."""
@@ -44,9 +54,7 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     """From `results`, whatever of it can be read; a folder that does not exist holds nothing."""
     hosted = [run for run in plan if run.skip_reason is None]
     before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
-    probes = [
-        probe_of(run, size, None) for run in pending_sizes(hosted) for size in candidates(run.spec)
-    ]
+    probes = [probe_of(run, size, None) for run in pending_sizes(hosted) for size in candidates(run.spec)]
     known = [(run, before[kind]) for run in (*hosted, *probes) if (kind := key(run.spec)) in before]
     limits_s = [(runs[0], _most(runs) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
     return Estimate(

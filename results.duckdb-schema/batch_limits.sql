@@ -71,7 +71,7 @@ devices AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
-        placement_of(nodes, ranks_per_node, axis, threads) AS placement,
+        placement_of(nodes, ranks_per_node, axis, threads) AS placement,  -- nodes x ranks per node: `2x4`
         device_type,
         probes,
         largest_micro_batch,           -- examples of a forward pass; null where not even the smallest tried fits

@@ -1,4 +1,5 @@
--- One row per measured run, its last attempt; probing runs of find_batch are left to batch_limits: what was asked for, how it ended, and what its measured steps say.
+-- One row per run that measures, its last attempt: what was asked for, how it ended, and what its measured steps say.
+-- Probing runs of find_batch are left to batch_limits.
 -- Step times are E(s) - E(s-1) over all ranks; quantiles are values that were measured. Throughput is null unless ok.
 CREATE OR REPLACE VIEW run_summary AS
 WITH last_attempts AS (

@@ -132,6 +132,7 @@ def _spec(one: Measurement, session_id: str, head: Head) -> dict[str, Any]:
         "threads": 1,
         "oversubscribed": False,
         "repeat": one.repeat,
+        "probe": False,
         "tags": list(dict.fromkeys([*head.tags, *([one.tag] if one.tag else [])])),
     }
 

@@ -108,9 +108,7 @@ class LiveLine(PlainLines):
             self._begun_s = time.monotonic()
         super().run_begins(spec, number)
         self._run = spec.run_id
-        self._live.update(
-            Text(f"{self._place}  {self._run}  starting  {self._eta_text()}", style="dim")
-        )
+        self._live.update(Text(f"{self._place}  {self._run}  starting  {self._eta_text()}", style="dim"))
 
     def step(self, last: LastStep) -> None:
         super().step(last)

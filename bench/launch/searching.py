@@ -54,7 +54,11 @@ class Search:
         size = candidates(planned.spec)[0] if isinstance(found, Found) else found
         outcome = self._outcome(planned.spec, size)
         if outcome is None:
-            return {"status": "skipped", "error": "its micro-batch was not looked for", "skipped_for": "search"}
+            return {
+                "status": "skipped",
+                "error": "its micro-batch was not looked for",
+                "skipped_for": "search",
+            }
         text = f"no micro-batch to measure with: find_batch tried {size}: {outcome['error']}"
         kept = {
             key: outcome.get(key)
@@ -123,4 +127,3 @@ def _sentence(size: str, found: Found) -> str:
         return f"{size}: not even a micro-batch of {found.too_large} fits"
     too_large = "the largest tried" if found.too_large is None else f"{found.too_large} does not"
     return f"{size}: a micro-batch of {found.largest} fits, {too_large}"
-

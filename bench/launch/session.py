@@ -136,7 +136,7 @@ class SessionFolder:
             ) from error
 
     def done(self, plan: tuple[PlannedRun, ...]) -> int:
-        """Runs that begin() has nothing to do for, of those that are measured. Raises InputError where a run's file cannot be read."""
+        """Measured runs that begin() has nothing to do for. Raises InputError where a run's file cannot be read."""
         files = [self.path / run.spec.run_id / "run.json" for run in measured(plan)]
         return sum(_state(file)[1] for file in files if file.exists())
 

@@ -24,6 +24,12 @@ _DEMANDS = {
     "too_short": "must list at least one",
 }
 """By pydantic's name of the problem."""
+_OWN_DEMANDS = {
+    ("float_type", "until"): "must be a percentage as in 1%, or a fraction as in 0.01",
+    ("int_type", "memory_limit_bytes"): "must be a size as in 8GiB or 500MB, or a number of bytes",
+    ("dataclass_type", "find_batch"): "must be true, false, or a mapping of smallest, largest and steps",
+}
+"""By pydantic's name of the problem, and the key."""
 
 
 def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
@@ -110,14 +116,10 @@ def _demand(problem: Any, value: Any) -> str:
         return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
     if problem["type"] == "value_error":
         return str(context["error"])
-    if problem["type"] == "float_type" and problem["loc"][-1] == "until":
-        return "must be a percentage as in 1%, or a fraction as in 0.01"
-    if problem["type"] == "int_type" and problem["loc"][-1] == "memory_limit_bytes":
-        return "must be a size as in 8GiB or 500MB, or a number of bytes"
-    if problem["loc"][-1] == "find_batch":
-        return "must be true, false, or a mapping of smallest, largest and steps"
-    if problem["type"] in _DEMANDS:
-        return _DEMANDS[problem["type"]]
+    kind = problem["type"]
+    own = _OWN_DEMANDS.get((kind, problem["loc"][-1])) or _DEMANDS.get(kind)
+    if own is not None:
+        return own
     message: str = problem["msg"]
     return (
         message.replace("Input should", "must")

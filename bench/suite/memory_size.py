@@ -14,4 +14,5 @@ def memory_size(text: str) -> int | None:
     if match is None:
         return None
     base = 1024 if match[3] else 1000
-    return round(float(match[1]) * base ** _EXPONENTS[match[2]])
+    unit: int = base ** _EXPONENTS[match[2]]
+    return round(float(match[1]) * unit)

@@ -142,7 +142,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def _nothing(steps: int) -> None:  # noqa: ARG001 - a probing run validates nothing
+def _nothing(steps: int) -> None:
     """In place of a validation."""
 
 

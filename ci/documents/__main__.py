@@ -15,7 +15,7 @@ from ci.documents.markdown import written
 DOCS = Path(__file__).parents[2] / "docs"
 MAKERS: dict[str, Callable[[], str]] = {
     "suite-keys": suite_keys.suite,
-    **{f"{name}-keys": partial(suite_keys.section, name) for name in ("case", "find_batch", "data", "train", "measure")},
+    **{f"{name}-keys": partial(suite_keys.section, name) for name in suite_keys.SECTIONS},
     "workloads": partial(suite_keys.chosen, "workload"),
     "strategies": partial(suite_keys.chosen, "strategy"),
     "shipped-suites": shipped.suites,

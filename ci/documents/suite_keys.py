@@ -14,6 +14,7 @@ from bench.suite.schema import suite_schema
 from ci.documents.markdown import code, table, unit
 
 Schema = dict[str, Any]
+SECTIONS = ("case", "find_batch", "data", "train", "measure")
 _HEAD = ("key", "type, bounds, unit", "default", "meaning")
 
 
@@ -27,7 +28,7 @@ def suite() -> str:
 
 
 def section(name: str) -> str:
-    """`case`, `data`, `train` or `measure`."""
+    """One of SECTIONS."""
     return _keys(whole()["$defs"][name])
 
 
