@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.errors import InputError
+from bench.spec import DeviceType, MeasureSpec, TrainSpec
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +28,14 @@ class Strategy(Protocol):
     """Frozen keyword-only dataclass of the strategy's options, with defaults."""
     max_world_size: ClassVar[int | None]
     """Largest world size; null where there is no limit."""
+    # Optional, asked before anything starts and therefore without torch; `options` is an Options:
+    #   @staticmethod conflicts(options, asked: Asked) -> Iterator[tuple[str, str]]
+    #       the options that torch cannot combine with the case's other keys: (option, why and what to do)
+    #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
+    #       why it cannot lay a model over that many ranks of that device
+    # Optional, asked by a rank:
+    #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
+    #   sharded_scaler: bool: whether fp16's loss scaler must ask the other ranks for overflows
 
     def __init__(self, options: Any) -> None: ...
 
@@ -60,3 +71,27 @@ def load(name: str) -> type[Strategy]:
     module = importlib.import_module(f"{__name__}.{name}")
     strategy: type[Strategy] = module.Strategy
     return strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the rest of a case asks of its strategy."""
+
+    train: TrainSpec
+    measure: MeasureSpec
+
+
+def conflicts(name: str, options: dict[str, Any], asked: Asked) -> Iterator[tuple[str, str]]:
+    """Options of the strategy that torch cannot combine with the rest of the case, each with the reason."""
+    kind = load(name)
+    if hasattr(kind, "conflicts"):
+        yield from kind.conflicts(kind.Options(**options), asked)
+
+
+def misfit(name: str, options: dict[str, Any], world_size: int, device_type: DeviceType) -> str | None:
+    """Why the strategy cannot lay a model over that many ranks there; null where it can."""
+    kind = load(name)
+    if not hasattr(kind, "misfit"):
+        return None
+    reason: str | None = kind.misfit(kind.Options(**options), world_size, device_type)
+    return reason

@@ -3,21 +3,24 @@ backward still runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import annotated_types
+from annotated_types import Ge, Gt, Le
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
     from torch.nn.parallel import DistributedDataParallel
 
+    from bench.strategies import Asked
+
 
 @dataclass(frozen=True, kw_only=True)
 class DdpOptions:
-    """Options of torch.nn.parallel.DistributedDataParallel."""
+    """Options of torch.nn.parallel.DistributedDataParallel and of its communication hooks."""
 
     static_graph: bool = False
     """Promise that every step uses the same parameters in the same order."""
@@ -25,8 +28,16 @@ class DdpOptions:
     """Walk the graph in every step for parameters without a gradient; costs time."""
     gradient_as_bucket_view: bool = True
     """Let gradients live in the communication buckets; saves one copy of the gradients."""
-    bucket_cap_mb: Annotated[int, annotated_types.Gt(0)] = 25
+    bucket_cap_mb: Annotated[int, Gt(0), Le(1_048_576)] = 25
     """Size of the gradients that one all-reduce takes, in MiB."""
+    broadcast_buffers: bool = True
+    """Send rank 0's buffers (BatchNorm's statistics) to all before each forward."""
+    gradient_compression: Literal["none", "fp16", "bf16", "powersgd"] = "none"
+    """What gradients travel as: halved, or as two thin matrices each (powersgd), which loses some of them."""
+    powersgd_rank: Annotated[int, Ge(1), Le(1024)] = 1
+    """Columns of PowerSGD's matrices; more cost more time and lose less."""
+    powersgd_start_step: Annotated[int, Ge(2), Le(1_000_000)] = 2
+    """Synchronisations that are still whole before PowerSGD begins; it must begin in the warm-up."""
 
 
 class Strategy:
@@ -42,6 +53,29 @@ class Strategy:
         # a static graph is learnt in the first step, which no_sync would hide: its micro-batches all synchronise
         self._learning = options.static_graph
 
+    @staticmethod
+    def conflicts(options: DdpOptions, asked: Asked) -> Iterator[tuple[str, str]]:
+        if options.static_graph and options.find_unused_parameters:
+            yield (
+                "find_unused_parameters",
+                "torch ignores find_unused_parameters under static_graph, which finds them once: leave one out",
+            )
+        if options.gradient_compression != "powersgd":
+            return
+        if asked.train.precision == "fp16":
+            yield (
+                "gradient_compression",
+                "powersgd keeps what it lost for the next step, and an overflow of fp16 stays in there: from the "
+                "first one on every step is skipped; take bf16, or the compression fp16",
+            )
+        start, warmup = options.powersgd_start_step, asked.measure.warmup
+        if start > warmup:
+            yield (
+                "gradient_compression",
+                f"powersgd begins after {start} whole steps (powersgd_start_step), and measure.warmup is {warmup}: "
+                f"measured steps would be both kinds; warm up for {start} steps or more",
+            )
+
     def wrap(
         self,
         model: nn.Module,
@@ -52,14 +86,33 @@ class Strategy:
     ) -> DistributedDataParallel:
         from torch.nn.parallel import DistributedDataParallel
 
-        return DistributedDataParallel(
+        wrapped = DistributedDataParallel(
             model.to(device),
             device_ids=[device.index] if device.type == "cuda" else None,
             static_graph=self.options.static_graph,
             find_unused_parameters=self.options.find_unused_parameters,
             gradient_as_bucket_view=self.options.gradient_as_bucket_view,
             bucket_cap_mb=self.options.bucket_cap_mb,
+            broadcast_buffers=self.options.broadcast_buffers,
         )
+        self._compress(wrapped)
+        return wrapped
+
+    def _compress(self, model: DistributedDataParallel) -> None:
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+        compression = self.options.gradient_compression
+        if compression == "powersgd":
+            # None: the default process group, whose ranks all start with the same matrices
+            state = powerSGD_hook.PowerSGDState(
+                process_group=None,
+                matrix_approximation_rank=self.options.powersgd_rank,
+                start_powerSGD_iter=self.options.powersgd_start_step,
+            )
+            model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+        elif compression != "none":
+            hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
+            model.register_comm_hook(None, hooks[compression])
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
         if last or self._learning:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bench import workloads
 from bench.suite.check import Path
+from bench.suite.impossible import impossible
 from bench.suite.models import Case
 from bench.suite.nearest import did_you_mean
 
@@ -24,6 +25,7 @@ def broken_rules(case: Case) -> Broken:
     yield from _schedule(case)
     yield from _momentum(case)
     yield from _compilation(case)
+    yield from impossible(case)
 
 
 def _batch(case: Case) -> Broken:
