@@ -37,15 +37,16 @@ def _telling(point: Point) -> tuple[Any, ...]:
 
 def _sentence(point: Point, name: Callable[[str], str]) -> str:
     kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
-    over = f"{point['baseline_workers']:,} {_axis(point['axis'], point['baseline_workers'])}"
+    over = f"{point['baseline_workers']:,} {_axis(point['baseline_axis'], point['baseline_workers'])}"
     if point["baseline_case"] != point["case_name"]:
         over = f"{name(point['baseline_case'])} on {over}"
     speedup = " ".join(filter(None, _estimate(point, "speedup")))
+    said = f"{name(point['case_name'])} on {_size(point)}: {kind} {speedup} over {over}"
+    if point["efficiency"] is None:
+        kinds = f"{point['device_type']} against {point['baseline_device_type']}"
+        return f"{said}; {kinds}, so without efficiency{_judgement(point)}."
     efficiency, interval = _estimate(point, "efficiency", 100)
-    return (
-        f"{name(point['case_name'])} on {_size(point)}: {kind} {speedup} over {over}, "
-        f"efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
-    )
+    return f"{said}, efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
 
 
 def _estimate(point: Point, name: str, factor: float = 1) -> tuple[str, str]:

@@ -7,5 +7,6 @@ CREATE TABLE law_points (
     workers INTEGER,               -- the n of that axis
     global_batch BIGINT,           -- examples of a step over all ranks
     mean_throughput DOUBLE,        -- in the unit of throughput; geometric mean over ok repeats
-    speedup DOUBLE                 -- as in scaling; null where the case that it is compared with has no ok run
+    speedup DOUBLE                 -- as in scaling; null where the case that it is compared with has no ok run, or ran on
+                                   -- another kind of device
 );

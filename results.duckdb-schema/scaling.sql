@@ -2,6 +2,7 @@
 -- numbers are null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to
 -- that of the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log
 -- throughput, Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact.
+-- Over a baseline on another kind of device there is a speedup, but neither efficiency nor verdict: a GPU is no core.
 CREATE OR REPLACE VIEW scaling AS
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
@@ -14,6 +15,8 @@ baselines AS (
         nodes AS baseline_nodes,
         ranks_per_node AS baseline_ranks_per_node,
         threads AS baseline_threads,
+        device_type AS baseline_device_type,
+        axis AS baseline_axis,
         repeats AS baseline_repeats,
         throughput AS baseline_throughput,
         log_variance AS baseline_log_variance
@@ -50,7 +53,8 @@ paired AS (
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
             false
-        ) AS is_baseline
+        ) AS is_baseline,
+        coalesce(baseline_device_type = device_type, true) AS is_alike
     FROM points
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
@@ -102,19 +106,22 @@ with_intervals AS (
 judged AS MATERIALIZED (
     SELECT
         *,
-        ratio * baseline_workers / workers AS efficiency,
-        ratio_lo * baseline_workers / workers AS efficiency_lo,
-        ratio_hi * baseline_workers / workers AS efficiency_hi,
-        NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
+        CASE WHEN is_alike THEN baseline_workers / workers END AS share,
+        ratio * share AS efficiency,
+        ratio_lo * share AS efficiency_lo,
+        ratio_hi * share AS efficiency_hi,
+        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
         -- Below two repeats on either side the points decide.
         coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
             AS retrograde,
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
         CASE
-            WHEN scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
+            WHEN is_alike AND scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
         END AS karp_flatt_scale,
-        CASE WHEN scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1) END AS gustafson_scale
+        CASE
+            WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
+        END AS gustafson_scale
     FROM with_intervals
 ),
 -- How many more repeats are needed is asked only where the interval does not say that none is.
@@ -159,13 +166,15 @@ final AS (
         throughput_hi * tokens_per_example AS tokens_per_s_hi,
         baseline_case,                 -- the case that is compared with
         baseline_workers,              -- its n
+        baseline_axis,                 -- of its workers: ranks, threads
         baseline_nodes,                -- its nodes
+        baseline_device_type,          -- its kind of device: cpu, cuda
         is_baseline,                   -- whether that is this row
         -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        efficiency,                    -- speedup ÷ workers
+        efficiency,                    -- speedup ÷ workers; null over a baseline on another kind of device
         efficiency_lo,
         efficiency_hi,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1. Both
@@ -178,7 +187,8 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: on efficiency, or retrograde; null for baselines, scaling none and oversubscribed rows
+        -- verdict: on efficiency, or retrograde; null for baselines, scaling none, oversubscribed rows and those that
+        -- are compared with another kind of device
         CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
         verdict_lo,
         verdict_hi,

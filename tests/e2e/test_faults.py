@@ -15,6 +15,8 @@ import pytest
 from processes import Marked
 
 FAULTY = Path(__file__).parent / "faulty.py"
+LIKE = '    raise RuntimeError("planted: the model did not like this batch")'
+PLACE = f" (in loss() of faulty.py:Workload, line {FAULTY.read_text().splitlines().index(LIKE) + 1})"
 FAULTS = ["fail", "leave", "killed", "crash", "freeze", "python_memory", "tensor_memory", "endless"]
 
 
@@ -65,7 +67,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, Any]
 @pytest.mark.parametrize(
     ("case", "status", "cause"),
     [
-        ("fail", "failed", "RuntimeError: planted: the model did not like this batch"),
+        ("fail", "failed", f"RuntimeError: planted: the model did not like this batch{PLACE}"),
         (
             "leave",
             "failed",
