@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench import workloads
 from bench.errors import InputError
 from bench.suite.models import Case, ResolvedSuite
 from bench.suite.resolve import Selection, load_suite, resolve
@@ -185,7 +186,7 @@ def test_a_key_that_a_matrix_varies_cannot_be_set(write: object) -> None:
         ("warmup: 2", "warmup: 0123", 's.yaml:5:19: measure.warmup is "0123": it must be a valid integer'),
         ("warmup: 2", "warmup: true", "s.yaml:5:19: measure.warmup is true: it must be a valid integer"),
         ("steps: 100", "stepz: 100", "s.yaml:5:22: unknown key 'stepz' in measure; did you mean steps?"),
-        ("name: spiral_mlp", "name: spiral_mpl", 's.yaml:3:18: workload.name is "spiral_mpl": it must name one of the workloads ddpm_unet, mnist_cnn, spiral_mlp; did you mean spiral_mlp?'),
+        ("name: spiral_mlp", "name: spiral_mpl", f's.yaml:3:18: workload.name is "spiral_mpl": it must name one of the workloads {", ".join(workloads.names())}; did you mean spiral_mlp?'),
         ("name: spiral_mlp", "name: spiral_mlp, hiden: [3]", "s.yaml:3:30: unknown key 'hiden' in workload; did you mean hidden?"),
         ("name: spiral_mlp", "name: spiral_mlp, hidden: []", "s.yaml:3:38: spiral_mlp: hidden is []: give at least one width, each 1 or more"),
         ("strategy: ddp", "strategy: dpp", 's.yaml:13:15: strategy.name is "dpp": it must name one of the strategies ddp, fsdp, single; did you mean ddp?'),
