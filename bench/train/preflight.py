@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from bench.errors import InputError
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from bench.workloads import Workload
 
 
@@ -43,7 +45,7 @@ def _problem(job: dict[str, Any]) -> str | None:
         workload = checked(make, job["workload"]) if workloads.is_own(job["workload"]) else _prepared(make)
     except InputError as error:
         return f"case {job['case_name']}: {error}"
-    if job["checkpointing"] and not workload.blocks(workload.model()):
+    if job["checkpointing"] and not _blocks(workload):
         return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workload.validation_size == 0:
         return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
@@ -54,3 +56,14 @@ def _prepared(make: Callable[[], Workload]) -> Workload:
     workload = make()
     workload.prepare()
     return workload
+
+
+def _blocks(workload: Workload) -> list[nn.Module]:
+    """Of a model without memory, where it can be built so: billions of parameters would take a minute to draw."""
+    import torch
+
+    try:
+        with torch.device("meta"):
+            return workload.blocks(workload.model())
+    except RuntimeError:  # an own model may compute with values while it is built
+        return workload.blocks(workload.model())

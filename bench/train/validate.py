@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bench.train.loop import Training
 
 _LARGEST_BATCH = 256
+"""Examples of one rank in one forward pass, where the workload says nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +89,10 @@ def _untouched(training: Training) -> Iterator[None]:
     training.strategy.validated(model)
 
 
-def _largest_batch(spec: RunSpec) -> int:
+def _largest_batch(training: Training) -> int:
     """Examples of a forward pass; where memory was filled by find_batch, no more than fitted with gradients."""
-    return _LARGEST_BATCH if spec.find_batch is None else min(_LARGEST_BATCH, spec.micro_batch)
+    largest: int = getattr(training.workload, "largest_validation_batch", _LARGEST_BATCH)
+    return largest if training.spec.find_batch is None else min(largest, training.spec.micro_batch)
 
 
 def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
@@ -99,7 +101,7 @@ def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
     sums = torch.zeros(3, dtype=torch.float64, device=training.device)
     judged = True
     # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
-    turns = math.ceil(size / (world * _largest_batch(training.spec)))
+    turns = math.ceil(size / (world * _largest_batch(training)))
     examples = math.ceil(size / (world * turns))
     for turn in range(turns):
         first = (turn * world + rank) * examples

@@ -37,6 +37,17 @@ WORKLOADS = {
             "validation_examples": 64,
         }
     },
+    "lm": {
+        "workload": {
+            "name": "transformer_lm",
+            "d_model": 32,
+            "layers": 2,
+            "heads": 2,
+            "sequence_length": 16,
+            "dropout": 0.1,
+        },
+        "data": {"source": "text"},
+    },
 }
 STEPS = 8
 

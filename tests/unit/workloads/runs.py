@@ -33,6 +33,17 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
             "validation_examples": 32,
         },
     ),
+    "transformer_lm": (
+        "synthetic",
+        {
+            "d_model": 32,
+            "layers": 2,
+            "heads": 2,
+            "sequence_length": 32,
+            "vocab_size": 64,
+            "validation_examples": 32,
+        },
+    ),
 }
 """Source and options of each workload that train in about a second."""
 

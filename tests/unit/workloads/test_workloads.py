@@ -32,7 +32,11 @@ def train(name: str, steps: int, batch: int, learning_rate: float, **options: An
 
 
 def test_these_workloads_ship() -> None:
-    assert NAMES == ["ddpm_unet", "mnist_cnn", "spiral_mlp", "text_classifier"] == sorted(SMALL)
+    assert (
+        NAMES
+        == ["ddpm_unet", "mnist_cnn", "spiral_mlp", "text_classifier", "transformer_lm"]
+        == sorted(SMALL)
+    )
 
 
 def test_no_workload_module_imports_torch() -> None:
@@ -55,6 +59,7 @@ def test_no_workload_module_imports_torch() -> None:
         ("mnist_cnn", 20, 64, 2e-3, 0.5),
         ("ddpm_unet", 30, 16, 2e-3, 0.5),
         ("text_classifier", 60, 64, 1e-2, 0.6),
+        ("transformer_lm", 50, 16, 5e-3, 0.6),
     ],
 )
 def test_the_loss_falls(name: str, steps: int, batch: int, learning_rate: float, bound: float) -> None:
@@ -130,6 +135,7 @@ def test_the_same_example_gets_other_noise_in_the_next_epoch() -> None:
         ("mnist_cnn", 1_438, 359),
         ("ddpm_unet", 4_096, 32),
         ("text_classifier", 4_096, 32),
+        ("transformer_lm", 4_096, 32),
     ],
 )
 def test_training_and_held_out_examples_are_counted(name: str, train_size: int, validation_size: int) -> None:

@@ -1,0 +1,212 @@
+"""transformer_lm: a decoder-only Transformer learns to predict the next token (GPT-2's shape, with RoPE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Le, Lt
+
+from bench.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from bench.workloads import Batch
+
+_BYTES = 256
+_SYNTHETIC = 4_096
+_SYNTHETIC_TOKENS = 4_194_304
+_FEWEST = 64
+"""Generated sequences: so many, or as many as have so many tokens, but never fewer than the last."""
+_HELD_OUT_KEY = 1 << 40
+"""Generated sequences from this key on are held out."""
+_VALIDATION_TOKENS = 8_192
+"""In one forward pass of validation: its logits take 1.6 GB in float32 at 50,304 tokens of vocabulary."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerLmOptions:
+    """Parameters of transformer_lm; what is null comes from the preset."""
+
+    preset: Literal["1m", "10m", "124m", "350m", "1b", "3b", "7b"] = "10m"
+    """Parameters, roughly. `124m`: GPT-2 small; `350m` to `7b`: the shapes of GPT-3's 350 M, 1.3 B, 2.7 B and 6.7 B;
+    `1m` and `10m` read bytes."""
+    d_model: Annotated[int, Ge(2), Le(16_384)] | None = None
+    """Width of the residual stream, a multiple of 2 x heads."""
+    layers: Annotated[int, Ge(1), Le(256)] | None = None
+    """Transformer layers; each is one unit of sharding and recomputation."""
+    heads: Annotated[int, Ge(1), Le(256)] | None = None
+    """Attention heads; d_model / heads must be even, since RoPE turns pairs."""
+    feed_forward: Annotated[int, Ge(1), Le(131_072)] | None = None
+    """Width inside each feed-forward layer; null is 4 x d_model."""
+    sequence_length: Annotated[int, Ge(1), Le(65_536)] | None = None
+    """Tokens of an example."""
+    vocab_size: Annotated[int, Ge(2), Le(1_048_576)] | None = None
+    """50,304 (GPT-2's 50,257, rounded up to a multiple of 64) or 256 for bytes."""
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
+    """Probability after the embedding and both branches of a layer, none on attention weights; masks hang on (seed,
+    example), never on the rank."""
+    tie_embeddings: bool = True
+    """Use the embedding's weight in the output layer too."""
+    validation_examples: Annotated[int, Ge(0), Le(4_096)] = 64
+    """Held-out sequences to validate on; text that is shorter has fewer."""
+    data_seed: int = 0
+    """Seed of generated text (source `synthetic`); a repeat's seed does not change it."""
+
+    def __post_init__(self) -> None:
+        if self.preset not in _PRESETS:
+            raise InputError(f"transformer_lm: preset is {self.preset!r}: there are {', '.join(_PRESETS)}")
+        for name, value in _PRESETS[self.preset].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        assert self.d_model is not None
+        assert self.heads is not None
+        if self.feed_forward is None:
+            object.__setattr__(self, "feed_forward", 4 * self.d_model)
+        if self.d_model % (2 * self.heads):
+            raise InputError(
+                f"transformer_lm: d_model is {self.d_model}, heads {self.heads}: RoPE turns pairs within a head, so "
+                f"it must be a multiple of 2 x {self.heads} = {2 * self.heads}"
+            )
+
+
+def _preset(
+    layers: int, d_model: int, heads: int, sequence_length: int = 1_024, vocab_size: int = 50_304
+) -> dict[str, int]:
+    return {
+        "layers": layers,
+        "d_model": d_model,
+        "heads": heads,
+        "sequence_length": sequence_length,
+        "vocab_size": vocab_size,
+    }
+
+
+_PRESETS = {
+    "1m": _preset(5, 128, 4, 128, _BYTES),
+    "10m": _preset(6, 384, 6, 256, _BYTES),
+    "124m": _preset(12, 768, 12),
+    "350m": _preset(24, 1_024, 16),
+    "1b": _preset(24, 2_048, 16),
+    "3b": _preset(32, 2_560, 32),
+    "7b": _preset(32, 4_096, 32),
+}
+
+
+class Workload:
+    """Sequences of tokens. `text`: bytes of the *.txt files below --data, else of the Python standard library's source;
+    or `synthetic`: up to 4,096 chains of tokens."""
+
+    Options = TransformerLmOptions
+    sources: ClassVar[tuple[str, ...]] = ("synthetic", "text")
+
+    def __init__(self, options: TransformerLmOptions, source: str, data_root: str | None, seed: int) -> None:
+        assert options.vocab_size is not None
+        assert options.sequence_length is not None
+        if source == "text" and options.vocab_size < _BYTES:
+            raise InputError(
+                f"transformer_lm: vocab_size is {options.vocab_size}: source text reads bytes, whose ids are 0 to "
+                f"{_BYTES - 1}: it must be {_BYTES} or more"
+            )
+        self.options = options
+        self.seed = seed
+        self._length = options.sequence_length
+        self._vocab_size = options.vocab_size
+        self._source = source
+        self._root = None if data_root is None else Path(data_root)
+        self.largest_validation_batch = max(1, _VALIDATION_TOKENS // self._length)
+
+    def prepare(self) -> None:
+        self._sequences, self._held_out = self._text() if self._source == "text" else self._generated()
+
+    def _text(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Windows uint8 [N, T + 1] that share their border token; the last tenth of them is held out."""
+        from bench.data import text_bytes
+
+        text = text_bytes.read(self._root)
+        if len(text) <= 2 * self._length:
+            raise InputError(
+                f"transformer_lm: {text_bytes.whose(self._root)} has {len(text):,} bytes: sequence_length is "
+                f"{self._length:,}, and one sequence to train on and one to validate on take {2 * self._length + 1:,}"
+            )
+        windows = text.unfold(0, self._length + 1, self._length)
+        border = len(windows) - max(1, len(windows) // 10)
+        return windows[:border], windows[border : border + self.options.validation_examples]
+
+    def _generated(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """int32 [N, T + 1]."""
+        import torch
+
+        from bench.data.token_chains import chains
+
+        count = max(_FEWEST, min(_SYNTHETIC, _SYNTHETIC_TOKENS // self._length))
+        held_out = torch.arange(_HELD_OUT_KEY, _HELD_OUT_KEY + self.options.validation_examples)
+        shape = self._length + 1, self._vocab_size, self.options.data_seed
+        return chains(torch.arange(count), *shape), chains(held_out, *shape)
+
+    @property
+    def dataset_size(self) -> int:
+        return len(self._sequences)
+
+    @property
+    def tokens_per_example(self) -> int | None:
+        return self._length
+
+    def model(self) -> nn.Module:
+        from bench.models.transformer import Transformer, TransformerConfig
+
+        options = self.options
+        assert options.d_model is not None
+        assert options.layers is not None
+        assert options.heads is not None
+        assert options.feed_forward is not None
+        config = TransformerConfig(
+            vocab_size=self._vocab_size,
+            d_model=options.d_model,
+            layers=options.layers,
+            heads=options.heads,
+            feed_forward=options.feed_forward,
+            dropout=options.dropout,
+            tie_embeddings=options.tie_embeddings,
+            seed=self.seed,
+        )
+        return Transformer(config)
+
+    def blocks(self, model: nn.Module) -> list[nn.Module]:
+        from bench.models.transformer import Transformer
+
+        assert isinstance(model, Transformer)
+        return list(model.layers)
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
+        """`tokens` [B, T + 1], uint8 or int32: the last is predicted only, so that no logits need be cut off."""
+        return {"tokens": self._sequences.index_select(0, places), "key": keys}
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(*self._predict(model, batch))
+
+    @property
+    def validation_size(self) -> int:
+        return len(self._held_out)
+
+    def validation_batch(self, indices: list[int]) -> Batch:
+        import torch
+
+        return {"tokens": self._held_out[indices], "key": torch.tensor(indices)}
+
+    def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
+        from torch.nn.functional import cross_entropy
+
+        losses = cross_entropy(*self._predict(model, batch), reduction="none")
+        return losses.view(-1, self._length).mean(dim=1), None
+
+    def _predict(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits float32 [B x T, vocab_size] and the tokens they are to predict, int64 [B x T]."""
+        tokens = batch["tokens"].long()
+        logits = model(tokens[:, :-1], batch["key"])
+        return logits.flatten(0, 1).float(), tokens[:, 1:].flatten()
