@@ -20,7 +20,6 @@ from bench.measure import evals
 from bench.train import group, precision
 
 if TYPE_CHECKING:
-    from bench.spec import RunSpec
     from bench.train.loop import Training
 
 _LARGEST_BATCH = 256
