@@ -1,0 +1,84 @@
+"""Every suite that ships runs as it is, with --quick: what this machine can host is ok, the rest says why not.
+
+The table of suite, command, wall time and status is printed at the end (`-s` shows it), and taken for the documents by
+`python benchmarks/suites.py`. No time is asserted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tests.e2e.browser import Browser
+from tests.e2e.processes import Marked
+
+ROOT = Path(__file__).parents[2]
+ELSEWHERE = {"smoke": "test_quickstart.py"}
+"""Suite -> what runs it with --quick."""
+SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shipped") / "results"
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
+    return Marked(tmp_path_factory.mktemp("temporary"))
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[list[str]]:
+    lines = ["| suite | command | wall time | status |", "| --- | --- | --- | --- |"]
+    yield lines
+    sys.stdout.write("\n".join(["", *lines, ""]))
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_that_ships_runs_with_quick(
+    suite: str, results: Path, marked: Marked, table: list[str]
+) -> None:
+    began = monotonic()
+    done = marked.run("suite", suite, "--quick", "--results", str(results), "--session", suite, "--no-load")
+    taken_s = monotonic() - began
+    folder = results / suite
+    ends = {path.parent.name: json.loads(path.read_text())["outcome"] for path in folder.glob("*/run.json")}
+    statuses = [end["status"] for end in ends.values()]
+    counted = ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses)))
+    table.append(f"| `{suite}` | `bench suite {suite} --quick` | {taken_s:.0f} s | {counted} |")
+    wrong = {name: end["error"] for name, end in ends.items() if end["status"] not in ("ok", "skipped")}
+    assert (done.returncode, wrong) == (0, {}), done.stderr[-3000:]
+    assert "ok" in statuses
+    assert [name for name, end in ends.items() if end["status"] == "skipped" and not end["error"]] == []
+    planned = {run["run_id"] for run in json.loads((folder / "session.json").read_text())["plan"]}
+    assert planned <= ends.keys()
+    assert marked.left() == []
+
+
+def test_their_report_is_drawn_without_a_word_in_the_console(
+    results: Path, marked: Marked, browser: Browser, tmp_path: Path
+) -> None:
+    if not results.is_dir():
+        pytest.fail("none of the suites has left results: the tests above run them")
+    done = marked.run("load", str(results))
+    assert done.returncode == 0, done.stderr
+    done = marked.run("report", "--results", str(results), "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    browser.screen(1280)
+    pages = sorted(tmp_path.glob("*.html"))
+    sessions = [path.name for path in results.iterdir() if path.is_dir()]
+    assert sorted(path.stem for path in pages if path.stem != "index") == sorted(sessions)
+    browser.console()
+    for page in pages:
+        browser.open(page)
+        states = browser.run(
+            "return [...document.querySelectorAll('figure.chart')].map((one) => one.dataset.state)"
+        )
+        assert set(states) <= {"drawn"}, page.name
+        assert browser.console() == [], page.name
