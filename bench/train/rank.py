@@ -18,6 +18,7 @@ from bench.process import die_with_parent
 from bench.spec import RunSpec
 from bench.train import memory_limit
 from bench.train.blame import place_of
+from bench.train.describe import describe
 
 if TYPE_CHECKING:
     import torch
@@ -79,7 +80,7 @@ def main(job_json: str) -> None:
         traceback.print_exc()
         out_of_memory = _is_oom(error, spec)
         place = "" if out_of_memory else place_of(error, spec.workload)
-        _write_outcome(job, {"error": _describe(error) + place, "oom": out_of_memory})
+        _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
         _leave(1)
     _write_outcome(job, outcome)
     _leave(0)
@@ -157,7 +158,7 @@ def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
     except torch.OutOfMemoryError:
         raise
     except (MemoryError, RuntimeError, ValueError) as error:
-        raise RuntimeError(f"the ranks could not meet: {_describe(error)}") from error
+        raise RuntimeError(f"the ranks could not meet: {describe(error)}") from error
 
 
 def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
@@ -281,11 +282,6 @@ def _is_oom(error: BaseException, spec: RunSpec) -> bool:
         "cuda out of memory",
     )
     return isinstance(error, RuntimeError) and any(word.lower() in str(error).lower() for word in words)
-
-
-def _describe(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:2000]
 
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:

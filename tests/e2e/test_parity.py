@@ -24,6 +24,19 @@ WORKLOADS = {
             "image_size": 16,
         }
     },
+    "vit": {
+        "workload": {
+            "name": "vit_b_16",
+            "image_size": 16,
+            "patch_size": 4,
+            "classes": 4,
+            "layers": 2,
+            "heads": 2,
+            "hidden_dim": 32,
+            "mlp_dim": 64,
+            "validation_examples": 8,
+        }
+    },
     "text": {
         "workload": {
             "name": "text_classifier",

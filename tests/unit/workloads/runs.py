@@ -44,6 +44,30 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
             "validation_examples": 32,
         },
     ),
+    "resnet50": (
+        "synthetic",
+        {
+            "image_size": 32,
+            "classes": 4,
+            "layers": (1, 1, 1, 1),
+            "train_examples": 512,
+            "validation_examples": 32,
+        },
+    ),
+    "vit_b_16": (
+        "synthetic",
+        {
+            "image_size": 16,
+            "classes": 4,
+            "patch_size": 8,
+            "layers": 2,
+            "heads": 2,
+            "hidden_dim": 32,
+            "mlp_dim": 64,
+            "train_examples": 512,
+            "validation_examples": 32,
+        },
+    ),
 }
 """Source and options of each workload that train in about a second."""
 

@@ -31,12 +31,8 @@ def train(name: str, steps: int, batch: int, learning_rate: float, **options: An
     return losses
 
 
-def test_these_workloads_ship() -> None:
-    assert (
-        NAMES
-        == ["ddpm_unet", "mnist_cnn", "spiral_mlp", "text_classifier", "transformer_lm"]
-        == sorted(SMALL)
-    )
+def test_every_workload_that_ships_has_a_small_size_for_tests() -> None:
+    assert sorted(SMALL) == NAMES
 
 
 def test_no_workload_module_imports_torch() -> None:
@@ -60,6 +56,8 @@ def test_no_workload_module_imports_torch() -> None:
         ("ddpm_unet", 30, 16, 2e-3, 0.5),
         ("text_classifier", 60, 64, 1e-2, 0.6),
         ("transformer_lm", 50, 16, 5e-3, 0.6),
+        ("resnet50", 8, 32, 1e-3, 0.6),
+        ("vit_b_16", 30, 32, 3e-3, 0.5),
     ],
 )
 def test_the_loss_falls(name: str, steps: int, batch: int, learning_rate: float, bound: float) -> None:
@@ -79,7 +77,7 @@ def test_dropout_trains_the_same_way_twice() -> None:
     assert dropped != train("ddpm_unet", 3, 8, 1e-3)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"resnet50"}))  # BatchNorm couples the examples of a batch
 def test_the_mean_over_the_parts_of_a_batch_is_its_loss(name: str) -> None:
     made = workload(name)
     torch.manual_seed(0)
@@ -136,6 +134,8 @@ def test_the_same_example_gets_other_noise_in_the_next_epoch() -> None:
         ("ddpm_unet", 4_096, 32),
         ("text_classifier", 4_096, 32),
         ("transformer_lm", 4_096, 32),
+        ("resnet50", 512, 32),
+        ("vit_b_16", 512, 32),
     ],
 )
 def test_training_and_held_out_examples_are_counted(name: str, train_size: int, validation_size: int) -> None:
