@@ -18,22 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import interleaved
+import one_rank
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench import strategies, workloads
-from bench.data import loader
-from bench.measure.clock_cpu import CpuClock
-from bench.measure.recorder import StepFile
 from bench.models.diffusion import TIME_STEPS, Schedule
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
-from bench.train.loop import Clock, Training
+from bench.train.loop import Training
 
 Batch = dict[str, torch.Tensor]
 Loss = Callable[[nn.Module, Batch], torch.Tensor]
 
-_STEPS = 1_000_000
+_STEPS = 500_000
 """More than are ever taken: examples and rows for them."""
 _EXAMPLES = 1_024
 
@@ -45,6 +41,19 @@ def classify(inputs: str, labels: str) -> Callable[[Batch, torch.device], Loss]:
         return lambda model, batch: F.cross_entropy(model(batch[inputs]), batch[labels])
 
     return of
+
+
+def texts(_examples: Batch, _device: torch.device) -> Loss:
+    return lambda model, batch: F.cross_entropy(model(batch["tokens"], batch["key"]), batch["labels"])
+
+
+def next_tokens(_examples: Batch, _device: torch.device) -> Loss:
+    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
+        tokens = batch["tokens"].long()
+        logits = model(tokens[:, :-1], batch["key"])
+        return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+
+    return loss
 
 
 def digits(examples: Batch, _device: torch.device) -> Loss:
@@ -88,38 +97,13 @@ SHAPES = {
     ),
     "mnist_cnn": Shape(batch=32, bare=digits),
     "spiral_mlp": Shape(batch=128, bare=classify("points", "arms")),
+    "text_classifier": Shape(
+        batch=8, options={"d_model": 64, "layers": 2, "feed_forward": 256, "vocab_size": 1_000}, bare=texts
+    ),
+    "transformer_lm": Shape(
+        batch=2, options={"preset": "1m", "layers": 2, "validation_examples": 0}, bare=next_tokens
+    ),
 }
-
-
-def training(name: str, shape: Shape, device: torch.device) -> Training:
-    """As bench/train/rank.py makes it, for strategy single."""
-    kind = workloads.load(name)
-    options = kind.Options(**shape.options)
-    spec = RunSpec(
-        session_id="benchmark", run_id="bare", suite="benchmark", case_name="bare", workload=name,
-        workload_options=shape.options, data=DataSpec(), train=TrainSpec(), measure=MeasureSpec(warmup=0, steps=_STEPS),
-        strategy="single", strategy_options={}, scaling="none", axis="ranks", workers=1, world_size=1, nodes=1,
-        ranks_per_node=1, threads=1, repeat=0, device_type=device.type, batch_per_rank=shape.batch,
-        global_batch=shape.batch,
-    )  # fmt: skip
-    workload = kind(options, "synthetic", None, 0)
-    workload.prepare()
-    single = strategies.load("single")
-    strategy = single(single.Options())
-    torch.manual_seed(0)
-    model = strategy.wrap(workload.model(), [], device=device, precision="fp32")
-    return Training(
-        spec=spec, workload=workload, strategy=strategy, model=model, device=device,
-        batches=loader.batches(workload, spec, 0, _STEPS), steps=_STEPS,
-    )  # fmt: skip
-
-
-def ours(loop: Training, clock: Clock) -> interleaved.Block:
-    def block(steps: int) -> None:
-        loop.steps = steps
-        loop.run(clock, lambda _step: None)  # which waits for the device at its end
-
-    return block
 
 
 def theirs(loop: Training, shape: Shape) -> interleaved.Block:
@@ -148,21 +132,12 @@ def _shuffled(count: int, batch: int) -> Iterator[torch.Tensor]:
         yield from torch.randperm(count).split(batch)[: count // batch]
 
 
-def clock_of(device: torch.device, folder: Path) -> Clock:
-    file = StepFile(folder / "steps.raw", _STEPS, {"rank": 0})
-    if device.type == "cuda":
-        from bench.measure.clock_cuda import CudaClock
-
-        return CudaClock(file, device)
-    return CpuClock(file)
-
-
 def compare(name: str, device: torch.device, seconds: float) -> interleaved.Times:
-    loop = training(name, SHAPES[name], device)
+    shape = SHAPES[name]
+    loop = one_rank.training(name, shape.options, batch=shape.batch, steps=_STEPS, device=device)
     with tempfile.TemporaryDirectory() as folder:
-        clock = clock_of(device, Path(folder))
-        clock.barrier()
-        return interleaved.measure(ours(loop, clock), theirs(loop, SHAPES[name]), seconds=seconds)
+        clock = one_rank.clock(device, Path(folder), _STEPS)
+        return interleaved.measure(one_rank.block(loop, clock), theirs(loop, shape), seconds=seconds)
 
 
 def main() -> None:

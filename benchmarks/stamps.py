@@ -1,4 +1,4 @@
-"""What stamps, loss and row add to a real training step.
+"""What stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread.
 
 Instrumented and bare steps alternate step by step in random order inside one process, because blocks of steps hide
 effects under 100 us behind drift. Printed: the difference of medians with a 95 % bootstrap interval.
@@ -16,14 +16,10 @@ from pathlib import Path
 from time import perf_counter_ns
 
 import numpy as np
+import one_rank
 import torch
 
-from bench import strategies, workloads
-from bench.data import loader
-from bench.measure.clock_cpu import CpuClock
-from bench.measure.recorder import MEASURED, StepFile
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
-from bench.train.loop import Training
+from bench.measure.recorder import MEASURED
 
 
 class NoClock:
@@ -35,35 +31,13 @@ class NoClock:
     def flush(self) -> None: ...
 
 
-def training(steps: int) -> Training:
-    """A small real step: spiral_mlp with AdamW on one thread."""
-    torch.set_num_threads(1)
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
-    kind = workloads.load("spiral_mlp")
-    spec = RunSpec(
-        session_id="benchmark", run_id="stamps", suite="benchmark", case_name="stamps", workload="spiral_mlp",
-        workload_options={}, data=DataSpec(), train=TrainSpec(), measure=MeasureSpec(warmup=0, steps=steps),
-        strategy="single", strategy_options={}, scaling="none", axis="ranks", workers=1, world_size=1, nodes=1,
-        ranks_per_node=1, threads=1, repeat=0, device_type="cpu", batch_per_rank=128, global_batch=128,
-    )  # fmt: skip
-    workload = kind(kind.Options(), "synthetic", None, 0)
-    workload.prepare()
-    single = strategies.load("single")
-    strategy = single(single.Options())
-    device = torch.device("cpu")
-    model = strategy.wrap(workload.model(), [], device=device, precision="fp32")
-    return Training(
-        spec=spec, workload=workload, strategy=strategy, model=model, device=device,
-        batches=loader.batches(workload, spec, 0, steps), steps=steps,
-    )  # fmt: skip
-
-
 def measure(steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Whole-step times in ns, from just before start to just after step_done: (bare, instrumented)."""
-    loop = training(steps)
+    torch.set_num_threads(1)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
+    loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=torch.device("cpu"))
     with tempfile.TemporaryDirectory() as folder:
-        clock = CpuClock(StepFile(Path(folder) / "steps.raw", steps, {"rank": 0}))
-        clock.barrier()
+        clock = one_rank.clock(torch.device("cpu"), Path(folder), steps)
         clocks = (NoClock(), clock)
         times: tuple[list[int], list[int]] = ([], [])
         order = random.Random(0)

@@ -1,0 +1,69 @@
+"""Training of a workload on one rank, made as bench/train/rank.py makes it for strategy single."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import interleaved
+import torch
+
+from bench import strategies, workloads
+from bench.data import loader
+from bench.measure.clock_cpu import CpuClock
+from bench.measure.recorder import StepFile
+from bench.spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
+from bench.train.loop import Clock, Training
+
+
+def training(
+    name: str,
+    options: dict[str, Any],
+    *,
+    batch: int,
+    steps: int,
+    device: torch.device,
+    precision: Precision = "fp32",
+) -> Training:
+    """AdamW on generated examples; `steps` at most, all of them measured."""
+    spec = RunSpec(
+        session_id="benchmark", run_id="one", suite="benchmark", case_name="one", workload=name,
+        workload_options=options, data=DataSpec(), train=TrainSpec(precision=precision),
+        measure=MeasureSpec(warmup=0, steps=steps), strategy="single", strategy_options={}, scaling="none",
+        axis="ranks", workers=1, world_size=1, nodes=1, ranks_per_node=1, threads=1, repeat=0,
+        device_type=device.type, batch_per_rank=batch, global_batch=batch,
+    )  # fmt: skip
+    kind = workloads.load(name)
+    workload = kind(kind.Options(**options), "synthetic", None, 0)
+    workload.prepare()
+    single = strategies.load("single")
+    strategy = single(single.Options())
+    torch.manual_seed(0)
+    model = strategy.wrap(workload.model(), [], device=device, precision=precision)
+    return Training(
+        spec=spec, workload=workload, strategy=strategy, model=model, device=device,
+        batches=loader.batches(workload, spec, 0, steps), steps=steps,
+    )  # fmt: skip
+
+
+def clock(device: torch.device, folder: Path, steps: int) -> Clock:
+    """With its recorder in `folder`, past the barrier."""
+    file = StepFile(folder / "steps.raw", steps, {"rank": 0})
+    if device.type == "cuda":
+        from bench.measure.clock_cuda import CudaClock
+
+        made: Clock = CudaClock(file, device)
+    else:
+        made = CpuClock(file)
+    made.barrier()
+    return made
+
+
+def block(loop: Training, clock: Clock) -> interleaved.Block:
+    """So many steps of the measured loop, validating nothing."""
+
+    def steps(count: int) -> None:
+        loop.steps = count
+        loop.run(clock, lambda _step: None)  # it waits for the device at its end
+
+    return steps
