@@ -146,6 +146,8 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--seconds", type=float, default=30, help="per workload")
     asked = parser.parse_args()
+    if unknown := set(asked.workloads) - SHAPES.keys():
+        parser.error(f"no shape for {', '.join(sorted(unknown))}: there are {', '.join(SHAPES)}")
     torch.set_num_threads(1)
     if asked.device == "cpu":
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
