@@ -34,6 +34,11 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
         )
     if session["oversubscribed"]:
         yield "In rows marked oversubscribed ranks had to share slots or cores: they are measured and never judged."
+    if session["recompiled"]:
+        yield (
+            f"torch.compile still compiled among measured steps of {', '.join(session['recompiled'])}: their times "
+            "contain it. More warm-up steps, or batches of one shape, keep it out."
+        )
     if session["synthetic"]:
         yield "The examples are synthetic: generated, and no statement about a real data set."
 

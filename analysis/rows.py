@@ -175,6 +175,8 @@ def _from_outcome(outcome: Fields) -> Row:
         "started_at": outcome.optional(outcome.time, "started_at"),
         "elapsed_s": outcome.optional(outcome.number, "elapsed_s"),
         "setup_s": outcome.optional(outcome.number, "setup_s"),
+        "compile_s": outcome.optional(outcome.number, "compile_s"),
+        "measured_recompiles": outcome.optional(outcome.integer, "measured_recompiles"),
         "device_name": outcome.optional(outcome.text, "device_name"),
         "parameters": outcome.optional(outcome.integer64, "parameters"),
         "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),

@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+GarbageCollection = Literal["automatic", "frozen", "off"]
 Scaling = Literal["none", "strong", "weak"]
 Axis = Literal["ranks", "threads"]
 DeviceType = Literal["cpu", "cuda"]
@@ -66,6 +67,10 @@ class TrainSpec:
     """Micro-batches per optimizer step, without synchronisation in between."""
     clip_norm: Annotated[float, Gt(0)] | None = None
     """Largest gradient norm; null clips nothing."""
+    ema_decay: Annotated[float, Ge(0), Lt(1)] | None = None
+    """Keep an exponential moving average of the parameters, updated after each optimizer step; null keeps none."""
+    ema_validation: bool = False
+    """Validate the averaged parameters instead of the trained ones; needs ema_decay."""
     compile: bool = False
     """torch.compile the model; compilation happens in the warm-up, and the column `compile_s` says how long it took."""
     compile_mode: CompileMode = "default"
@@ -96,6 +101,11 @@ class MeasureSpec:
     """Most repeats of a case and world size that `until` may lead to; needed with it."""
     validate_every: Annotated[int, Ge(0), Le(10_000_000)] = 0
     """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
+    garbage_collection: GarbageCollection = "automatic"
+    """`automatic`: when Python likes; `frozen`: likewise, but not what lived before the last warm-up step; `off`: never
+    in measured steps, but before the last of warm-up and at validations."""
+    nonfinite: Literal["record", "fail"] = "record"
+    """What a loss that is NaN or infinite is: a finding, `nonfinite_losses`, or the end of the run."""
     timeout_s: Annotated[float, Gt(0), Le(2_678_400)] = 600.0
     """Longest time for one run before its ranks are ended."""
     memory_limit_bytes: Annotated[int, Ge(2**20), Le(2**50)] | None = None

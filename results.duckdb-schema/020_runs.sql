@@ -41,6 +41,8 @@ CREATE TABLE runs (
     elapsed_s DOUBLE,              -- begin of the run to its end, start-up included
     setup_s DOUBLE,                -- begin of the run to the ranks' common barrier
     memory_before_bytes BIGINT,    -- private resident memory of a rank before its model is built; null on CUDA
+    compile_s DOUBLE,              -- time in which torch.compile compiled, of the slowest rank; null where it did not
+    measured_recompiles INTEGER,   -- compilations among measured steps, which they spoil; null where nothing was compiled
     steps_completed INTEGER,       -- smallest count over ranks, warm-up included
     slurm_job_id VARCHAR,          -- null outside Slurm
     whole_run_s DOUBLE,            -- of a training measured elsewhere: its time as its file says it; null where steps were

@@ -72,6 +72,7 @@ final AS (
         -- data_pct: share of data in the four phases
         100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
         span_ns / 1e9 AS span_s,                               -- measured steps only
+        compile_s, measured_recompiles,
         setup_s, elapsed_s
     FROM throughputs
 )

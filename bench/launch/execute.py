@@ -12,7 +12,7 @@ from bench.launch.agent import Agent
 from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
 from bench.launch.gathering import Gathered
-from bench.launch.host import Host, Report
+from bench.launch.host import OF_THE_SLOWEST, Host, Report, largest
 from bench.launch.rounds import Rounds
 from bench.launch.salvage import SCRATCH_PREFIX, mark
 from bench.launch.searching import Search
@@ -201,6 +201,7 @@ class Execution:
             "data_source": spec.data.source,
             "setup_s": reports[0].setup_s,
             "memory_before_bytes": said.get("memory_before_bytes"),
+            **{key: said.get(key) for key in OF_THE_SLOWEST},
             "steps_completed": min(rows, default=0) if len(rows) == spec.world_size else 0,
             # an agent that is gone leaves raw files, which its keeper brings
             "finalised": len(rows) == spec.world_size and all(report.finalised for report in reports),
@@ -211,4 +212,5 @@ def _said(reports: list[Report]) -> dict[str, Any]:
     """What the first agent's ranks said, with the devices of all agents."""
     said: dict[str, Any] = next((report.said for report in reports if report.said), {})
     names = {name for report in reports for name in report.said.get("device_names", [])}
-    return said | {"device_names": sorted(names)}
+    slowest = {key: largest(report.said.get(key) for report in reports) for key in OF_THE_SLOWEST}
+    return said | {"device_names": sorted(names)} | slowest

@@ -27,8 +27,8 @@ _AS = {"hostname": "nodes"}
 """Fact -> key, where they differ."""
 
 
-_NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s")
-"""Of the measurement: how often and how long, which changes no single run."""
+_NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite")
+"""Of the measurement: how often, how long and until what, which changes no run that is ok."""
 _SETTINGS = (
     "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
     "global_batch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from bench.measure import evals, finalise, recorder
 from bench.measure.recorder import LastStep, StepRows
 from bench.measure.sensors import Sensors
 from bench.spec import RunSpec
+
+OF_THE_SLOWEST = ("compile_s", "measured_recompiles")
+"""Of what ranks say of themselves, that of which the run's is the largest: the others wait for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +126,13 @@ class Host:
 def _said(outcome: AgentOutcome) -> dict[str, Any]:
     ranks = [said for said in outcome.outcomes.values() if "parameters" in said]
     names = {said["device_name"] for said in ranks if said.get("device_name")}
-    return ranks[0] | {"device_names": sorted(names)} if ranks else {}
+    slowest = {key: largest(said.get(key) for said in ranks) for key in OF_THE_SLOWEST}
+    return ranks[0] | {"device_names": sorted(names)} | slowest if ranks else {}
+
+
+def largest(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
+    return max((value for value in values if value is not None), default=None)
 
 
 def _read_rows(scratch: Path) -> list[StepRows]:

@@ -111,7 +111,9 @@ class CudaClock:
         # micro-batches give data, forward, backward in turn; what follows the last of them is the optimizer's
         data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
         loss = float(self._losses[step.loss_at])
-        self._file.store(
+        self._free += [self._origin, *marks[1:], step.passed]
+        self._origin = marks[0]
+        self._file.store(  # last: it may raise, and the steps that follow are resolved all the same
             step.kind,
             self._origin_ns,
             data,
@@ -122,8 +124,6 @@ class CudaClock:
             step.allocated,
             step.reserved,
         )
-        self._free += [self._origin, *marks[1:], step.passed]
-        self._origin = marks[0]
 
 
 def _elapsed_ns(start: torch.cuda.Event, end: torch.cuda.Event) -> int:

@@ -24,8 +24,9 @@ def broken_rules(case: Case) -> Broken:
     yield from _source(case)
     yield from _schedule(case)
     yield from _momentum(case)
-    yield from _compilation(case)
     yield from impossible(case)
+    yield from _warmup(case)
+    yield from _average(case)
 
 
 def _batch(case: Case) -> Broken:
@@ -118,9 +119,25 @@ def _momentum(case: Case) -> Broken:
         )
 
 
-def _compilation(case: Case) -> Broken:
-    if case.train.compile and case.measure.warmup == 0:
+def _warmup(case: Case) -> Broken:
+    if case.measure.warmup:
+        return
+    if case.train.compile:
         yield (
             ("measure", "warmup"),
             "train.compile compiles in the first steps, which must not be measured: give measure.warmup: 3 or more",
+        )
+    if case.measure.garbage_collection != "automatic":
+        policy = f"measure.garbage_collection: {case.measure.garbage_collection}"
+        yield (
+            ("measure", "warmup"),
+            f"{policy} collects before the last warm-up step: give measure.warmup: 1 or more",
+        )
+
+
+def _average(case: Case) -> Broken:
+    if case.train.ema_validation and case.train.ema_decay is None:
+        yield (
+            ("train", "ema_validation"),
+            "train.ema_validation validates the averaged parameters: give train.ema_decay, as in 0.9999",
         )

@@ -15,6 +15,9 @@ import torch
 from bench.measure.recorder import MEASURED, WARMUP
 from bench.train import optimizer as optimizers
 from bench.train import precision
+from bench.train.compilation import Compilations
+from bench.train.ema import Ema
+from bench.train.garbage import Garbage
 
 if TYPE_CHECKING:
     from bench.spec import RunSpec
@@ -41,7 +44,7 @@ class Clock(Protocol):
         """What came since `flush` belongs to no step; with the device idle."""
 
     def abandon(self) -> None:
-        """Complete what rows can be completed soon, after a step that raised."""
+        """Complete what rows can be completed soon, after a step that raised, or a row."""
 
 
 @dataclass(kw_only=True)
@@ -63,22 +66,42 @@ class Training:
         self.schedule = optimizers.schedule(self.optimizer, train, self.steps)
         self.scaler = precision.scaler(train.precision, self.device)
         self.autocast = precision.autocast(train.precision, self.device)
+        self.ema = None if train.ema_decay is None else Ema(self.optimizer, train.ema_decay)
+        self.garbage = Garbage(self.spec.measure.garbage_collection)
+        self.compilations = Compilations()
 
     def run(self, clock: Clock, validate: Callable[[int], None]) -> None:
         """All warm-up and measured steps. `validate` gets the steps done, between two steps and after the last."""
-        warmup = self.spec.measure.warmup
         try:
-            for step in range(self.steps):
-                if self._validates_before(step):
-                    clock.flush()
-                    validate(step)
-                    clock.resume()
-                self.step(clock, WARMUP if step < warmup else MEASURED)
+            for steps, kind in self._stages():
+                for step in steps:
+                    if self._validates_before(step):
+                        clock.flush()
+                        self._validate(validate, step)
+                        clock.resume()
+                    self.step(clock, kind)
+            clock.flush()
         except Exception:
             clock.abandon()
             raise
-        clock.flush()
-        validate(self.steps)
+        finally:
+            self.garbage.release()
+        self._validate(validate, self.steps)
+
+    def _stages(self) -> Iterator[tuple[range, int]]:
+        """Steps in a row and their kind; what is done once, between two steps, costs no step here."""
+        warmup = self.spec.measure.warmup
+        settled = max(0, warmup - 1)
+        yield range(settled), WARMUP
+        self.garbage.settle()
+        yield range(settled, warmup), WARMUP
+        self.compilations.measure()
+        yield range(warmup, self.steps), MEASURED
+
+    def _validate(self, validate: Callable[[int], None], step: int) -> None:
+        self.garbage.pause()
+        with self.compilations.aside():
+            validate(step)
 
     def _validates_before(self, step: int) -> bool:
         every = self.spec.measure.validate_every
@@ -120,6 +143,8 @@ class Training:
         else:
             self.scaler.step(self.optimizer)
             self.scaler.update()
+        if self.ema is not None:
+            self.ema.update()
         if self.schedule is not None:
             self.schedule.step()
         self.optimizer.zero_grad(set_to_none=True)

@@ -140,6 +140,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "memory_before_bytes": memory_before_bytes,
         "transport": _transport(job, spec, device),
         "nccl": transport.nccl_version() if device.type == "cuda" else None,
+        **training.compilations.said(),
     }
 
 
@@ -207,7 +208,7 @@ def _training(job: RankJob, spec: RunSpec, workload: Workload, device: torch.dev
         _checkpoint(blocks)
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
-        model = torch.compile(model)  # type: ignore[assignment]
+        model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
     steps = spec.measure.warmup + _measured_steps(spec, workload.dataset_size)
     training = Training(
         spec=spec,
@@ -239,6 +240,7 @@ def _measured_steps(spec: RunSpec, dataset_size: int) -> int:
 
 
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
+    from bench.measure.nonfinite import StrictStepFile
     from bench.measure.recorder import StepFile
 
     identity = {
@@ -249,7 +251,8 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
         "node": job.node,
         "local_task": job.local_task,
     }
-    file = StepFile(job.step_file(), steps, identity)
+    kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
+    file = kind(job.step_file(), steps, identity)
     if device.type == "cuda":
         from bench.measure.clock_cuda import CudaClock
 

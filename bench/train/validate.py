@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
@@ -67,12 +67,19 @@ def score(training: Training, rank: int) -> Score | None:
     """Mean loss and accuracy of the current model, equal on every rank; null without validation examples."""
     if training.workload.validation_size == 0:
         return None
-    with _untouched(training):
+    with _validated_parameters(training), _untouched(training):
         sums, judged = _sums(training, rank)
     if dist.is_initialized():
         dist.all_reduce(sums)
     loss, correct_count, examples = sums.tolist()
     return Score(loss=loss / examples, accuracy=correct_count / examples if judged else None)
+
+
+def _validated_parameters(training: Training) -> AbstractContextManager[None]:
+    """In it the model has the parameters to validate; sharded ones must be sharded at its begin and end."""
+    if training.ema is None or not training.spec.train.ema_validation:
+        return nullcontext()
+    return training.ema.in_place_of_parameters()
 
 
 @contextmanager

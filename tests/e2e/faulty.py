@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import signal
 import time
@@ -27,6 +28,11 @@ class Options:
     """Time that every step sleeps, so that a test can act meanwhile."""
     validation_examples: int = 0
     """Examples to validate on."""
+
+
+def nan() -> float:
+    """What the loss is multiplied with."""
+    return math.nan
 
 
 def fail() -> None:
@@ -90,9 +96,10 @@ class Workload:
         time.sleep(self.options.step_s)
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
+        factor = None
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
-            globals()[self.options.fault]()
-        return model(batch["x"]).square().mean()
+            factor = globals()[self.options.fault]()
+        return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
 
     def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
         return {"x": torch.ones(len(indices), 4)}

@@ -56,8 +56,9 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, Any]
     folder = tmp_path_factory.mktemp("faults")
     cases = [ddp(fault.replace("_", "-"), fault=fault) for fault in FAULTS]
     loaders = ddp("killed-with-loaders", fault="killed") | {"data": {"workers": 2}}
+    nan = ddp("nan-is-noted", fault="nan"), ddp("nan-fails", fault="nan") | {"measure": {"nonfinite": "fail"}}
     marked = Marked(folder)
-    suite = suite_file(folder, [*cases, loaders, ddp("healthy")])
+    suite = suite_file(folder, [*cases, loaders, *nan, ddp("healthy")])
     done = marked.run(
         "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
     )
@@ -75,6 +76,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, Any]
         ),
         ("killed", "failed", "killed by SIGKILL"),
         ("crash", "failed", "killed by SIGSEGV"),
+        ("nan-fails", "failed", "NonFiniteLossError: loss of step 5 is not finite: nan"),
         ("python-memory", "oom", "MemoryError: no message"),
         ("killed-with-loaders", "failed", "killed by SIGKILL"),
     ],
@@ -117,6 +119,17 @@ def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], fault: s
     assert by_rank == {0: [0, 1, 2, 3, 4], 1: [0, 1, 2, 3, 4]}
 
 
+def test_a_loss_that_is_not_finite_is_a_finding_unless_the_suite_says_fail(
+    faults: tuple[Path, Marked, Any],
+) -> None:
+    query = "SELECT status, nonfinite_losses FROM run_summary WHERE case_name = $1"
+    with duckdb.connect(str(faults[0] / "results.duckdb"), read_only=True) as connection:
+        noted = connection.execute(query, ["nan-is-noted"]).fetchall()
+        failed = connection.execute(query, ["nan-fails"]).fetchall()
+    assert noted == [("ok", 1 + 7 * 2)]  # of one rank; then the model is spoilt for both
+    assert failed == [("failed", 1)]
+
+
 def test_the_session_goes_on_and_says_that_something_failed(faults: tuple[Path, Marked, Any]) -> None:
     assert outcome(faults[0], "s", "healthy.1x2.r0")["status"] == "ok"
     assert faults[2].returncode == 1
@@ -129,7 +142,7 @@ def test_no_process_is_left_loader_workers_included(faults: tuple[Path, Marked, 
 def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]) -> None:
     with duckdb.connect(str(faults[0] / "results.duckdb"), read_only=True) as connection:
         rows = connection.sql("select status, count(*) from runs group by status order by status").fetchall()
-    assert rows == [("failed", 5), ("ok", 1), ("oom", 2), ("timeout", 2)]
+    assert rows == [("failed", 6), ("ok", 2), ("oom", 2), ("timeout", 2)]
 
 
 def start_slow(folder: Path, marked: Marked) -> Any:

@@ -34,6 +34,17 @@ SAME = {
     "fsdp-grad-op": {"strategy": {"name": "fsdp", "reshard": "grad_op"}},
     "fsdp-checkpointing": {"strategy": "fsdp", "train": {"checkpointing": True}},
     "fsdp-accumulate": {"strategy": "fsdp", "train": {"accumulate": 2}},
+    "fused": {"train": {"fused_optimizer": True}},
+    "fsdp-fused": {"strategy": "fsdp", "train": {"fused_optimizer": True}},
+    "cudnn-benchmark": {"train": {"cudnn_benchmark": True}},
+    "ema": {"train": {"ema_decay": 0.9, "ema_validation": True}, "measure": {"validate_every": 3}},
+    "fsdp-ema": {
+        "strategy": "fsdp",
+        "train": {"ema_decay": 0.9, "ema_validation": True},
+        "measure": {"validate_every": 3},
+    },
+    "frozen-garbage": {"measure": {"garbage_collection": "frozen"}},
+    "no-garbage": {"measure": {"garbage_collection": "off", "nonfinite": "fail"}},
     "loader-processes": {"data": {"workers": 1}},
     "fresh-loader-processes": {"data": {"workers": 1, "persistent_workers": False, "prefetch": 1}},
 }
@@ -46,6 +57,10 @@ OTHER = {
     "sgd-cosine": {
         "train": {"optimizer": "sgd", "lr_schedule": "cosine", "warmup_steps": 2, "total_steps": 6}
     },
+    "sgd-momentum-linear": {
+        "train": {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.1, "lr_schedule": "linear"}
+    },
+    "fsdp-fp16-fused": {"strategy": "fsdp", "train": {"precision": "fp16", "fused_optimizer": True}},
     "adam-warmup": {"train": {"optimizer": "adam", "lr_schedule": "linear_warmup", "warmup_steps": 3}},
 }
 """Must run and give finite losses near plain DDP's first."""
@@ -89,3 +104,13 @@ def test_an_option_of_arithmetic_or_optimizer_trains(session: Path, case: str) -
     assert np.isfinite(measured).all()
     np.testing.assert_allclose(measured[0], losses(session, "plain")[0], rtol=0.02)
     assert not np.array_equal(measured, losses(session, "plain"))
+
+
+def test_an_averaged_model_is_validated_as_such_whatever_the_strategy(session: Path) -> None:
+    ddp, fsdp = (
+        pq.read_table(session / f"{case}.1x2.r0/evals.parquet").to_pydict() for case in ("ema", "fsdp-ema")
+    )
+    plain = pq.read_table(session / "plain.1x2.r0/evals.parquet").to_pydict()
+    assert ddp["step"] == fsdp["step"] == [3, STEPS]
+    np.testing.assert_allclose(ddp["val_loss"], fsdp["val_loss"], rtol=1e-5)
+    assert abs(ddp["val_loss"][-1] - plain["val_loss"][-1]) > 1e-4

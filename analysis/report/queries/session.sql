@@ -16,6 +16,7 @@ facts AS (
         coalesce(bool_or(device_type = 'cpu' AND strategy = 'fsdp' AND world_size > 1 AND status <> 'skipped'), false)
             AS fsdp_on_cpu,
         coalesce(bool_or(data_source = 'synthetic'), false) AS synthetic,
+        list(DISTINCT case_name ORDER BY case_name) FILTER (measured_recompiles > 0) AS recompiled,
         string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices,
         string_agg(DISTINCT workload, ', ' ORDER BY workload) AS workloads,
         string_agg(DISTINCT throughput_unit, ', ' ORDER BY throughput_unit) AS throughput_units,

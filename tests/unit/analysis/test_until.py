@@ -103,7 +103,13 @@ def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_
     assert wider_than_asked([row for row in points if row["case_name"] == "silent"]) == ""
 
 
-SESSION = {"imported": None, "fsdp_on_cpu": False, "oversubscribed": False, "synthetic": False}
+SESSION = {
+    "imported": None,
+    "fsdp_on_cpu": False,
+    "oversubscribed": False,
+    "recompiled": None,
+    "synthetic": False,
+}
 
 
 def test_reports_and_exports_say_what_stayed_wider_than_asked(measure):

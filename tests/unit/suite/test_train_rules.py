@@ -35,6 +35,10 @@ def case(suite: Path, *settings: str) -> Case:
     ("settings", "said"),
     [
         (("train.compile=true", "measure.warmup=0"), "train.compile compiles in the first steps, which must not be measured: give measure.warmup: 3 or more"),
+        (("measure.garbage_collection=off", "measure.warmup=0"), "measure.garbage_collection: off collects before the last warm-up step: give measure.warmup: 1 or more"),
+        (("train.ema_validation=true",), "train.ema_validation validates the averaged parameters: give train.ema_decay, as in 0.9999"),
+        (("train.ema_decay=1",), "train.ema_decay is 1: it must be less than 1"),
+        (("measure.nonfinite=ignore",), 'measure.nonfinite is "ignore": it must be one of record, fail'),
         (("train.compile_mode=fast",), 'train.compile_mode is "fast": it must be one of default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs'),
         (("train.momentum=0.9",), "train.momentum is 0.9: it is sgd's, and the optimizer is adamw"),
         (("train.momentum=1",), "train.momentum is 1: it must be less than 1"),
@@ -53,6 +57,8 @@ def test_what_cannot_go_together_is_refused(suite: Path, settings: tuple[str, ..
         ("measure.warmup=0",),
         ("train.compile=true", "train.compile_mode=reduce-overhead"),
         ("train.compile_mode=max-autotune",),  # of a case whose matrix has compile: [false, true]
+        ("measure.garbage_collection=frozen", "measure.nonfinite=fail"),
+        ("train.ema_decay=0.999", "train.ema_validation=true"),
         ("train.optimizer=sgd", "train.momentum=0.9", "train.weight_decay=1e-4"),
     ],
 )

@@ -1,0 +1,54 @@
+"""How long torch.compile compiled in this rank, and whether it still did among measured steps.
+
+torch calls back when the first of nested compilations begins and when the last ends: tracing, code generation, a
+backward that is compiled at its first call, the recording of CUDA graphs. Where nothing compiles nothing of ours runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any
+
+
+class Compilations:
+    """Counts from its making on; one per process, since torch has one list of callbacks."""
+
+    def __init__(self) -> None:
+        from torch._dynamo.callback import callback_handler
+
+        self._count = 0
+        self._compile_ns = 0
+        self._began_ns = 0
+        self._measured = 0
+        self._measuring = False
+        callback_handler.register_start_callback(self._begin)
+        callback_handler.register_end_callback(self._end)
+
+    def measure(self) -> None:
+        """The steps that follow are measured."""
+        self._measuring = True
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Around what lies between two steps: what compiles in it spoils none."""
+        measuring, self._measuring = self._measuring, False
+        yield
+        self._measuring = measuring
+
+    def said(self) -> dict[str, Any]:
+        """`compile_s` and `measured_recompiles`; null where nothing was compiled."""
+        compiled = self._count > 0
+        return {
+            "compile_s": self._compile_ns / 1e9 if compiled else None,
+            "measured_recompiles": self._measured if compiled else None,
+        }
+
+    def _begin(self, _: Any) -> None:
+        self._count += 1
+        self._measured += self._measuring
+        self._began_ns = perf_counter_ns()
+
+    def _end(self, _: Any) -> None:
+        self._compile_ns += perf_counter_ns() - self._began_ns
