@@ -31,6 +31,7 @@ def _job(spec: RunSpec) -> dict[str, Any]:
         "data_root": spec.data_root,
         "device_type": spec.device_type,
         "precision": spec.train.precision,
+        "compile": spec.train.compile,
         "checkpointing": spec.train.checkpointing,
         "validate_every": spec.measure.validate_every,
         "seed": spec.seed,

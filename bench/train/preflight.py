@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bench.workloads import Workload
 
 
+_TF32 = (8, 0)
+"""Compute capability of the first GPUs that have it."""
+
+
 def main(answer: Connection, jobs_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of what is wrong, empty where all is well."""
     problems: list[str] = []
@@ -37,8 +41,10 @@ def _problem(job: dict[str, Any]) -> str | None:
 
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch sees no CUDA device here; `bench doctor` says why"
-    if job["device_type"] == "cpu" and job["precision"] == "tf32":
-        return f"case {job['case_name']}: precision tf32 is arithmetic of NVIDIA GPUs; on the CPU choose fp32 or bf16"
+    if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
+        return f"case {job['case_name']}: train.precision tf32: this GPU is older than Ampere, which brought tf32"
+    if job["compile"] and (reason := _no_compiler(job["device_type"])):
+        return f"case {job['case_name']}: train.compile: {reason}"
     kind = workloads.load(job["workload"])
     make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
@@ -49,6 +55,22 @@ def _problem(job: dict[str, Any]) -> str | None:
         return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workload.validation_size == 0:
         return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
+    return None
+
+
+def _no_compiler(device_type: str) -> str | None:
+    """Why torch.compile could make no code here; null where it can."""
+    if device_type == "cuda":
+        from torch.utils._triton import has_triton
+
+        return None if has_triton() else "it needs Triton, which does not work with this GPU or is not installed"
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.exc import InvalidCxxCompiler
+
+    try:
+        get_cpp_compiler()
+    except InvalidCxxCompiler:
+        return "on a CPU it needs a C++ compiler, and none was found: install g++, or name one in CXX"
     return None
 
 
