@@ -192,7 +192,9 @@ class _CasePlan:
         if self.device == "cuda" and self.slots.cuda_devices_per_node == 0:
             return "needs a GPU, this machine has none: --device cpu runs it without"
         if self.device == "cpu" and self.case.train.precision == "tf32":
-            return "needs an NVIDIA GPU: tf32 is arithmetic of its matrix units, a CPU has fp32, bf16 and fp16"
+            return (
+                "needs an NVIDIA GPU: tf32 is arithmetic of its matrix units, a CPU has fp32, bf16 and fp16"
+            )
         stated = threads if self.case.threads is not None else None
         per_node = slots_per_node(self.slots, self.device, stated)
         reason = why_not(placement, per_node, self.slots, threads)

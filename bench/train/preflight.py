@@ -41,10 +41,8 @@ def _problem(job: dict[str, Any]) -> str | None:
 
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch sees no CUDA device here; `bench doctor` says why"
-    if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
-        return f"case {job['case_name']}: train.precision tf32: this GPU is older than Ampere, which brought tf32"
-    if job["compile"] and (reason := _no_compiler(job["device_type"])):
-        return f"case {job['case_name']}: train.compile: {reason}"
+    if reason := _lacking(job):
+        return f"case {job['case_name']}: {reason}"
     kind = workloads.load(job["workload"])
     make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
@@ -58,12 +56,24 @@ def _problem(job: dict[str, Any]) -> str | None:
     return None
 
 
+def _lacking(job: dict[str, Any]) -> str | None:
+    """What training asks for and this machine has not; null where it has all."""
+    import torch
+
+    if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
+        return "train.precision is tf32, and this GPU is older than Ampere, which brought it: choose fp32 or fp16"
+    reason = _no_compiler(job["device_type"]) if job["compile"] else None
+    return reason and f"train.compile: {reason}"
+
+
 def _no_compiler(device_type: str) -> str | None:
     """Why torch.compile could make no code here; null where it can."""
     if device_type == "cuda":
         from torch.utils._triton import has_triton
 
-        return None if has_triton() else "it needs Triton, which does not work with this GPU or is not installed"
+        return (
+            None if has_triton() else "it needs Triton, which does not work with this GPU or is not installed"
+        )
     from torch._inductor.cpp_builder import get_cpp_compiler
     from torch._inductor.exc import InvalidCxxCompiler
 
