@@ -1,0 +1,84 @@
+"""A workload of the user's own, through the real command line: refused with nothing written, or trained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import Marked
+from tests.unit.suite.test_installed_workloads import install
+
+NET = """
+import torch
+from torch import nn
+
+class Net:
+    def prepare(self):
+        self.points = torch.randn(4096, 3, generator=torch.Generator().manual_seed(0))
+
+    def model(self):
+        return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+
+    def batch(self, places, keys):
+        return {"points": self.points[places]}
+
+    def loss(self, model, batch):
+        return (model(batch["points"]) - 1).square().mean()
+"""
+SUITE = """
+title: Mine
+workload: {name: NAME}
+device: cpu
+measure: {warmup: 1, steps: 4, repeats: 1, timeout_s: 60}
+cases:
+  - {name: ddp, strategy: ddp, scaling: strong, global_batch: 8, world: [1, 2]}
+  - {name: fsdp, strategy: fsdp, scaling: strong, global_batch: 8, world: [2], train: {checkpointing: true}}
+"""
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    return Marked(tmp_path)
+
+
+def suite(folder: Path, name: str) -> str:
+    (folder / "mine.yaml").write_text(SUITE.replace("NAME", name))
+    return str(folder / "mine.yaml")
+
+
+def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "net.py").write_text(NET.replace(".square().mean()", ".square()"))
+    done = marked.run("suite", suite(tmp_path, "./net.py:Net"), "--results", str(tmp_path / "r"))
+    assert done.returncode == 2
+    assert "bench: case ddp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert marked.left() == []
+
+
+def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
+    install(tmp_path, "net_package", "net = net_package:Net", NET)
+    marked.environment["PYTHONPATH"] = str(tmp_path)
+    results = tmp_path / "r"
+    call = [
+        "suite",
+        suite(tmp_path, "net"),
+        "--results",
+        str(results),
+        "--session",
+        "s",
+        "--ranks-per-node",
+        "2",
+    ]
+    done = marked.run(*call)
+    assert done.returncode == 0, done.stderr
+    runs = {path.parent.name: json.loads(path.read_text()) for path in results.glob("s/*/run.json")}
+    assert {name: run["outcome"]["status"] for name, run in runs.items()} == {
+        "ddp.1x1.r0": "ok", "ddp.1x2.r0": "ok", "fsdp.1x2.r0": "ok",
+    }  # fmt: skip
+    assert {run["spec"]["workload"] for run in runs.values()} == {"net"}
+    asked = "SELECT run_id, final_loss FROM run_summary ORDER BY 1"
+    answer = json.loads(marked.run("sql", asked, "--results", str(results), "--format", "json").stdout)
+    losses = [row["final_loss"] for row in answer]
+    assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)
