@@ -98,9 +98,12 @@ def _case_properties(case: Schema) -> Schema:
 def _union(kind: Any) -> Schema:
     """Those there are, told apart by `name`; an override may leave the name out and take any of their options."""
     options = [_options(kind, name) for name in kind.names()]
-    unnamed: Schema = {}
+    several: dict[str, list[Schema]] = {}
     for option in options:
-        unnamed = {key: item for key, item in option["properties"].items() if key != "name"} | unnamed
+        for key, item in option["properties"].items():
+            if key != "name" and item not in several.setdefault(key, []):
+                several[key].append(item)
+    unnamed = {key: items[0] if len(items) == 1 else {"anyOf": items} for key, items in several.items()}
     override = {
         "title": "override",
         "description": "Options of the one that is named elsewhere.",
