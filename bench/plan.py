@@ -114,6 +114,8 @@ class _CasePlan:
                 name = self.case.strategy.name
                 text = f"{name} has {self.limit} rank at most, its world says {world}"
                 yield f"{self._place('world')}case {self.case.name}: {text}"
+            elif written and (misfit := self._misfit(world)):
+                yield f"{self._place('world')}case {self.case.name}: {misfit}"
             elif written and (uneven := self._uneven(world)):
                 key = "batch_per_rank" if self.case.global_batch is None else "global_batch"
                 yield f"{self._place(key)}case {self.case.name}: {uneven}"
@@ -135,7 +137,9 @@ class _CasePlan:
         case, (nodes, ranks) = self.case, placement
         world, by_threads = nodes * ranks, case.threads is not None and len(case.threads) > 1
         per_rank, batch = self._batches(world)
-        skip_reason = (None if written else self._uneven(world)) or self._why_skipped(placement, threads)
+        skip_reason = (None if written else self._misfit(world) or self._uneven(world)) or self._why_skipped(
+            placement, threads
+        )
         suffix = f".t{threads}" if case.threads is not None else ""
         spec = RunSpec(
             session_id=self.session_id,
@@ -174,6 +178,11 @@ class _CasePlan:
             return self.case.global_batch // world, self.case.global_batch
         per_rank = self.case.batch_per_rank or 0
         return per_rank, per_rank * world
+
+    def _misfit(self, world: int) -> str | None:
+        """Why the strategy cannot lay the model over that many ranks."""
+        chosen = self.case.strategy
+        return strategies.misfit(chosen.name, chosen.options, world, self.device)
 
     def _uneven(self, world: int) -> str | None:
         """What does not divide, with the numbers."""

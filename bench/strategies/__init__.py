@@ -35,7 +35,7 @@ class Strategy(Protocol):
     #       why it cannot lay a model over that many ranks of that device
     # Optional, asked by a rank:
     #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
-    #   sharded_scaler: bool: whether fp16's loss scaler must ask the other ranks for overflows
+    #   sharded_scaler = True where fp16's loss scaler must ask the other ranks for overflows
 
     def __init__(self, options: Any) -> None: ...
 
@@ -95,3 +95,9 @@ def misfit(name: str, options: dict[str, Any], world_size: int, device_type: Dev
         return None
     reason: str | None = kind.misfit(kind.Options(**options), world_size, device_type)
     return reason
+
+
+def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
+    """Whether ranks on GPUs must also be able to reduce tensors in host memory."""
+    kind = load(name)
+    return hasattr(kind, "needs_cpu_group") and bool(kind.needs_cpu_group(kind.Options(**options)))

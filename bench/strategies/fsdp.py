@@ -3,13 +3,23 @@ per block of the model and one for the rest."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Le
+
+from bench.strategies import _shard_groups
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
+
+    from bench.spec import DeviceType
+    from bench.strategies import Asked
+
+_TORCH_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +28,14 @@ class FsdpOptions:
 
     reshard: Literal["full", "grad_op"] = "full"
     """`full` frees gathered parameters after forward and gathers them again for backward; `grad_op` keeps them."""
+    shard_size: Annotated[int, Ge(2), Le(1_000_000)] | None = None
+    """Hybrid: shard over that many ranks, best those of a node, and replicate over such groups; null: over all."""
+    param_dtype: Literal["fp32", "bf16", "fp16"] | None = None
+    """What parameters are gathered as; null: as train.precision computes, which halves the traffic in bf16 and fp16."""
+    reduce_dtype: Literal["fp32", "bf16", "fp16"] = "fp32"
+    """What gradients are reduced as."""
+    cpu_offload: bool = False
+    """Keep the shards and the optimizer in pinned host memory; only on CUDA. Written from documentation, untried."""
 
 
 class Strategy:
@@ -30,24 +48,65 @@ class Strategy:
         self.options = options
         self._context = nullcontext()
 
+    @staticmethod
+    def conflicts(options: FsdpOptions, asked: Asked) -> Iterator[tuple[str, str]]:
+        precision = asked.train.precision
+        computes = precision if precision in ("bf16", "fp16") else "fp32"
+        if options.param_dtype not in (None, "fp32", computes):
+            yield (
+                "param_dtype",
+                f"gathers {options.param_dtype} where train.precision {precision} computes in {computes}: layers "
+                f"would get two types; take {computes} or fp32, or another train.precision",
+            )
+
+    @staticmethod
+    def misfit(options: FsdpOptions, world_size: int, device_type: DeviceType) -> str | None:
+        if options.cpu_offload and device_type == "cpu":
+            return (
+                "cpu_offload on device cpu: parameters are in host memory already; say device: cuda in the case, "
+                "which is then skipped where there is no GPU"
+            )
+        return _shard_groups.uneven(options.shard_size, world_size)
+
+    @staticmethod
+    def needs_cpu_group(options: FsdpOptions) -> bool:
+        """Norms and overflows of offloaded gradients are reduced where they lie, which NCCL cannot."""
+        return options.cpu_offload
+
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
     ) -> nn.Module:
         import torch
-        from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-        mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
-        compute = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
-        # Gathering in the compute precision halves the traffic; gradients are reduced in fp32 as DDP does.
-        policy = MixedPrecisionPolicy(
-            param_dtype=compute, reduce_dtype=torch.float32 if compute else None, cast_forward_inputs=False
+        from torch.distributed.fsdp import (
+            CPUOffloadPolicy,
+            MixedPrecisionPolicy,
+            OffloadPolicy,
+            fully_shard,
         )
+
+        mesh = _shard_groups.mesh(device, self.options.shard_size)
+        # Gradients are reduced in fp32 as DDP does, unless asked otherwise.
+        policy = MixedPrecisionPolicy(
+            param_dtype=self._gathered(precision),
+            reduce_dtype=getattr(torch, _TORCH_NAMES[self.options.reduce_dtype]),
+            cast_forward_inputs=False,
+        )
+        offload = CPUOffloadPolicy() if self.options.cpu_offload else OffloadPolicy()
         reshard = self.options.reshard == "full"
-        model = model.to(device)
+        if not self.options.cpu_offload:  # else the whole model would have to fit the device once
+            model = model.to(device)
         for unit in [*blocks, model]:
-            fully_shard(unit, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy)
+            fully_shard(
+                unit, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy, offload_policy=offload
+            )
         return model
+
+    def _gathered(self, precision: str) -> torch.dtype | None:
+        """Null leaves parameters as they are."""
+        import torch
+
+        chosen = self.options.param_dtype or precision
+        return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(chosen)
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
         model.set_requires_gradient_sync(last)  # type: ignore[operator]

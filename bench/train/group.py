@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
 
 
-def join(rendezvous: str, rank: int, world_size: int, device: torch.device) -> None:
-    """Make the default process group."""
+def join(rendezvous: str, rank: int, world_size: int, device: torch.device, *, cpu_too: bool = False) -> None:
+    """Make the default process group; `cpu_too`: tensors of either kind, for GPUs' ranks with some in host memory."""
     import torch.distributed as dist
 
     where = (
@@ -27,7 +27,7 @@ def join(rendezvous: str, rank: int, world_size: int, device: torch.device) -> N
         else {"init_method": rendezvous}
     )
     dist.init_process_group(
-        "nccl" if device.type == "cuda" else "gloo",
+        ("cuda:nccl,cpu:gloo" if cpu_too else "nccl") if device.type == "cuda" else "gloo",
         rank=rank,
         world_size=world_size,
         device_id=device if device.type == "cuda" else None,

@@ -64,7 +64,9 @@ class Training:
         train = self.spec.train
         self.optimizer = optimizers.build(self.model.parameters(), train)
         self.schedule = optimizers.schedule(self.optimizer, train, self.steps)
-        self.scaler = precision.scaler(train.precision, self.device)
+        self.scaler = precision.scaler(
+            train.precision, self.device, sharded=getattr(self.strategy, "sharded_scaler", False)
+        )
         self.autocast = precision.autocast(train.precision, self.device)
         self.ema = None if train.ema_decay is None else Ema(self.optimizer, train.ema_decay)
         self.garbage = Garbage(self.spec.measure.garbage_collection)

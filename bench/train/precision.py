@@ -22,6 +22,15 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[obj
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
-def scaler(precision: str, device: torch.device) -> torch.amp.GradScaler | None:
-    """fp16 needs its loss scaled; its `step` waits for the device to look for overflow (torch's own doing)."""
-    return torch.amp.GradScaler(device.type) if precision == "fp16" else None
+def scaler(precision: str, device: torch.device, *, sharded: bool = False) -> torch.amp.GradScaler | None:
+    """fp16 needs its loss scaled; its `step` waits for the device to look for overflow (torch's own doing).
+
+    `sharded`: an overflow in another rank's shard counts too, where gradients do not say themselves that they are one.
+    """
+    if precision != "fp16":
+        return None
+    if not sharded:
+        return torch.amp.GradScaler(device.type)
+    from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    return ShardedGradScaler(device=device.type)

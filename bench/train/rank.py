@@ -152,10 +152,12 @@ def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
     """Join the others. What goes wrong there is no want of memory, even where a key that a stranger wrote looks so."""
     import torch
 
+    from bench import strategies
     from bench.train import group
 
     try:
-        group.join(job.rendezvous, job.rank, spec.world_size, device)
+        cpu_too = strategies.needs_cpu_group(spec.strategy, spec.strategy_options)
+        group.join(job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too)
     except torch.OutOfMemoryError:
         raise
     except (MemoryError, RuntimeError, ValueError) as error:

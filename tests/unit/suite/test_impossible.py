@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import InputError
+from bench.plan import plan
+from bench.spec import Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import load_suite
 
@@ -53,3 +55,42 @@ def test_powersgd_must_begin_in_the_warm_up(tmp_path: Path) -> None:
         tmp_path, powersgd
     )
     assert suite(tmp_path, {**powersgd, "powersgd_start_step": 3}).cases
+
+
+def refused_plan(folder: Path, strategy: dict[str, object], **keys: object) -> str:
+    slots = Slots(slots_per_node=8, cpus_per_node=8, device_type="cpu")
+    with pytest.raises(InputError) as raised:
+        plan(suite(folder, strategy, **keys), slots, "s")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["fsdp", "fsdp1"])
+def test_groups_that_do_not_make_up_the_world_are_refused_with_the_numbers(tmp_path: Path, name: str) -> None:
+    text = refused_plan(tmp_path, {"name": name, "shard_size": 3})
+    assert "case one: 4 ranks do not divide into groups of shard_size 3 (4 / 3 = 1.33333)" in text
+    slots = Slots(slots_per_node=8, cpus_per_node=8, device_type="cpu")
+    runs = plan(suite(tmp_path, {"name": name, "shard_size": 3}, world="auto"), slots, "s")
+    assert {run.spec.world_size: run.skip_reason is None for run in runs} == {
+        1: True,
+        2: True,
+        4: False,
+        8: False,
+    }
+    assert plan(suite(tmp_path, {"name": name, "shard_size": 2}), slots, "s")
+
+
+def test_offloading_to_the_host_needs_a_gpu(tmp_path: Path) -> None:
+    offloads = {"name": "fsdp", "cpu_offload": True}
+    assert "cpu_offload on device cpu: parameters are in host memory already" in refused_plan(
+        tmp_path, offloads
+    )
+    slots = Slots(slots_per_node=8, cpus_per_node=8, device_type="cpu")
+    runs = plan(suite(tmp_path, offloads, device="cuda"), slots, "s")
+    assert all("needs a GPU" in str(run.skip_reason) for run in runs)
+
+
+def test_parameters_gathered_in_another_precision_than_the_steps_are_refused(tmp_path: Path) -> None:
+    gathers = {"name": "fsdp", "param_dtype": "bf16"}
+    assert "gathers bf16 where train.precision fp32 computes in fp32" in refusal(tmp_path, gathers)
+    assert suite(tmp_path, gathers, train={"precision": "bf16"}).cases
+    assert suite(tmp_path, {**gathers, "param_dtype": "fp32"}, train={"precision": "bf16"}).cases

@@ -1,0 +1,120 @@
+"""fsdp1: the same sharding by PyTorch's first implementation (FullyShardedDataParallel), to compare with `fsdp`; it
+flattens the parameters of each unit into one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le
+
+from bench.strategies import _shard_groups
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from bench.spec import DeviceType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fsdp1Options:
+    """Options of torch.distributed.fsdp.FullyShardedDataParallel."""
+
+    sharding_strategy: Literal["full_shard", "shard_grad_op"] = "full_shard"
+    """`full_shard` frees gathered parameters after forward; `shard_grad_op` keeps them until backward is done."""
+    shard_size: Annotated[int, Ge(2), Le(1_000_000)] | None = None
+    """Hybrid: shard over that many ranks, best those of a node, and replicate over such groups; null: over all."""
+    use_orig_params: bool = True
+    """Give the optimizer the model's own parameters instead of the flattened ones."""
+
+
+class Strategy:
+    """FullyShardedDataParallel over the default process group, one unit per block and one for the rest."""
+
+    Options: ClassVar[type[Fsdp1Options]] = Fsdp1Options
+    max_world_size: ClassVar[int | None] = None
+    sharded_scaler = True
+
+    def __init__(self, options: Fsdp1Options) -> None:
+        self.options = options
+        self._synchronising = nullcontext()
+
+    @staticmethod
+    def misfit(options: Fsdp1Options, world_size: int, device_type: DeviceType) -> str | None:  # noqa: ARG004
+        return _shard_groups.uneven(options.shard_size, world_size)
+
+    def wrap(
+        self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
+    ) -> nn.Module:
+        import torch
+        from torch.distributed.fsdp.wrap import CustomPolicy
+
+        kind = _fully_sharded_data_parallel()
+        # by identity: a block's class may occur elsewhere in the model
+        units = {id(block) for block in blocks}
+        wrapped: nn.Module = kind(
+            model.to(device),
+            device_mesh=_shard_groups.mesh(device, self.options.shard_size),
+            sharding_strategy=self._sharding(torch.distributed.get_world_size()),
+            auto_wrap_policy=CustomPolicy(lambda module: id(module) in units),
+            mixed_precision=_mixed_precision(precision),
+            device_id=device,
+            use_orig_params=self.options.use_orig_params,
+        )
+        return wrapped
+
+    def _sharding(self, world_size: int) -> Any:
+        """torch's own member for it."""
+        from torch.distributed.fsdp import ShardingStrategy
+
+        keeps = self.options.sharding_strategy == "shard_grad_op"
+        if _shard_groups.is_hybrid(self.options.shard_size, world_size):
+            return ShardingStrategy._HYBRID_SHARD_ZERO2 if keeps else ShardingStrategy.HYBRID_SHARD
+        return ShardingStrategy.SHARD_GRAD_OP if keeps else ShardingStrategy.FULL_SHARD
+
+    def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
+        if last:
+            return self._synchronising
+        synchronising_later: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
+        return synchronising_later
+
+    def clip(self, model: nn.Module, max_norm: float) -> None:
+        # torch.nn.utils' own would take the norm of this rank's shard for the whole gradient's
+        model.clip_grad_norm_(max_norm)  # type: ignore[operator]
+
+    def validated(self, model: nn.Module) -> None:
+        kind = _fully_sharded_data_parallel()
+        # unit by unit, so that no more than one is ever whole: leaving it frees what forward gathered and kept
+        for unit in kind.fsdp_modules(model):
+            with kind.summon_full_params(unit, recurse=False, writeback=False):
+                pass
+
+
+def _fully_sharded_data_parallel() -> Any:
+    try:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+    except ImportError as error:
+        import torch
+
+        raise RuntimeError(
+            f"torch {torch.__version__} has no FullyShardedDataParallel any more: take strategy fsdp"
+        ) from error
+    return FullyShardedDataParallel
+
+
+def _mixed_precision(precision: str) -> Any:
+    """As strategy fsdp has it: parameters gathered in the compute precision, gradients reduced in fp32."""
+    import torch
+    from torch.distributed.fsdp import MixedPrecision
+
+    compute = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    if compute is None:
+        return None
+    return MixedPrecision(
+        param_dtype=compute,
+        reduce_dtype=torch.float32,
+        cast_forward_inputs=False,
+        cast_root_forward_inputs=False,
+    )
