@@ -26,6 +26,7 @@ def _job(spec: RunSpec) -> dict[str, Any]:
     return {
         "case_name": spec.case_name,
         "workload": spec.workload,
+        "strategy": spec.strategy,
         "options": spec.workload_options,
         "source": spec.data.source,
         "data_root": spec.data_root,

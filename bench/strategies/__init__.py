@@ -33,6 +33,9 @@ class Strategy(Protocol):
     #       the options that torch cannot combine with the case's other keys: (option, why and what to do)
     #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
     #       why it cannot lay a model over that many ranks of that device
+    # Optional, asked before anything starts, with torch:
+    #   @staticmethod lacking() -> str | None
+    #       what the torch at hand has not; null where it has all
     # Optional, asked by a rank:
     #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
     #   sharded_scaler = True where fp16's loss scaler must ask the other ranks for overflows
@@ -101,3 +104,10 @@ def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
     """Whether ranks on GPUs must also be able to reduce tensors in host memory."""
     kind = load(name)
     return hasattr(kind, "needs_cpu_group") and bool(kind.needs_cpu_group(kind.Options(**options)))
+
+
+def lacking(name: str) -> str | None:
+    """What the torch at hand has not and the strategy needs; null where it has all. Loads torch."""
+    kind = load(name)
+    reason: str | None = kind.lacking() if hasattr(kind, "lacking") else None
+    return reason

@@ -45,16 +45,25 @@ class Strategy:
     def misfit(options: Fsdp1Options, world_size: int, device_type: DeviceType) -> str | None:  # noqa: ARG004
         return _shard_groups.uneven(options.shard_size, world_size)
 
+    @staticmethod
+    def lacking() -> str | None:
+        import torch
+        from torch.distributed import fsdp
+
+        if hasattr(fsdp, "FullyShardedDataParallel"):
+            return None
+        return f"torch {torch.__version__} has no FullyShardedDataParallel any more: take strategy fsdp"
+
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
     ) -> nn.Module:
         import torch
+        from torch.distributed.fsdp import FullyShardedDataParallel
         from torch.distributed.fsdp.wrap import CustomPolicy
 
-        kind = _fully_sharded_data_parallel()
         # by identity: a block's class may occur elsewhere in the model
         units = {id(block) for block in blocks}
-        wrapped: nn.Module = kind(
+        wrapped: nn.Module = FullyShardedDataParallel(
             model.to(device),
             device_mesh=_shard_groups.mesh(device, self.options.shard_size),
             sharding_strategy=self._sharding(torch.distributed.get_world_size()),
@@ -85,23 +94,12 @@ class Strategy:
         model.clip_grad_norm_(max_norm)  # type: ignore[operator]
 
     def validated(self, model: nn.Module) -> None:
-        kind = _fully_sharded_data_parallel()
+        from torch.distributed.fsdp import FullyShardedDataParallel as Unit
+
         # unit by unit, so that no more than one is ever whole: leaving it frees what forward gathered and kept
-        for unit in kind.fsdp_modules(model):
-            with kind.summon_full_params(unit, recurse=False, writeback=False):
+        for unit in Unit.fsdp_modules(model):
+            with Unit.summon_full_params(unit, recurse=False, writeback=False):
                 pass
-
-
-def _fully_sharded_data_parallel() -> Any:
-    try:
-        from torch.distributed.fsdp import FullyShardedDataParallel
-    except ImportError as error:
-        import torch
-
-        raise RuntimeError(
-            f"torch {torch.__version__} has no FullyShardedDataParallel any more: take strategy fsdp"
-        ) from error
-    return FullyShardedDataParallel
 
 
 def _mixed_precision(precision: str) -> Any:

@@ -60,6 +60,10 @@ def _lacking(job: dict[str, Any]) -> str | None:
     """What training asks for and this machine has not; null where it has all."""
     import torch
 
+    from bench import strategies
+
+    if reason := strategies.lacking(job["strategy"]):
+        return f"strategy {job['strategy']}: {reason}"
     if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
         return "train.precision is tf32, and this GPU is older than Ampere, which brought it: choose fp32 or fp16"
     reason = _no_compiler(job["device_type"]) if job["compile"] else None
