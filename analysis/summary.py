@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis import database, sessions, tables
+from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
 from analysis.plain import cell
@@ -37,6 +38,7 @@ def show(
         )
         laws = session_rows(connection, "scaling_law", session_id)
         session_row = sessions.head(connection, session_id)
+        batches = session_rows(connection, "batch_limits", session_id)
     tables.show(out, session_id, key_columns(points), value_columns(points, coverage))
     if every_run:
         _show_runs(out, [run for run in runs if run["measured_steps"]])
@@ -46,6 +48,8 @@ def show(
         out.print(Text(reason))
     for line in still_too_wide(points, cell):
         out.print(Text(line))
+    for limit in limits(batches, cell):
+        out.print(Text(limit))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
     out.print(Text(closing_sentence(points, cell), style="bold"))

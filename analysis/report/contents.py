@@ -14,6 +14,7 @@ from analysis.report.charts import all_charts
 
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
+    "batches",
 )  # fmt: skip
 
 

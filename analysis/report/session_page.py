@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from analysis.report import embedding, theme
+from analysis.report.batch_table import batches
 from analysis.report.contents import Contents
 from analysis.report.coverage_table import coverage
 from analysis.report.document import asset, document
@@ -66,6 +67,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
         yield covered
     yield _summary(contents)
     yield _strategies(contents)
+    yield _batches(contents)
     yield Section(
         identifier="notes", title="To keep in mind", content=notes(contents.session, contents.rows("summary"))
     )
@@ -88,6 +90,13 @@ def _strategies(contents: Contents) -> Section:
     content = strategies(contents.rows("strategies"))
     saved = _csv(contents, "strategies", "strategies") if content else ""
     return Section(identifier="strategies", title="Which strategy?", content=content + saved)
+
+
+def _batches(contents: Contents) -> Section:
+    """Nothing where no case asks for the largest batch."""
+    content = batches(contents.rows("batches"))
+    saved = _csv(contents, "batches", "largest batches") if content else ""
+    return Section(identifier="batches", title="What fits?", content=content + saved)
 
 
 def _coverage(contents: Contents) -> Section:

@@ -70,7 +70,13 @@ class Agent:
     ) -> AgentOutcome:
         """Run this agent's ranks to their end, good or bad; afterwards no process of them is left."""
         ranks: dict[int, ForkServerProcess] = {}
-        hosted = _Hosted(ranks=ranks, node=job.node, logs=logs, kernel_kills=postmortem.kernel_oom_kills())
+        hosted = _Hosted(
+            ranks=ranks,
+            node=job.node,
+            logs=logs,
+            kernel_kills=postmortem.kernel_oom_kills(),
+            limited=job.run.measure.memory_limit_bytes is not None and job.run.device_type == "cpu",
+        )
         try:
             self._fork(ranks, job, scratch, logs)
             orders.started([process.pid for process in ranks.values() if process.pid])
@@ -127,7 +133,7 @@ class Agent:
 
     def _fault(self, hosted: _Hosted, dead: dict[int, int], living: int, scratch: Path) -> Fault | None:
         failed = {
-            rank: postmortem.Death(exit_code=code, outcome=_outcome(scratch, rank))
+            rank: postmortem.Death(exit_code=code, outcome=_outcome(scratch, rank), limited=hosted.limited)
             for rank, code in dead.items()
             if code != 0 or "parameters" not in _outcome(scratch, rank)
         }
@@ -148,6 +154,8 @@ class _Hosted:
     """Folder of the ranks' logs."""
     kernel_kills: int | None
     """Processes that the kernel had ended for want of memory before."""
+    limited: bool
+    """Whether the kernel refuses them memory beyond measure.memory_limit_bytes."""
 
 
 def _standing(hosted: _Hosted, living: dict[int, ForkServerProcess], scratch: Path) -> Standing:

@@ -10,6 +10,9 @@ from typing import Any
 
 from bench.launch.orders import Fault
 
+_UNCHECKED = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
+"""How a process ends that writes to memory which it was refused."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Death:
@@ -19,6 +22,8 @@ class Death:
     """As multiprocessing gives it: negative is a signal."""
     outcome: dict[str, Any]
     """What it said itself; empty where it could not."""
+    limited: bool = False
+    """Whether it had a memory limit that the kernel enforces."""
 
 
 def kernel_oom_kills() -> int | None:
@@ -38,6 +43,9 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
         return Fault(status=status, error=str(said), rank=rank, node=node, secondhand=lost)
     if death.exit_code == -signal.SIGKILL and _grew(kernel_kills_before):
         error = "ended by the kernel for want of host memory (SIGKILL)"
+        return Fault(status="oom", error=error, rank=rank, node=node)
+    if death.limited and -death.exit_code in _UNCHECKED:
+        error = f"{_exit_text(death.exit_code)} at its memory limit: a library did not check whether it got memory"
         return Fault(status="oom", error=error, rank=rank, node=node)
     return Fault(status="failed", error=_exit_text(death.exit_code), rank=rank, node=node)
 

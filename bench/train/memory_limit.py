@@ -5,25 +5,52 @@ What does not fit is then an error in the rank, on a CPU too, where the kernel w
 
 from __future__ import annotations
 
+import itertools
 import re
 import resource
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import torch
 
+_T = TypeVar("_T")
 
-def set_limit(limit_bytes: int | None, device: torch.device) -> int | None:
-    """Of this process, from now on; null sets none. Returns its private resident memory; null on CUDA."""
-    if device.type == "cuda":
-        if limit_bytes is not None:
+_THREADS_BYTES = 512 * 2**20
+"""Beyond the limit during the first step: stacks and heaps of threads that are started by then, hardly touched."""
+
+
+class MemoryLimit:
+    """Of this process, from now on; null sets none. On CUDA it holds for torch's caching allocator alone.
+
+    On a CPU it is RLIMIT_DATA, which counts private memory that can be written whether it is touched or not. During the
+    first step it is wide, for libraries and threads that come with it; from the second on it is what is left."""
+
+    def __init__(self, limit_bytes: int | None, device: torch.device) -> None:
+        self.before_bytes = None if device.type == "cuda" else _status_bytes("RssAnon")
+        """Private resident memory of the process when the limit began; null on CUDA."""
+        self._limit_bytes = limit_bytes
+        if limit_bytes is None:
+            return
+        if device.type == "cuda":
             _limit_allocator(limit_bytes, device)
-        return None
-    if limit_bytes is not None:
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (_status_bytes("VmData") + limit_bytes, hard))
-    return _status_bytes("RssAnon")
+        else:
+            _allow_further(limit_bytes + _THREADS_BYTES)
+
+    def tightened(self, batches: Iterator[_T], first: int) -> Iterator[_T]:
+        """The batches; the limit is at its full strictness after the first step, which takes `first` of them."""
+        if self._limit_bytes is None or self.before_bytes is None:
+            return batches
+        return itertools.chain(itertools.islice(batches, first), self._tighten(), batches)
+
+    def _tighten(self) -> Iterator[_T]:
+        """No further batch."""
+        assert self._limit_bytes is not None
+        assert self.before_bytes is not None
+        used_bytes = _status_bytes("RssAnon") - self.before_bytes
+        _allow_further(max(0, self._limit_bytes - used_bytes))
+        yield from ()
 
 
 def lift() -> None:
@@ -33,8 +60,13 @@ def lift() -> None:
 
 
 def may_have_caused(error: BaseException) -> bool:
-    """Whether it is how a library without words for it says that it got no memory: oneDNN, and the linker."""
-    words = ("could not create a primitive", "failed to map segment", "cannot allocate memory")
+    """Whether it is how a library without words for it says that it got no memory: oneDNN, the linker, a new thread."""
+    words = (
+        "could not create a primitive",
+        "failed to map segment",
+        "cannot allocate memory",
+        "resource temporarily unavailable",
+    )
     return any(word in str(error).lower() for word in words)
 
 
@@ -44,8 +76,13 @@ def peak_private_bytes() -> int:
     return _status_bytes("VmHWM") - _status_bytes("RssFile") - _status_bytes("RssShmem")
 
 
+def _allow_further(further_bytes: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (_status_bytes("VmData") + further_bytes, hard))
+
+
 def _limit_allocator(limit_bytes: int, device: torch.device) -> None:
-    """torch's caching allocator: what NCCL and the CUDA context take beside it is not counted."""
+    """What NCCL and the CUDA context take beside it is not counted."""
     import torch
 
     total = torch.cuda.get_device_properties(device).total_memory
@@ -53,7 +90,7 @@ def _limit_allocator(limit_bytes: int, device: torch.device) -> None:
 
 
 def _status_bytes(name: str) -> int:
-    """RLIMIT_DATA counts what VmData does: private memory that can be written, touched or not."""
+    """Of /proc/self/status; VmData is what RLIMIT_DATA counts."""
     match = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert match, f"the kernel says {name} of every process"
     return 1024 * int(match[1])

@@ -19,6 +19,7 @@ from bench.spec import RunSpec
 from bench.train import memory_limit
 from bench.train.blame import place_of
 from bench.train.describe import describe
+from bench.train.memory_limit import MemoryLimit
 
 if TYPE_CHECKING:
     import torch
@@ -121,8 +122,9 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     if spec.strategy != "single":
         _meet(job, spec, device)
     workload = _workload(spec)
-    memory_before_bytes = memory_limit.set_limit(spec.measure.memory_limit_bytes, device)
+    memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     training, parameters = _training(job, spec, workload, device)
+    training.batches = memory.tightened(training.batches, spec.train.accumulate)
     clock = _clock(job, spec, training.steps, device)
     group.barrier(device)
     barrier_ns = clock.barrier()
@@ -137,7 +139,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
         "device_name": _device_name(device),
-        "memory_before_bytes": memory_before_bytes,
+        "memory_before_bytes": memory.before_bytes,
         "transport": _transport(job, spec, device),
         "nccl": transport.nccl_version() if device.type == "cuda" else None,
         **training.compilations.said(),

@@ -42,6 +42,8 @@ def _suite(path: Path) -> str:
 
 
 def _batch(per_rank: int | None, whole: int | None) -> str:
+    if per_rank is None and whole is None:
+        return "the largest that fits"
     return f"{per_rank:,} per rank" if per_rank else f"{whole:,} in all"
 
 

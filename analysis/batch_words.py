@@ -1,0 +1,51 @@
+"""What find_batch found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from analysis.fetched import Row
+from analysis.plain import number
+
+
+def limits(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """A sentence for every row of the view batch_limits; `name` makes of a case's name what is shown."""
+    for row in rows:
+        if row["largest_micro_batch"] is not None or row["too_large_micro_batch"] is not None:
+            yield f"{name(row['case_name'])} {row['placement']}: {_fits(row)}{_memory(row)}{_measured(row)}."
+
+
+def why(row: Row) -> str:
+    """What ended the search: `256: oom`."""
+    if row["too_large_micro_batch"] is None:
+        return "no larger one was tried"
+    return f"{row['too_large_micro_batch']:,}: {row['too_large_status']}"
+
+
+def division(row: Row) -> str:
+    """A rank's examples per optimizer step as they were measured: `3 x 128`; empty where nothing was."""
+    if row["micro_batch"] is None or row["largest_micro_batch"] is None:
+        return ""
+    return f"{row['accumulate']:,} x {row['micro_batch']:,}"
+
+
+def _fits(row: Row) -> str:
+    if row["largest_micro_batch"] is None:
+        return f"not even a micro-batch of {row['too_large_micro_batch']:,} fits a rank ({row['too_large_status']})"
+    return f"a micro-batch of {row['largest_micro_batch']:,} fits a rank ({why(row)})"
+
+
+def _memory(row: Row) -> str:
+    used, available = row["used_bytes"], row["available_bytes"]
+    if used is None or available is None:
+        return ""
+    return f", with {_mib(used)} of {_mib(available)} MiB"
+
+
+def _mib(value: int) -> str:
+    return number(value / 2**20, 3, strip=False)
+
+
+def _measured(row: Row) -> str:
+    parts = division(row)
+    return f"; measured with {parts} examples per rank, {row['global_batch']:,} in all" if parts else ""
