@@ -29,6 +29,9 @@ INSTEAD = {
         "bench suite ./my_suite.yaml --quick --case ddp --set train.precision=bf16 --world 1"
     ),
     "bench suite ./my_suite.yaml --data DIR": "bench suite ./my_suite.yaml --data DIR --dry-run",
+    "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR": (
+        "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR --dry-run"
+    ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",

@@ -36,6 +36,16 @@ def test_every_shipped_suite_names_the_schema_and_is_valid(path: Path, schema: d
     assert list(violations(read(path).plain(), schema, schema)) == []
 
 
+def test_an_option_of_several_workloads_takes_in_an_override_what_any_of_them_takes(
+    schema: dict[str, Any],
+) -> None:
+    workload = schema["$defs"]["workload"]
+    taken = [
+        list(violations({"preset": preset}, workload, schema)) for preset in ("original", "imdb", "huge")
+    ]
+    assert [bool(refused) for refused in taken] == [False, False, True]
+
+
 def test_the_schema_knows_every_workload_and_strategy_with_its_options(schema: dict[str, Any]) -> None:
     for kind, key in ((workloads, "workload"), (strategies, "strategy")):
         names = [option.get("properties", {}).get("name", {}) for option in schema["$defs"][key]["anyOf"]]
