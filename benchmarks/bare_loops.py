@@ -25,6 +25,7 @@ from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.models.diffusion import TIME_STEPS, Schedule
 from bench.train.loop import Training
+from bench.workloads import Workload
 
 Batch = dict[str, torch.Tensor]
 Loss = Callable[[nn.Module, Batch], torch.Tensor]
@@ -34,20 +35,20 @@ _STEPS = 500_000
 _EXAMPLES = 1_024
 
 
-def classify(inputs: str, labels: str) -> Callable[[Batch, torch.device], Loss]:
+def classify(inputs: str, labels: str) -> Callable[[Workload, torch.device], Loss]:
     """Cross entropy of what the model says to the inputs as they are."""
 
-    def of(_examples: Batch, _device: torch.device) -> Loss:
+    def of(_workload: Workload, _device: torch.device) -> Loss:
         return lambda model, batch: F.cross_entropy(model(batch[inputs]), batch[labels])
 
     return of
 
 
-def texts(_examples: Batch, _device: torch.device) -> Loss:
+def texts(_workload: Workload, _device: torch.device) -> Loss:
     return lambda model, batch: F.cross_entropy(model(batch["tokens"], batch["key"]), batch["labels"])
 
 
-def next_tokens(_examples: Batch, _device: torch.device) -> Loss:
+def next_tokens(_workload: Workload, _device: torch.device) -> Loss:
     def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
         tokens = batch["tokens"].long()
         logits = model(tokens[:, :-1], batch["key"])
@@ -56,7 +57,19 @@ def next_tokens(_examples: Batch, _device: torch.device) -> Loss:
     return loss
 
 
-def digits(examples: Batch, _device: torch.device) -> Loss:
+def pictures(workload: Workload, _device: torch.device) -> Loss:
+    """Made in the step, as ours are: they stand for a loader's, which would cost both the same."""
+
+    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
+        pixels: torch.Tensor = workload.pixels(batch)  # type: ignore[attr-defined]
+        return F.cross_entropy(model(pixels), batch["labels"])
+
+    return loss
+
+
+def digits(workload: Workload, _device: torch.device) -> Loss:
+    everything = torch.arange(workload.dataset_size)
+    examples = workload.batch(everything, everything)
     deviation, mean = (float(value) for value in torch.std_mean(examples["images"].float()))
 
     def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -65,7 +78,7 @@ def digits(examples: Batch, _device: torch.device) -> Loss:
     return loss
 
 
-def diffusion(_examples: Batch, device: torch.device) -> Loss:
+def diffusion(_workload: Workload, device: torch.device) -> Loss:
     schedule = Schedule(device)
 
     def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -85,8 +98,8 @@ class Shape:
 
     batch: int
     options: dict[str, Any] = field(default_factory=dict)
-    bare: Callable[[Batch, torch.device], Loss]
-    """The loss, written by hand for these examples."""
+    bare: Callable[[Workload, torch.device], Loss]
+    """The loss, written by hand."""
 
 
 SHAPES = {
@@ -96,12 +109,31 @@ SHAPES = {
         bare=diffusion,
     ),
     "mnist_cnn": Shape(batch=32, bare=digits),
+    "resnet50": Shape(
+        batch=4,
+        options={"image_size": 32, "classes": 100, "layers": (1, 1, 1, 1), "validation_examples": 0},
+        bare=pictures,
+    ),
     "spiral_mlp": Shape(batch=128, bare=classify("points", "arms")),
     "text_classifier": Shape(
         batch=8, options={"d_model": 64, "layers": 2, "feed_forward": 256, "vocab_size": 1_000}, bare=texts
     ),
     "transformer_lm": Shape(
         batch=2, options={"preset": "1m", "layers": 2, "validation_examples": 0}, bare=next_tokens
+    ),
+    "vit_b_16": Shape(
+        batch=4,
+        options={
+            "image_size": 64,
+            "patch_size": 16,
+            "classes": 100,
+            "layers": 4,
+            "heads": 4,
+            "hidden_dim": 128,
+            "mlp_dim": 512,
+            "validation_examples": 0,
+        },
+        bare=pictures,
     ),
 }
 
@@ -111,7 +143,7 @@ def theirs(loop: Training, shape: Shape) -> interleaved.Block:
     count = min(_EXAMPLES, loop.workload.dataset_size)
     examples = loop.workload.batch(torch.arange(count), torch.arange(count))
     model, optimizer, device = loop.model, loop.optimizer, loop.device
-    loss_of = shape.bare(examples, device)
+    loss_of = shape.bare(loop.workload, device)
     places = _shuffled(count, shape.batch)
 
     def block(steps: int) -> None:

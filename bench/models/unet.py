@@ -10,15 +10,16 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.models.keyed_dropout import KeyedDropout
+from bench.models.nhwc import NhwcConv2d
 from bench.models.unet_layers import (
     Attention,
-    Conv,
     Downsample,
     Level,
     Norm,
     ResBlock,
     TimeEmbedding,
     Upsample,
+    conv3x3,
 )
 
 _FIRST_DROPOUT_STREAM = 16
@@ -107,16 +108,16 @@ class Unet(nn.Module):
             inputs, outputs, 4 * config.base_channels, dropout, attention=attention, channels_last=config.channels_last
         )  # fmt: skip
 
-    def _conv(self, inputs: int, outputs: int) -> Conv:
-        return Conv(inputs, outputs, channels_last=self.config.channels_last)
+    def _conv(self, inputs: int, outputs: int) -> nn.Conv2d:
+        return conv3x3(inputs, outputs, channels_last=self.config.channels_last)
 
     def _initialise(self) -> None:
         """Xavier-uniform weights, zero biases; the last convolution of every residual branch begins at zero."""
         for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
             dropout.stream = _FIRST_DROPOUT_STREAM + stream
         for module in self.modules():
-            if isinstance(module, Conv | nn.Linear):
-                _xavier(module.kernel() if isinstance(module, Conv) else module.weight)
+            if isinstance(module, nn.Conv2d | nn.Linear):
+                _xavier(module.kernel() if isinstance(module, NhwcConv2d) else module.weight)
                 assert module.bias is not None
                 nn.init.zeros_(module.bias)
         for module in self.modules():

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.models.keyed_dropout import KeyedDropout
+from bench.models.nhwc import NhwcConv2d
 
 GROUPS = 32
 """Groups of every GroupNorm: channel counts are multiples of it."""
@@ -27,24 +28,10 @@ class Norm(nn.GroupNorm):
         return normed
 
 
-class Conv(nn.Conv2d):
-    """A 3x3 convolution; with `channels_last` its weight is [outputs, 3, 3, inputs], which convolutions of NHWC want.
-
-    The usual [outputs, inputs, 3, 3] would be copied to that order in every forward and backward pass, and its gradient
-    back: a sixth of a small batch's step. As it is, it is contiguous, which FSDP requires."""
-
-    def __init__(self, inputs: int, outputs: int, *, channels_last: bool, stride: int = 1) -> None:
-        super().__init__(inputs, outputs, 3, stride=stride, padding=1)
-        self.channels_last = channels_last
-        if channels_last:
-            self.weight = nn.Parameter(self.weight.detach().permute(0, 2, 3, 1).contiguous())
-
-    def kernel(self) -> torch.Tensor:
-        """The weight, seen as [outputs, inputs, 3, 3]."""
-        return self.weight.permute(0, 3, 1, 2) if self.channels_last else self.weight
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return F.conv2d(x, self.kernel(), self.bias, self.stride, self.padding)
+def conv3x3(inputs: int, outputs: int, *, channels_last: bool, stride: int = 1) -> nn.Conv2d:
+    """[B, inputs, H, W] to [B, outputs, H / stride, W / stride]."""
+    kind = NhwcConv2d if channels_last else nn.Conv2d
+    return kind(inputs, outputs, kernel_size=3, stride=stride, padding=1)
 
 
 class PerPixel(nn.Linear):
@@ -88,11 +75,11 @@ class ResBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.norm1 = Norm(inputs)
-        self.conv1 = Conv(inputs, outputs, channels_last=channels_last)
+        self.conv1 = conv3x3(inputs, outputs, channels_last=channels_last)
         self.time = nn.Linear(time_channels, outputs)
         self.norm2 = Norm(outputs)
         self.dropout = dropout
-        self.conv2 = Conv(outputs, outputs, channels_last=channels_last)
+        self.conv2 = conv3x3(outputs, outputs, channels_last=channels_last)
         self.shortcut = nn.Identity() if inputs == outputs else PerPixel(inputs, outputs)
 
     def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -147,7 +134,7 @@ class Downsample(nn.Module):
 
     def __init__(self, channels: int, *, channels_last: bool) -> None:
         super().__init__()
-        self.conv = Conv(channels, channels, channels_last=channels_last, stride=2)
+        self.conv = conv3x3(channels, channels, channels_last=channels_last, stride=2)
 
     def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
         out: torch.Tensor = self.conv(x)
@@ -159,7 +146,7 @@ class Upsample(nn.Module):
 
     def __init__(self, channels: int, *, channels_last: bool) -> None:
         super().__init__()
-        self.conv = Conv(channels, channels, channels_last=channels_last)
+        self.conv = conv3x3(channels, channels, channels_last=channels_last)
 
     def forward(self, x: torch.Tensor, time: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
         out: torch.Tensor = self.conv(F.interpolate(x, scale_factor=2.0, mode="nearest"))

@@ -60,7 +60,11 @@ class Workload(ImageClassifier):
     def model(self) -> nn.Module:
         from torchvision.models.resnet import Bottleneck, ResNet
 
+        from bench.models import nhwc
+
         model: nn.Module = ResNet(Bottleneck, list(self.options.layers), num_classes=self.options.classes)
+        if self.options.channels_last:
+            nhwc.adopt(model)
         return model
 
     def blocks(self, model: nn.Module) -> list[nn.Module]:
@@ -68,7 +72,7 @@ class Workload(ImageClassifier):
         return [block for stage in range(1, 5) for block in model.get_submodule(f"layer{stage}").children()]
 
     def pixels(self, batch: Batch) -> torch.Tensor:
-        """Activations take the layout of the pictures; parameters stay contiguous, which FSDP requires."""
+        """Activations take the layout of the pictures."""
         import torch
 
         layout = torch.channels_last if self.options.channels_last else torch.contiguous_format
