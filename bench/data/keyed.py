@@ -48,6 +48,25 @@ def hash_seed(seed: int, stream: int) -> int:
 
 
 def _bits(seed: int, keys: torch.Tensor, count: int, stream: int) -> torch.Tensor:
+    """int64 [B, count], 64 random bits each."""
+    if torch.compiler.is_compiling():
+        bits: torch.Tensor = _opaque_bits(seed, keys, count, stream)
+        return bits
+    return _mixed(seed, keys, count, stream)
+
+
+@torch.library.custom_op("bench::keyed_bits", mutates_args=())
+def _opaque_bits(seed: int, keys: torch.Tensor, count: int, stream: int) -> torch.Tensor:
+    """For torch.compile, whose generated code has no products of indices beyond 64 bits ("too big to convert")."""
+    return _mixed(seed, keys, count, stream)
+
+
+@_opaque_bits.register_fake
+def _(seed: int, keys: torch.Tensor, count: int, stream: int) -> torch.Tensor:  # noqa: ARG001 - as above
+    return keys.new_empty(len(keys), count)
+
+
+def _mixed(seed: int, keys: torch.Tensor, count: int, stream: int) -> torch.Tensor:
     hashed = _mix((keys + 1) * _GOLDEN + hash_seed(seed, stream))
     elements = torch.arange(1, count + 1, device=keys.device).mul_(_GOLDEN)
     return _mix(hashed[:, None] + elements)

@@ -102,6 +102,7 @@ ROWS = {
     "What would 64 workers give?": 2,
     "What does a strategy cost before it brings anything?": SCALED_CASES,
     "What does FSDP cost in speed, and save in memory, against DDP?": SCALED_CASES,
+    "How large must a model be for more ranks to pay?": 2 * SCALED_CASES // 2,
     "Is this session faster than an earlier one?": 2 + 3 * SCALED_CASES,
     "How much of a step waits for data?": PLACEMENTS_THAT_RAN,
     "What grows when ranks are added?": SCALED_CASES,

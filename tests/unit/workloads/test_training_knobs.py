@@ -217,3 +217,21 @@ def test_compilations_are_timed_and_told_apart_by_where_they_lie(tmp_path: Path)
     said = made.compilations.said()
     assert said["measured_recompiles"] == 2
     assert said["compile_s"] > 0
+
+
+def test_a_workload_says_how_many_examples_are_validated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, sizes = training(), []
+    whole, evaluate = score(made, 0), made.workload.evaluate
+
+    def counted(model: torch.nn.Module, batch: Any) -> Any:
+        sizes.append(len(next(iter(batch.values()))))
+        return evaluate(model, batch)
+
+    monkeypatch.setattr(made.workload, "evaluate", counted)
+    monkeypatch.setattr(made.workload, "largest_validation_batch", 64, raising=False)
+    found = score(made, 0)
+    assert found is not None
+    assert whole is not None
+    assert max(sizes) <= 64
+    assert sum(sizes) == made.workload.validation_size
+    assert found.loss == pytest.approx(whole.loss, rel=1e-6)
