@@ -199,7 +199,9 @@ class _CasePlan:
 
     def _why_skipped(self, placement: Placement, threads: int) -> str | None:
         if self.device == "cuda" and self.slots.cuda_devices_per_node == 0:
-            return "needs a GPU, this machine has none: --device cpu runs it without"
+            chosen, world = self.case.strategy, placement[0] * placement[1]
+            hopeless = strategies.misfit(chosen.name, chosen.options, world, "cpu")
+            return f"needs a GPU, this machine has none{'' if hopeless else ': --device cpu runs it without'}"
         if self.device == "cpu" and self.case.train.precision == "tf32":
             return (
                 "needs an NVIDIA GPU: tf32 is arithmetic of its matrix units, a CPU has fp32, bf16 and fp16"

@@ -7,10 +7,16 @@ WITH summaries AS (
     SELECT * FROM run_summary
 ),
 attempts AS (
-    SELECT session_id, run_id, attempt, accumulate, couples_examples FROM runs
+    SELECT
+        session_id, run_id, attempt, accumulate, couples_examples,
+        -- What gradients travelled as, where the strategy says: ddp, fsdp. PowerSGD does not hang on n.
+        coalesce(
+            config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
+        ) AS reduced_as
+    FROM runs
 ),
 each_run AS (
-    SELECT summaries.*, accumulate, couples_examples
+    SELECT summaries.*, accumulate, couples_examples, reduced_as
     FROM summaries
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
@@ -90,7 +96,7 @@ differences AS (
     GROUP BY session_id, run_id
 ),
 with_tolerance AS (
-    SELECT *, loss_tolerance_of(precision) AS tolerance
+    SELECT *, greatest(loss_tolerance_of(precision), loss_tolerance_of(reduced_as)) AS tolerance
     FROM paired
     LEFT JOIN differences USING (session_id, run_id)
 ),
@@ -129,7 +135,7 @@ final AS (
         coalesce(steps_compared, 0) AS steps_compared,  -- of the first 20, finite on both sides
         largest_relative_difference,   -- of the losses of one step, of the larger of the two
         at_step,                       -- where that was, the first of equals; null where the losses are the same
-        tolerance,                     -- on it, by precision
+        tolerance,                     -- on it, by precision, or by what gradients travelled as if that is coarser
         CASE
             WHEN reason IS NULL AND largest_relative_difference > tolerance THEN 'different'
             WHEN reason IS NULL THEN 'same'

@@ -54,6 +54,7 @@ class Case:
     step_ms: Mapping[int, float | Sequence[float]]
     """n -> step time of every repeat, or one step time for each repeat."""
     strategy: str = "ddp"
+    strategy_options: Mapping[str, object] = field(default_factory=dict)
     scaling: Scaling = "strong"
     axis: Axis = "ranks"
     repeats: int = 3
@@ -207,7 +208,7 @@ def _spec(
             max_repeats=case.max_repeats,
         ),
         strategy=case.strategy,
-        strategy_options={},
+        strategy_options=dict(case.strategy_options),
         scaling=case.scaling,
         axis=case.axis,
         workers=workers,

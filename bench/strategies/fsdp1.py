@@ -1,5 +1,5 @@
 """fsdp1: the same sharding by PyTorch's first implementation (FullyShardedDataParallel), to compare with `fsdp`; it
-flattens the parameters of each unit into one."""
+flattens the parameters of each unit into one. At one rank torch leaves them whole and gathers nothing."""
 
 from __future__ import annotations
 

@@ -104,7 +104,9 @@ def test_what_travels_in_16_bits_is_rounded(session: Path) -> None:
         assert np.abs(losses(session, name, 2) / bare - 1).max() > 1e-6, name
 
 
-def test_powersgd_throws_gradients_away_once_it_has_begun_and_loss_parity_says_so(session: Path) -> None:
+def test_powersgd_throws_gradients_away_once_it_has_begun_and_as_much_at_every_world_size(
+    session: Path,
+) -> None:
     bare, compressed = losses(session, "bare", 1), losses(session, "powersgd", 2)
     np.testing.assert_allclose(
         compressed[:3], bare[:3], rtol=EXACT
@@ -115,4 +117,4 @@ def test_powersgd_throws_gradients_away_once_it_has_begun_and_loss_parity_says_s
         rows = connection.execute(
             "SELECT verdict, reason FROM loss_parity WHERE case_name = 'powersgd'"
         ).fetchall()
-    assert len(rows) == 1
+    assert rows == [("same", None)]

@@ -55,6 +55,24 @@ def test_the_largest_relative_difference_of_the_first_twenty_steps_decides(parit
     assert (row["at_step"], row["reason"]) == (19, None)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "options", "precision", "tolerance"),
+    [
+        ("ddp", {"gradient_compression": "none"}, "fp32", 1e-4),
+        ("ddp", {"gradient_compression": "fp16"}, "fp32", 1e-2),
+        ("ddp", {"gradient_compression": "bf16"}, "fp16", 5e-2),
+        ("fsdp", {"reduce_dtype": "bf16"}, "fp32", 5e-2),
+        ("fsdp", {"reduce_dtype": "fp32"}, "bf16", 5e-2),
+        ("ddp", {"gradient_compression": "powersgd"}, "fp32", 1e-4),
+    ],
+)
+def test_what_gradients_travel_as_widens_the_tolerance(parity, strategy, options, precision, tolerance):
+    case = _case(strategy=strategy, strategy_options=options, precision=precision)
+    row = parity(case, factors=_factors((5, 1 + 9e-3)))
+    assert row["tolerance"] == tolerance
+    assert row["verdict"] == ("different" if tolerance == 1e-4 else "same")
+
+
 def test_of_steps_with_the_same_difference_the_first_is_named(results, read_back):
     folder = make_session(results, [_case()])
     for run_id, loss in (("ddp.1x1.r0", 1.0), ("ddp.1x2.r0", 1.5)):
