@@ -110,11 +110,11 @@ class _Checked:
             raise self._refuse("blocks()", f"returned {_what(blocks)}: give a list of the model's submodules")
         inside = {id(part) for part in model.modules()} - {id(model)}
         for number, block in enumerate(blocks):
+            at = f"returned {_what(block)} at place {number}"
             if id(block) not in inside:
-                raise self._refuse(
-                    "blocks()",
-                    f"returned {_what(block)} at place {number}, which is no submodule of the model that it was given",
-                )
+                raise self._refuse("blocks()", f"{at}, which is no submodule of the model that it was given")
+            if type(block).forward is nn.Module.forward:
+                raise self._refuse("blocks()", f"{at}, which has no forward of its own: give its parts")
 
     def _batch(self, method: str, batch: Any, asked: str) -> None:
         if not isinstance(batch, dict) or not all(isinstance(part, torch.Tensor) for part in batch.values()):

@@ -10,6 +10,8 @@ import dataclasses
 import importlib.util
 import inspect
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -59,8 +61,11 @@ class Defaults:
         """Nothing to read."""
 
     def blocks(self, model: nn.Module) -> list[nn.Module]:
-        """The model's direct children that have parameters; none in a model that is a single layer."""
-        return [part for part in model.children() if next(part.parameters(), None) is not None]
+        """The model's direct children that have parameters, those of a ModuleList one by one; without those that share
+        parameters, which cannot be sharded as two units. None in a model that is a single layer."""
+        parts = list(_units(model))
+        owners = Counter(id(one) for part in parts for one in part.parameters())
+        return [part for part in parts if all(owners[id(one)] == 1 for one in part.parameters())]
 
     def validation_batch(self, indices: list[int]) -> Batch:
         """Held out are the examples at the places after those that are trained on."""
@@ -74,6 +79,20 @@ class Defaults:
         """The batch's mean loss for each of its examples: their mean over the held-out ones is the same."""
         examples = len(next(iter(batch.values())))
         return self.loss(model, batch).expand(examples), None  # type: ignore[attr-defined] # the user's
+
+
+def _units(module: nn.Module) -> Iterator[nn.Module]:
+    """What is called as a module: containers have no forward to gather, or to recompute, anything before."""
+    from torch.nn import ModuleDict, ModuleList, ParameterDict, ParameterList
+
+    for child in module.children():
+        if isinstance(child, ModuleList | ModuleDict):
+            yield from _units(child)
+        elif (
+            not isinstance(child, ParameterList | ParameterDict)
+            and next(child.parameters(), None) is not None
+        ):
+            yield child
 
 
 def load_file(name: str) -> type[Workload]:

@@ -50,6 +50,20 @@ def test_three_methods_are_a_whole_workload_and_the_rest_has_defaults() -> None:
     assert torch.equal(made.validation_batch([0, 3])["x"], made.examples[[10, 13]])
 
 
+def test_layers_of_a_list_are_units_and_parts_that_share_parameters_are_none() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(7, 3)
+            self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ModuleDict({"a": nn.Linear(3, 3)})])
+            self.scales = nn.ParameterList([torch.ones(3)])
+            self.head = nn.Linear(3, 7, bias=False)
+            self.head.weight = self.embedding.weight
+
+    model: Any = Tied()
+    assert check().blocks(model) == [model.layers[0], model.layers[1]["a"]]
+
+
 def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> None:
     made = check()
     model = made.model()
@@ -72,6 +86,14 @@ def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> Non
         ({"model": lambda self: nn.Linear(3, 1, device="meta")}, "model()", "has parameters on meta"),
         ({"blocks": lambda self, model: [nn.Linear(3, 3)]}, "blocks()", "returned a Linear at place 0"),
         ({"blocks": lambda self, model: [model]}, "blocks()", "which is no submodule of the model"),
+        (
+            {
+                "model": lambda self: nn.ModuleList([nn.ModuleList([nn.Linear(3, 1)])]),
+                "blocks": lambda _, model: model,
+            },
+            "blocks()",
+            "returned a ModuleList at place 0, which has no forward of its own: give its parts",
+        ),
         ({"blocks": lambda self, model: None}, "blocks()", "returned None: give a list"),
         (
             {"batch": lambda self, places, keys: self.examples[places]},
