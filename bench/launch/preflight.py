@@ -15,14 +15,15 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
     jobs: dict[str, dict[str, Any]] = {}
     for run in plan:
         if run.skip_reason is None:
-            job = _job(run.spec)
+            job = question(run.spec)
             jobs.setdefault(json.dumps({**job, "case_name": None, "seed": None}, sort_keys=True), job)
     problems = json.loads(server.ask("bench.train.preflight", json.dumps(list(jobs.values()))))
     if problems:
         raise InputError("\n".join(problems))
 
 
-def _job(spec: RunSpec) -> dict[str, Any]:
+def question(spec: RunSpec) -> dict[str, Any]:
+    """What bench/train/preflight.py wants to know of a run."""
     return {
         "case_name": spec.case_name,
         "workload": spec.workload,

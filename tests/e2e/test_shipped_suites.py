@@ -63,6 +63,16 @@ def test_a_suite_that_ships_runs_with_quick(
     assert marked.left() == []
 
 
+def test_compilation_is_timed_and_lies_in_no_measured_step(results: Path) -> None:
+    ends = {
+        case: json.loads((results / "precision_sweep" / f"{case}.1x1.r0" / "run.json").read_text())["outcome"]
+        for case in ("compiled", "fused")
+    }
+    assert 0 < ends["compiled"]["compile_s"] < ends["compiled"]["elapsed_s"]
+    assert ends["compiled"]["measured_recompiles"] == 0
+    assert (ends["fused"]["compile_s"], ends["fused"]["measured_recompiles"]) == (None, None)
+
+
 def test_their_report_is_drawn_without_a_word_in_the_console(
     results: Path, marked: Marked, browser: Browser, tmp_path: Path
 ) -> None:

@@ -232,3 +232,16 @@ def test_a_case_has_several_numbers_of_threads_only_where_they_are_its_axis(
     runs = plan(suite(case(world=[1, 2] if threads != [1, 2] else [1], threads=threads)), slots, "session")
     numbers = {run.spec.threads for run in runs}
     assert len(numbers) == 1 or {run.spec.axis for run in runs} == {"threads"}
+
+
+def test_tf32_is_skipped_on_a_cpu_whatever_sent_it_there() -> None:
+    tf32 = TrainSpec(precision="tf32")
+    once = MeasureSpec(steps=1, repeats=1)
+    why = "needs an NVIDIA GPU: tf32 is arithmetic of its matrix units, a CPU has fp32, bf16 and fp16"
+    on_a_laptop = reasons(case(world=[1], train=tf32, measure=once), case("b", world=[1], measure=once))
+    assert on_a_laptop == {"a.1x1.r0": why, "b.1x1.r0": None}
+    both = (
+        case(world=[1], train=tf32, measure=once),
+        case("b", world=[1], train=tf32, measure=once, device="cpu"),
+    )
+    assert reasons(*both, slots=NODES) == {"a.1x1.r0": None, "b.1x1.r0": why}

@@ -1,0 +1,47 @@
+"""What training asks for and a machine has not is said before a session exists."""
+
+from __future__ import annotations
+
+import json
+from multiprocessing import Pipe
+from pathlib import Path
+
+from bench.launch.preflight import question
+from bench.plan import plan
+from bench.spec import Slots
+from bench.suite.resolve import Selection, load_suite
+from bench.train import preflight
+
+SUITE = """\
+title: Asks for much
+workload: {name: spiral_mlp}
+measure: {warmup: 3, steps: 3}
+cases:
+  - {name: one, strategy: single, scaling: none, batch_per_rank: 8, world: [1]}
+"""
+
+
+def _problems(folder: Path, *settings: str) -> list[str]:
+    (folder / "suite.yaml").write_text(SUITE)
+    suite = load_suite(str(folder / "suite.yaml"), Selection(settings=settings))
+    planned = plan(suite, Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu"), "session")
+    job = question(planned[0].spec)
+    ours, theirs = Pipe(duplex=False)
+    preflight.main(theirs, json.dumps([job]))
+    problems: list[str] = json.loads(ours.recv_bytes())
+    return problems
+
+
+def test_compiling_without_a_compiler_is_refused(tmp_path: Path) -> None:
+    from torch._inductor import config
+
+    with config.patch({"cpp.cxx": ("no-such-compiler",)}):
+        assert _problems(tmp_path) == []
+        assert _problems(tmp_path, "train.compile=true") == [
+            "case one: train.compile: on a CPU it needs a C++ compiler, and none was found: "
+            "install g++, or name one in CXX"
+        ]
+
+
+def test_compiling_with_one_is_not(tmp_path: Path) -> None:
+    assert _problems(tmp_path, "train.compile=true") == []
