@@ -28,6 +28,8 @@ _MIDDLE = 224 / 256
 Box = tuple[float, float, float, float]
 """Left, upper, right and lower border in pixels."""
 
+Image.preinit()  # or every new loader process would import the decoders again
+
 
 def decode(stored: bytes | Path) -> Image.Image:
     """A picture in RGB, whole in memory. Raises InputError naming a file that is none."""

@@ -49,6 +49,18 @@ def test_powersgd_in_fp16_is_refused_and_in_bf16_is_not(tmp_path: Path) -> None:
     assert suite(tmp_path, halved, train={"precision": "fp16"}).cases
 
 
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_batchnorm_in_half_precision_under_fsdp_is_refused_with_what_runs(
+    tmp_path: Path, precision: str
+) -> None:
+    asked = {"workload": {"name": "resnet50"}, "train": {"precision": precision}}
+    text = refusal(tmp_path, {"name": "fsdp"}, **asked)
+    assert f"fsdp gathers parameters in {precision}, and BatchNorm, which resnet50 has, takes none" in text
+    for runs in ({"name": "fsdp", "param_dtype": "fp32"}, {"name": "fsdp1"}, {"name": "ddp"}):
+        assert suite(tmp_path, runs, **asked).cases
+    assert suite(tmp_path, {"name": "fsdp"}, **{**asked, "workload": {"name": "vit_b_16"}}).cases
+
+
 def test_powersgd_must_begin_in_the_warm_up(tmp_path: Path) -> None:
     powersgd = {"name": "ddp", "gradient_compression": "powersgd", "powersgd_start_step": 4}
     assert "begins after 4 whole steps (powersgd_start_step), and measure.warmup is 3" in refusal(

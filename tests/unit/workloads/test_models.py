@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -143,3 +144,16 @@ def test_the_diffusion_schedule_is_the_papers() -> None:
     assert float(schedule.signal[0] ** 2) == pytest.approx(1 - 1e-4, abs=1e-7)
     assert float(schedule.signal[-1] ** 2) == pytest.approx(4.0358e-5, rel=1e-3)  # "alpha bar" at T
     torch.testing.assert_close(schedule.signal**2 + schedule.noise**2, torch.ones(1000))
+
+
+@pytest.mark.parametrize("hidden", [(5,), (16, 16, 16, 16, 16), (128, 3)])
+def test_spirals_train_and_validate_with_any_list_of_hidden_layers(hidden: tuple[int, ...]) -> None:
+    made = workload("spiral_mlp", hidden=hidden)
+    model = made.model()
+    widths = [2, *hidden, 3]
+    expected = sum(inputs * outputs + outputs for inputs, outputs in itertools.pairwise(widths))
+    assert sum(parameter.numel() for parameter in model.parameters()) == expected
+    made.loss(model, made.batch(torch.arange(8), torch.arange(8))).backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    loss, correct = made.evaluate(model, made.validation_batch([0, 1_999]))
+    assert (loss.shape, set(correct.tolist()) <= {0.0, 1.0}) == ((2,), True)
