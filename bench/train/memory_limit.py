@@ -5,6 +5,7 @@ What does not fit is then an error in the rank, on a CPU too, where the kernel w
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import re
 import resource
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+_M_MMAP_THRESHOLD = -3
+"""glibc's malloc.h."""
+_OWN_PAGES_BYTES = 128 * 2**10
+"""glibc's own threshold before it adapts."""
 _THREADS_BYTES = 512 * 2**20
 """Beyond the limit during the first step: stacks and heaps of threads that are started by then, hardly touched."""
 
@@ -36,6 +41,7 @@ class MemoryLimit:
         if device.type == "cuda":
             _limit_allocator(limit_bytes, device)
         else:
+            _give_back_at_once()
             _allow_further(limit_bytes + _THREADS_BYTES)
 
     def tightened(self, batches: Iterator[_T], first: int) -> Iterator[_T]:
@@ -74,6 +80,12 @@ def peak_private_bytes() -> int:
     """Of this process, since it began: the kernel knows the peak of the resident set, of which pages of files, which no
     limit counts, come to stay."""
     return _status_bytes("VmHWM") - _status_bytes("RssFile") - _status_bytes("RssShmem")
+
+
+def _give_back_at_once() -> None:
+    """Every tensor gets pages of its own, and returns them when it is freed. glibc would keep pieces of up to 32 MiB
+    for later, and how many of them fit together again differs from run to run. It costs page faults."""
+    ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _OWN_PAGES_BYTES)
 
 
 def _allow_further(further_bytes: int) -> None:

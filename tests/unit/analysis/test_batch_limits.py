@@ -1,0 +1,114 @@
+"""The view batch_limits and its words, from sessions with probing runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.batch_words import limits
+from analysis.load import load
+from bench.spec import FindSpec
+from tests.factory import BEGAN, Case, make_session, specs, write_attempt
+from tests.unit.analysis.conftest import ask
+
+MIB = 2**20
+FIND = FindSpec()
+
+
+def probe(folder: Path, case: Case, micro_batch: int, status: str, *, peak_mib: int = 0) -> None:
+    """A probing run of the case's first size, and its place in the plan; peak memory is the case's."""
+    first = specs(case, folder.name, "smoke", [])[0]
+    spec = dataclasses.replace(
+        first,
+        run_id=first.run_id.replace(".r0", f".find{micro_batch}.r0"),
+        batch_per_rank=2 * micro_batch,
+        global_batch=2 * micro_batch * first.world_size,
+        train=dataclasses.replace(first.train, accumulate=2),
+        measure=dataclasses.replace(first.measure, memory_limit_bytes=512 * MIB),
+        find_batch=FIND,
+        probe=True,
+    )
+    run = folder / spec.run_id
+    run.mkdir()
+    needs = dataclasses.replace(case, memory_bytes=peak_mib * MIB)
+    write_attempt(run, needs, spec, status, BEGAN, made_by={})
+    written = json.loads((run / "run.json").read_text())
+    written["outcome"]["memory_before_bytes"] = 100 * MIB
+    (run / "run.json").write_text(json.dumps(written))
+    head = json.loads((folder / "session.json").read_text())
+    head["plan"].insert(0, head["plan"][0] | {"run_id": spec.run_id, "probe": True})
+    (folder / "session.json").write_text(json.dumps(head))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("limits")
+    ddp, free = (Case(name=name, step_ms={2: 50.0}, batch=96, repeats=2) for name in ("ddp", "free"))
+    session = make_session(folder, [ddp, free], session_id="s")
+    for micro_batch, status, peak in ((8, "ok", 150), (16, "ok", 200), (32, "oom", 0), (64, "ok", 300)):
+        probe(session, ddp, micro_batch, status, peak_mib=peak)
+    probe(session, free, 8, "ok", peak_mib=150)
+    assert load(folder).problems == ()
+    return folder
+
+
+def test_the_largest_is_the_one_before_the_first_that_does_not_fit(results: Path) -> None:
+    rows = ask(results, "FROM batch_limits ORDER BY case_name")
+    ddp, free = rows
+    assert (ddp["probes"], ddp["largest_micro_batch"], ddp["too_large_micro_batch"]) == (4, 16, 32)
+    assert (ddp["too_large_status"], ddp["too_large_error"]) == ("oom", "CUDA out of memory")
+    assert (free["largest_micro_batch"], free["too_large_micro_batch"], free["too_large_status"]) == (
+        8,
+        None,
+        None,
+    )
+
+
+def test_memory_is_that_of_the_largest_that_fits_beyond_what_the_rank_began_with(results: Path) -> None:
+    ddp = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+    peak = ddp["peak_memory_allocated_bytes"]
+    assert 150 * MIB < peak < 300 * MIB
+    assert (ddp["used_bytes"], ddp["available_bytes"]) == (peak - 100 * MIB, 512 * MIB)
+    assert ddp["headroom_bytes"] == ddp["available_bytes"] - ddp["used_bytes"]
+
+
+def test_what_was_measured_stands_beside_it(results: Path) -> None:
+    ddp = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+    assert [ddp[name] for name in ("accumulate", "micro_batch", "batch_per_rank", "global_batch")] == [
+        1,
+        48,
+        48,
+        96,
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM run_summary WHERE run_id LIKE '%find%'",
+        "FROM fingerprint WHERE first_run LIKE '%find%'",
+        "FROM coverage WHERE planned <> 2 OR ok <> 2",
+        "FROM placements WHERE runs <> 2",
+        "FROM memory WHERE runs <> 2",
+        "FROM scaling WHERE throughput IS NULL",
+    ],
+)
+def test_no_other_figure_knows_of_probing_runs(results: Path, query: str) -> None:
+    assert ask(results, query) == []
+
+
+def test_what_was_found_is_said_in_words(results: Path) -> None:
+    said = list(limits(ask(results, "FROM batch_limits ORDER BY case_name")))
+    assert said[0].startswith("ddp 1x2: a micro-batch of 16 fits a rank (32: oom), with 1")
+    assert said[0].endswith(" of 512 MiB; measured with 1 x 48 examples per rank, 96 in all.")
+    assert said[1].startswith("free 1x2: a micro-batch of 8 fits a rank (no larger one was tried), with ")
+
+
+def test_a_session_without_a_search_has_no_row(tmp_path: Path) -> None:
+    make_session(tmp_path, [Case(name="ddp", step_ms={1: 50.0})])
+    load(tmp_path)
+    assert ask(tmp_path, "FROM batch_limits") == []
+    assert ask(tmp_path, "SELECT DISTINCT probe FROM runs") == [{"probe": False}]
