@@ -131,8 +131,8 @@ class Workload:
         read = ag_news.read if self._source == "ag_news" else imdb.read
         train, held_out = read(Path(self._root), self.options.validation_examples)
         words, length = Vocabulary(train[0], self._sizes["vocab_size"]), self._sizes["sequence_length"]
-        self._tokens = words.encode(train[0], length, class_token=self._class_token)
-        self._held_out = words.encode(held_out[0], length, class_token=self._class_token)
+        self._tokens = words.own_rows(length, class_token=self._class_token)
+        self._held_out = words.rows(held_out[0], length, class_token=self._class_token)
         self._labels, self._held_out_labels = torch.tensor(train[1]), torch.tensor(held_out[1])
 
     @property

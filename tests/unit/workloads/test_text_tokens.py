@@ -16,40 +16,40 @@ TEXTS = ["B b b c C a A d", "e d", ""]
 def test_frequent_words_come_first_and_equally_frequent_ones_by_the_alphabet() -> None:
     words = Vocabulary(TEXTS, 100)
     assert len(words) == SPECIALS + 5
-    assert words.encode(["b a c d e"], 8, class_token=False).tolist() == [[3, 4, 5, 6, 7, *[PADDING] * 3]]
+    assert words.rows(["b a c d e"], 8, class_token=False).tolist() == [[3, 4, 5, 6, 7, *[PADDING] * 3]]
 
 
 def test_the_order_of_the_texts_does_not_matter_to_the_vocabulary() -> None:
     shuffled = [*TEXTS]
     random.Random(1).shuffle(shuffled)
-    rows = [Vocabulary(texts, 7).encode(TEXTS, 6, class_token=False) for texts in (TEXTS, shuffled)]
+    rows = [Vocabulary(texts, 7).rows(TEXTS, 6, class_token=False) for texts in (TEXTS, shuffled)]
     assert torch.equal(*rows)
 
 
 def test_words_beyond_the_vocabulary_are_unknown_and_no_id_is_beyond_its_size() -> None:
-    rows = Vocabulary(TEXTS, 6).encode(["a b c d e never"], 6, class_token=False)
+    rows = Vocabulary(TEXTS, 6).rows(["a b c d e never"], 6, class_token=False)
     assert rows.tolist() == [[4, 3, 5, UNKNOWN, UNKNOWN, UNKNOWN]]
 
 
 def test_long_texts_are_cut_and_an_empty_one_is_one_unknown_word() -> None:
-    rows = Vocabulary(TEXTS, 100).encode(["b a c", "", "..."], 2, class_token=False)
+    rows = Vocabulary(TEXTS, 100).rows(["b a c", "", "..."], 2, class_token=False)
     assert rows.dtype == torch.int32
     assert rows.tolist() == [[3, 4], [UNKNOWN, PADDING], [UNKNOWN, PADDING]]
 
 
 def test_a_class_token_stands_first_and_counts() -> None:
-    rows = Vocabulary(TEXTS, 100).encode(["b a c", ""], 3, class_token=True)
+    rows = Vocabulary(TEXTS, 100).rows(["b a c", ""], 3, class_token=True)
     assert rows.tolist() == [[CLASS, 3, 4], [CLASS, PADDING, PADDING]]
 
 
 def test_no_texts_make_no_rows() -> None:
-    assert Vocabulary(TEXTS, 100).encode([], 3, class_token=False).shape == (0, 3)
+    assert Vocabulary(TEXTS, 100).rows([], 3, class_token=False).shape == (0, 3)
 
 
 def test_words_are_lower_case_letters_of_any_alphabet_with_apostrophes_inside() -> None:
     spelt = ["Don't", "don't", "ÉTÉ été", "été 'quoted'"]
     words = Vocabulary(spelt, 100)
-    rows = words.encode(["été don't quoted"], 3, class_token=False)
+    rows = words.rows(["été don't quoted"], 3, class_token=False)
     assert len(words) == SPECIALS + 3
     assert rows.tolist() == [[3, 4, 5]]
 
@@ -101,3 +101,10 @@ def test_the_smallest_vocabulary_has_room_for_the_most_classes() -> None:
     tokens, labels = generate(vocab_size=128, classes=16, length=8)
     assert int(tokens.max()) < 128
     assert int(labels.max()) == 15
+
+
+def test_a_vocabulary_knows_the_rows_of_its_own_texts() -> None:
+    words = Vocabulary(TEXTS, 6)
+    for length, first in ((2, False), (4, True), (9, False)):
+        own = words.own_rows(length, class_token=first)
+        assert torch.equal(own, words.rows(TEXTS, length, class_token=first))
