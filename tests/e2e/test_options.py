@@ -65,12 +65,18 @@ OTHER = {
 }
 """Must run and give finite losses near plain DDP's first."""
 
+EPOCHS = {"workload": {"name": "spiral_mlp"}, "global_batch": 1_500, "measure": {"epochs": 2, "warmup": 3}}
+"""8,000 examples: an epoch is five batches and a third."""
+
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("options")
     base: dict[str, Any] = {"strategy": "ddp", "scaling": "strong", "global_batch": 8, "world": [2]}
-    cases = [{"name": name} | base | changes for name, changes in ({"plain": {}} | SAME | OTHER).items()]
+    cases = [
+        {"name": name} | base | changes
+        for name, changes in ({"plain": {}, "epochs": EPOCHS} | SAME | OTHER).items()
+    ]
     suite = {
         "title": "Options",
         "workload": UNET,
@@ -114,3 +120,10 @@ def test_an_averaged_model_is_validated_as_such_whatever_the_strategy(session: P
     assert ddp["step"] == fsdp["step"] == [3, STEPS]
     np.testing.assert_allclose(ddp["val_loss"], fsdp["val_loss"], rtol=1e-5)
     assert abs(ddp["val_loss"][-1] - plain["val_loss"][-1]) > 1e-4
+
+
+def test_measured_epochs_begin_after_the_warm_up(session: Path) -> None:
+    table = pq.read_table(session / "epochs.1x2.r0/steps.node0.parquet").to_pydict()
+    assert sorted(zip(table["rank"], table["step"], table["kind"], strict=True)) == [
+        (rank, step, "warmup" if step < 3 else "measured") for rank in range(2) for step in range(3 + 11)
+    ]
