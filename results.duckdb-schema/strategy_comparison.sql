@@ -1,5 +1,6 @@
 -- One row per session, placement and pair of cases that differ in strategy alone, DDP the reference: workload, data,
--- training settings, device, scaling and batch are the same. Whether each fits, what the other costs in time (Welch on
+-- training settings, device, scaling and batch are the same. Where several such cases are DDP, as with other options of
+-- it, the suite's first is the reference. Whether each fits, what the other costs in time (Welch on
 -- log throughput, two-sided 95 %, the repeat is the unit) and saves in memory, and what that recommends. As fast: the
 -- whole interval within 5 %; then memory decides, on CUDA, where it differs by 10 % or more.
 CREATE OR REPLACE VIEW strategy_comparison AS
@@ -25,6 +26,21 @@ points AS (
     JOIN settings USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN memory_of USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
+suite_order AS (
+    SELECT session_id, case_name, min(rowid) AS place FROM planned_runs GROUP BY session_id, case_name
+),
+reference_points AS (
+    SELECT points.*
+    FROM points
+    LEFT JOIN suite_order USING (session_id, case_name)
+    WHERE strategy = 'ddp'
+    QUALIFY row_number() OVER (
+        PARTITION BY
+            session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
+            batch_per_rank, global_batch
+        ORDER BY place NULLS LAST, case_name
+    ) = 1
+),
 paired AS (
     SELECT
         points.*,
@@ -41,12 +57,12 @@ paired AS (
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio
     FROM points
-    JOIN points AS reference
+    JOIN reference_points AS reference
         USING (
             session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
             batch_per_rank, global_batch
         )
-    WHERE reference.strategy = 'ddp' AND points.strategy <> 'ddp'
+    WHERE points.strategy <> 'ddp'
 ),
 with_interval AS (
     SELECT

@@ -153,3 +153,12 @@ def test_every_size_that_both_ran_has_its_row(measure):
     sizes = {"step_ms": {1: NARROW, 2: NARROW, 4: NARROW}}
     rows = measure(*_pair(ddp=sizes, fsdp=sizes))("FROM strategy_comparison ORDER BY workers")
     assert [row["placement"] for row in rows] == ["1x1", "1x2", "1x4"]
+
+
+def test_of_several_ddp_cases_the_suites_first_is_the_reference(measure):
+    plain, other = _pair()
+    static = Case(
+        name="an_option", step_ms={2: DDP}, strategy_options={"static_graph": True}, device_type="cuda"
+    )
+    rows = measure(plain, static, other)("FROM strategy_comparison")
+    assert [(row["reference_case"], row["case_name"]) for row in rows] == [("ddp", "fsdp")]
