@@ -49,6 +49,7 @@ INSTEAD = {
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
     "python benchmarks/law_coverage.py --draws 1000": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
+    "python benchmarks/suites.py": "python benchmarks/suites.py --help",
     "bench COMMAND --help": "bench suite --help",
 }
 """Shown -> run."""
