@@ -35,3 +35,15 @@ def test_a_rank_that_leaves_early_with_exit_code_0_has_failed() -> None:
     fault = first_to_die({0: died(0)}, 0, kernel_oom_kills())
     assert fault.status == "failed"
     assert "exit code 0 before the run was over" in fault.error
+
+
+def test_a_crash_at_a_memory_limit_is_out_of_memory_and_a_kill_is_not() -> None:
+    crash = Death(exit_code=-signal.SIGSEGV, outcome={}, limited=True)
+    fault = first_to_die({0: crash}, 0, kernel_oom_kills())
+    assert fault.status == "oom"
+    assert (
+        fault.error == "killed by SIGSEGV at its memory limit: a library did not check whether it got memory"
+    )
+    assert first_to_die({0: died(-signal.SIGSEGV)}, 0, kernel_oom_kills()).status == "failed"
+    killed = Death(exit_code=-signal.SIGTERM, outcome={}, limited=True)
+    assert first_to_die({0: killed}, 0, kernel_oom_kills()).status == "failed"

@@ -1,0 +1,56 @@
+"""A rank's memory limit on a CPU: refused by the kernel, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+PROGRAM = """
+import json, resource, torch
+from bench.train import memory_limit
+from bench.train.memory_limit import MemoryLimit
+
+MIB = 2**20
+limit = MemoryLimit(256 * MIB, torch.device("cpu"))
+held = []
+
+def batches():
+    for number in range(4):
+        yield number
+
+def fits(mib):
+    try:
+        held.append(torch.ones(mib * MIB // 4))
+    except RuntimeError:
+        return False
+    return True
+
+found = {"taken": [], "in_the_first_step": fits(300)}
+held.clear()
+for batch in limit.tightened(batches(), first=2):
+    found["taken"].append(batch)
+    if batch == 2:
+        found["within"] = fits(200)
+        found["beyond"] = fits(100)
+found["again"] = (held.clear(), fits(200))[1]
+found["more_than_before"] = memory_limit.peak_private_bytes() - limit.before_bytes
+memory_limit.lift()
+found["lifted"] = fits(400)
+print(json.dumps(found))
+"""
+
+
+def test_a_limit_is_wide_in_the_first_step_and_strict_from_the_second() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("more_than_before") > 250 * 2**20  # the peak of 300, though it was given back
+    assert found == {
+        "taken": [0, 1, 2, 3],
+        "in_the_first_step": True,
+        "within": True,
+        "beyond": False,
+        "again": True,
+        "lifted": True,
+    }
