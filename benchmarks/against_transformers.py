@@ -42,10 +42,11 @@ class Shape:
 
 SHAPES = {
     "small": Shape(layers=4, d_model=128, heads=4, sequence=128, vocabulary=256, batch=4),
+    "10m": Shape(layers=6, d_model=384, heads=6, sequence=128, vocabulary=256, batch=2),
     "124m": Shape(layers=12, d_model=768, heads=12, sequence=128, vocabulary=50_304, batch=1),
     "124m-1024": Shape(layers=12, d_model=768, heads=12, sequence=1_024, vocabulary=50_304, batch=8),
 }
-"""`124m`: GPT-2 small on short sequences, which a CPU's core can train; `124m-1024` is for a GPU."""
+"""`124m`: GPT-2 small on short sequences, some seconds a step on one core of a CPU; `124m-1024` is for a GPU."""
 ACTIVATIONS = ("gelu_new", "gelu_pytorch_tanh")
 
 
@@ -121,14 +122,14 @@ def compare(name: str, asked: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--shape", choices=sorted(SHAPES), action="append", help="small and 124m, where none is named"
+        "--shape", choices=sorted(SHAPES), action="append", help="small and 10m, where none is named"
     )
     parser.add_argument("--seconds", type=float, default=60, help="per shape and row")
     plain.add_options(parser)
     asked = parser.parse_args()
     plain.settle(asked)
     print(interleaved.HEAD)
-    for name in asked.shape or ("small", "124m"):
+    for name in asked.shape or ("small", "10m"):
         compare(name, asked)
 
 

@@ -44,6 +44,10 @@ INSTEAD = {
     "bench compare tag:main tag:change": "bench compare A B",
     "bench compare SESSION:off SESSION:on": "bench compare A:ddp B:ddp",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
+    "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
+    # what they compare with is not installed for the tests
+    "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
+    "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
     "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
     "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
