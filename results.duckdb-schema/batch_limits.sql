@@ -58,7 +58,7 @@ measured AS (
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch
     FROM last_attempts
-    WHERE NOT probe AND steps_completed IS NOT NULL
+    WHERE probe IS NOT TRUE AND steps_completed IS NOT NULL
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 devices AS (

@@ -3,11 +3,11 @@
 CREATE OR REPLACE VIEW coverage AS
 WITH last_attempts AS (
     SELECT * FROM runs
-    WHERE NOT probe
+    WHERE probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 planned AS (
-    SELECT * FROM planned_runs WHERE NOT probe
+    SELECT * FROM planned_runs WHERE probe IS NOT TRUE
 ),
 every_run AS (
     SELECT

@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW fingerprint AS
 WITH last_attempts AS (
     SELECT * FROM runs
-    WHERE NOT probe
+    WHERE probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 facts AS (

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW run_summary AS
 WITH last_attempts AS (
     SELECT * FROM runs
-    WHERE NOT probe
+    WHERE probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 best_evals AS (

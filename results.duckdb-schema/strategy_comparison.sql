@@ -10,7 +10,7 @@ WITH settings AS (
         any_value(concat_ws(' ', config ->> '$.workload_options', config ->> '$.data', config ->> '$.train'))
             AS settings
     FROM runs
-    WHERE NOT probe
+    WHERE probe IS NOT TRUE
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 memory_of AS (

@@ -1,7 +1,7 @@
 -- One row per fact that must be equal for sessions to be compared, with the session's values of it.
 WITH last_runs AS (
     SELECT * FROM runs
-    WHERE session_id = $session_id AND NOT probe AND status <> 'skipped'
+    WHERE session_id = $session_id AND probe IS NOT TRUE AND status <> 'skipped'
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY attempt DESC) = 1
 ),
 facts AS (

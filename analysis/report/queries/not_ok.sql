@@ -1,6 +1,6 @@
 -- One row per run of the session that is not ok, its last attempt; `missing`: planned, and left no result.
 WITH planned AS (
-    SELECT * FROM planned_runs WHERE session_id = $session_id AND NOT probe
+    SELECT * FROM planned_runs WHERE session_id = $session_id AND probe IS NOT TRUE
 ),
 last_attempts AS (
     SELECT * FROM run_summary WHERE session_id = $session_id
