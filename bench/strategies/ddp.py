@@ -3,10 +3,10 @@ backward still runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
 
@@ -37,7 +37,7 @@ class DdpOptions:
     powersgd_rank: Annotated[int, Ge(1), Le(1024)] = 1
     """Columns of PowerSGD's matrices; more cost more time and lose less."""
     powersgd_start_step: Annotated[int, Ge(2), Le(1_000_000)] = 2
-    """Synchronisations that are still whole before PowerSGD begins; it must begin in the warm-up."""
+    """Synchronisations that are still whole before PowerSGD begins; its first step must lie in the warm-up."""
 
 
 class Strategy:
@@ -69,11 +69,12 @@ class Strategy:
                 "first one on every step is skipped; take bf16, or the compression fp16",
             )
         start, warmup = options.powersgd_start_step, asked.measure.warmup
-        if start > warmup:
+        if start >= warmup:
             yield (
                 "gradient_compression",
                 f"powersgd begins after {start} whole steps (powersgd_start_step), and measure.warmup is {warmup}: "
-                f"measured steps would be both kinds; warm up for {start} steps or more",
+                "its first step, which allocates, or whole ones would be measured; "
+                f"warm up for {start + 1} steps or more",
             )
 
     def wrap(
@@ -93,7 +94,7 @@ class Strategy:
             find_unused_parameters=self.options.find_unused_parameters,
             gradient_as_bucket_view=self.options.gradient_as_bucket_view,
             bucket_cap_mb=self.options.bucket_cap_mb,
-            broadcast_buffers=self.options.broadcast_buffers,
+            forward_sync_buffers=self.options.broadcast_buffers,
         )
         self._compress(wrapped)
         return wrapped
@@ -109,7 +110,13 @@ class Strategy:
                 matrix_approximation_rank=self.options.powersgd_rank,
                 start_powerSGD_iter=self.options.powersgd_start_step,
             )
-            model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+            # gloo matches all-reduces by their order, which those of two buckets at once would mix up among ranks
+            hook = (
+                _in_turn(powerSGD_hook.powerSGD_hook)
+                if model.device.type == "cpu"
+                else powerSGD_hook.powerSGD_hook
+            )
+            model.register_comm_hook(state, hook)
         elif compression != "none":
             hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
             model.register_comm_hook(None, hooks[compression])
@@ -128,3 +135,14 @@ class Strategy:
 
     def validated(self, model: nn.Module) -> None:
         """Forward passes leave nothing behind."""
+
+
+def _in_turn(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The communication hook with one bucket on its way at a time: nothing of backward hides it."""
+
+    def waiting(state, bucket):  # type: ignore[no-untyped-def] # torch takes no annotation that is text
+        future = hook(state, bucket)
+        future.wait()
+        return future
+
+    return waiting

@@ -63,8 +63,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # clipping, accumulation and validation each ask the strategy for something of its own
         "train": {"learning_rate": 1e-3, "clip_norm": 1.0, "accumulate": 2},
         "measure": {
-            "warmup": 2,
-            "steps": STEPS - 2,
+            "warmup": 3,
+            "steps": STEPS - 3,
             "repeats": 1,
             "validate_every": 4,
             "timeout_s": 120,
@@ -73,6 +73,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {**case("bare", "single", [1]), "scaling": "none"},
             *[case(name, strategy, [world]) for name, (strategy, world, _) in CASES.items()],
             case("powersgd", powersgd, [1, 2]),
+            case("powersgd_buckets", {**powersgd, "bucket_cap_mb": 1}, [1, 2]),
         ],
     }
     path = folder / "options.yaml"
@@ -104,10 +105,11 @@ def test_what_travels_in_16_bits_is_rounded(session: Path) -> None:
         assert np.abs(losses(session, name, 2) / bare - 1).max() > 1e-6, name
 
 
+@pytest.mark.parametrize("name", ["powersgd", "powersgd_buckets"])
 def test_powersgd_throws_gradients_away_once_it_has_begun_and_as_much_at_every_world_size(
-    session: Path,
+    session: Path, name: str
 ) -> None:
-    bare, compressed = losses(session, "bare", 1), losses(session, "powersgd", 2)
+    bare, compressed = losses(session, "bare", 1), losses(session, name, 2)
     np.testing.assert_allclose(
         compressed[:3], bare[:3], rtol=EXACT
     )  # two steps are whole; the third loss is theirs
@@ -115,6 +117,6 @@ def test_powersgd_throws_gradients_away_once_it_has_begun_and_as_much_at_every_w
     load(session.parent)
     with database.reader(session.parent) as connection:
         rows = connection.execute(
-            "SELECT verdict, reason FROM loss_parity WHERE case_name = 'powersgd'"
+            "SELECT verdict, reason FROM loss_parity WHERE case_name = ?", [name]
         ).fetchall()
     assert rows == [("same", None)]
