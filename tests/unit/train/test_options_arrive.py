@@ -1,0 +1,164 @@
+"""Every option reaches torch: what a model laid over four ranks has, by default and when the option is set.
+
+The four ranks are torch's pretended ones: nothing travels, and what a wrapper was made with is all there is to read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import nn
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from bench import strategies
+from bench.plan import plan
+from bench.spec import RunSpec, Slots
+from bench.suite.resolve import Selection, load_suite
+from bench.train import rank
+
+POWERSGD = {"gradient_compression": "powersgd"}
+
+
+def _unit(model: Any) -> Any:
+    return model[0]._get_fsdp_state()
+
+
+def _policy(model: Any) -> Any:
+    return _unit(model)._mp_policy
+
+
+def _hook(model: Any) -> Any:
+    return [hook.__name__ for hook, _ in model._comm_hooks]
+
+
+class Case(NamedTuple):
+    """One option, how to read what came of it, what that is by default, and what with the value."""
+
+    strategy: str
+    option: str
+    value: Any
+    read: Callable[[Any], Any]
+    default: Any
+    changed: Any
+
+
+CASES = [
+    Case("ddp", "static_graph", True, lambda m: m.static_graph, False, True),
+    Case("ddp", "find_unused_parameters", True, lambda m: m.find_unused_parameters, False, True),
+    Case("ddp", "gradient_as_bucket_view", False, lambda m: m.gradient_as_bucket_view, True, False),
+    Case("ddp", "bucket_cap_mb", 3, lambda m: m.bucket_bytes_cap, 25 * 2**20, 3 * 2**20),
+    Case("ddp", "broadcast_buffers", False, lambda m: m.forward_sync_buffers, True, False),
+    Case("ddp", "gradient_compression", "bf16", _hook, [], ["bf16_compress_hook"]),
+    Case(
+        "fsdp", "reshard", "grad_op", lambda m: _unit(m)._fsdp_param_group._reshard_after_forward, True, False
+    ),
+    Case("fsdp", "shard_size", 2, lambda m: next(m.parameters()).device_mesh.shape, (4,), (2, 2)),
+    Case("fsdp", "param_dtype", "bf16", lambda m: _policy(m).param_dtype, None, torch.bfloat16),
+    Case("fsdp", "reduce_dtype", "bf16", lambda m: _policy(m).reduce_dtype, torch.float32, torch.bfloat16),
+    Case(
+        "fsdp1",
+        "sharding_strategy",
+        "shard_grad_op",
+        lambda m: m.sharding_strategy.name,
+        "FULL_SHARD",
+        "SHARD_GRAD_OP",
+    ),
+    Case("fsdp1", "shard_size", 2, lambda m: m.process_group.size(), 4, 2),
+    Case("fsdp1", "use_orig_params", False, lambda m: len(list(m.parameters())), 4, 2),
+]
+
+ELSEWHERE = {
+    ("ddp", "powersgd_rank"): "below",
+    ("ddp", "powersgd_start_step"): "below",
+    ("fsdp", "cpu_offload"): "needs a GPU",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def four_ranks() -> Iterator[None]:
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+def wrapped(name: str, **options: Any) -> Any:
+    kind = strategies.load(name)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    strategy = kind(kind.Options(**options))
+    return strategy.wrap(model, [model[0]], device=torch.device("cpu"), precision="fp32")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.strategy}.{case.option}" for case in CASES])
+def test_an_option_arrives(case: Case) -> None:
+    assert case.read(wrapped(case.strategy)) == case.default
+    assert case.read(wrapped(case.strategy, **{case.option: case.value})) == case.changed
+
+
+def test_powersgds_own_options_arrive() -> None:
+    for options, expected in (({}, (1, 2)), ({"powersgd_rank": 4, "powersgd_start_step": 7}, (4, 7))):
+        ((_, state),) = wrapped("ddp", **POWERSGD, **options)._comm_hooks
+        assert (state.matrix_approximation_rank, state.start_powerSGD_iter) == expected
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_groups_of_fsdp1_free_or_keep_as_all_ranks_would(keeps: bool) -> None:
+    chosen = "shard_grad_op" if keeps else "full_shard"
+    model = wrapped("fsdp1", shard_size=2, sharding_strategy=chosen)
+    assert model.sharding_strategy.name == ("_HYBRID_SHARD_ZERO2" if keeps else "HYBRID_SHARD")
+
+
+def test_no_option_is_forgotten_here() -> None:
+    options = {
+        (name, field.name)
+        for name in strategies.names()
+        for field in dataclasses.fields(strategies.load(name).Options)
+    }
+    assert options == {(case.strategy, case.option) for case in CASES} | set(ELSEWHERE)
+
+
+def test_no_option_of_torch_is_given_that_it_is_about_to_drop(recwarn: pytest.WarningsRecorder) -> None:
+    wrapped("ddp")
+    assert [str(one.message) for one in recwarn if issubclass(one.category, FutureWarning)] == []
+
+
+def _spec(folder: Path, **train: Any) -> RunSpec:
+    suite = {
+        "title": "One run",
+        "workload": {"name": "spiral_mlp"},
+        "train": train,
+        "measure": {"warmup": 3, "steps": 3},
+        "cases": [
+            {"name": "one", "strategy": "single", "scaling": "none", "batch_per_rank": 8, "world": [1]}
+        ],
+    }
+    (folder / "suite.yaml").write_text(json.dumps(suite))
+    resolved = load_suite(str(folder / "suite.yaml"), Selection())
+    return plan(resolved, Slots(slots_per_node=1, cpus_per_node=1, device_type="cpu"), "session")[0].spec
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_cudnn_benchmark_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", not asked)
+    threads = torch.get_num_threads()
+    rank._configure(_spec(tmp_path, cudnn_benchmark=asked), torch.device("cpu"))
+    torch.set_num_threads(threads)
+    assert torch.backends.cudnn.benchmark is asked
+
+
+@pytest.mark.parametrize("mode", ["default", "max-autotune"])
+def test_compile_mode_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(torch, "compile", lambda model, **keys: given.update(keys) or model)
+    spec = _spec(tmp_path, compile=True, compile_mode=mode)
+    job = rank.RankJob(
+        spec={}, rank=0, local_rank=0, node=0, local_task=0, cores=[0], device_index=None, rendezvous="",
+        interface=None, scratch=str(tmp_path), log="", server_pid=0,
+    )  # fmt: skip
+    rank._training(job, spec, rank._workload(spec), torch.device("cpu"))
+    assert given == {"mode": mode}
