@@ -5,6 +5,7 @@ Asking for them reads the metadata of every installed package, so that only what
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,12 @@ def are_there() -> bool:
 
 
 def entries() -> dict[str, list[metadata.EntryPoint]]:
-    """By the workload's name, each package's; imports none of them."""
+    """By the workload's name, each package's; imports none of them. Looked for once, for a suite asks many times."""
+    return _entries(tuple(sys.path))
+
+
+@functools.cache
+def _entries(_folders: tuple[str, ...]) -> dict[str, list[metadata.EntryPoint]]:
     from importlib import metadata  # 20 ms, which `bench list` does not have
 
     found: dict[str, list[metadata.EntryPoint]] = {}

@@ -7,12 +7,14 @@ the user's own code costs.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import inspect
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.errors import InputError
@@ -101,6 +103,17 @@ def load_file(name: str) -> type[Workload]:
     path = Path(file)
     if not path.is_file():
         raise InputError(f"there is no file {path}")
+    file_is = path.stat()
+    module = _module(path, path.resolve(), file_is.st_mtime_ns, file_is.st_size)
+    sys.modules[module.__name__] = module  # another file of the same name may have come since
+    if not hasattr(module, class_name):
+        raise InputError(f"{path} has no class {class_name}")
+    return complete(getattr(module, class_name), f"{path.name}:{class_name}")
+
+
+@functools.cache
+def _module(path: Path, _resolved: Path, _mtime_ns: int, _size: int) -> ModuleType:
+    """The file executed: once for as long as it stays the same, since a suite asks for it several times a case."""
     specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
     if specification is None or specification.loader is None:
         raise InputError(f"{path} is no Python file")
@@ -110,9 +123,7 @@ def load_file(name: str) -> type[Workload]:
         specification.loader.exec_module(module)
     except Exception as error:  # whatever a user's file raises is the user's to mend
         raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    if not hasattr(module, class_name):
-        raise InputError(f"{path} has no class {class_name}")
-    return complete(getattr(module, class_name), f"{path.name}:{class_name}")
+    return module
 
 
 def complete(kind: Any, label: str) -> type[Workload]:
@@ -140,6 +151,9 @@ def _check_call(kind: Any, label: str, method: str, arguments: tuple[str, ...]) 
     given = (None, *arguments) if inspect.isfunction(own) else arguments  # the first is self
     try:
         signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin does not say
+        return
+    try:
         signature.bind(*given)
     except TypeError as error:
         wanted = ", ".join(("self", *arguments) if inspect.isfunction(own) else arguments)

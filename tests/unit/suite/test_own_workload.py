@@ -154,6 +154,28 @@ def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(suite: Path
         load_suite(str(suite))
 
 
+def test_a_file_is_executed_once_and_again_when_it_has_changed(suite: Path) -> None:
+    counted = MODEL + "open(__file__ + '.executed', 'a').write('x')\n"
+    count = suite.parent / "my_model.py.executed"
+    (suite.parent / "my_model.py").write_text(counted)
+    for _ in range(2):
+        load_suite(str(suite))
+    assert count.read_text() == "x"
+    (suite.parent / "my_model.py").write_text(counted.replace("width: int = 3", "width: int = 30"))
+    load_suite(str(suite))
+    assert count.read_text() == "xx"
+
+
+def test_two_files_of_one_name_do_not_mix(suite: Path) -> None:
+    other = suite.parent / "other"
+    other.mkdir()
+    (other / "my_model.py").write_text(MODEL.replace("width", "depth"))
+    (other / "mine.yaml").write_text(SUITE.replace("width", "depth"))
+    for path, options in ((suite, {"width": 5}), (other / "mine.yaml", {"depth": 5}), (suite, {"width": 5})):
+        (case,) = load_suite(str(path)).cases
+        assert case.workload.options == options
+
+
 def test_everything_that_a_suite_can_say_is_planned(tmp_path: Path) -> None:
     path = tmp_path / "everything.yaml"
     path.write_text(EVERYTHING)

@@ -50,6 +50,11 @@ def test_three_methods_are_a_whole_workload_and_the_rest_has_defaults() -> None:
     assert torch.equal(made.validation_batch([0, 3])["x"], made.examples[[10, 13]])
 
 
+def test_a_builtin_as_a_method_does_not_say_what_it_takes_and_is_let_through() -> None:
+    kind: Any = complete(type("Net", (Net,), {"loss": staticmethod(torch.dot)}), "my_model.py:Net")
+    assert kind.loss is torch.dot
+
+
 def test_layers_of_a_list_are_units_and_parts_that_share_parameters_are_none() -> None:
     class Tied(nn.Module):
         def __init__(self) -> None:
