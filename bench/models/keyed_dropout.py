@@ -7,6 +7,9 @@ from torch import nn
 
 from bench.data import keyed
 
+_FIRST_STREAM = 16
+"""Numbers below it are for what is drawn outside the model."""
+
 
 class KeyedDropout(nn.Module):
     """Zeroes elements of x [B, ...] with probability p while training, by (seed, stream, key of the example)."""
@@ -16,10 +19,17 @@ class KeyedDropout(nn.Module):
         self.p = p
         self.seed = seed
         self.stream = 0
-        """Tells one dropout layer of a model from the others; set by the model."""
+        """Tells one dropout layer of a model from the others; see number_streams."""
 
     def forward(self, x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         if self.p == 0 or not self.training:
             return x
         drawn = keyed.uniform(self.seed, keys, x[0].numel(), self.stream).view(x.shape)
         return x * (drawn >= self.p).to(x.dtype) / (1 - self.p)
+
+
+def number_streams(model: nn.Module) -> None:
+    """Each dropout layer of the model draws from a stream of its own, in the order of `modules()`."""
+    layers = (module for module in model.modules() if isinstance(module, KeyedDropout))
+    for stream, layer in enumerate(layers, start=_FIRST_STREAM):
+        layer.stream = stream

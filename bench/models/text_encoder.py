@@ -13,10 +13,8 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
 from bench.data.vocabulary import PADDING
-from bench.models.keyed_dropout import KeyedDropout
+from bench.models.keyed_dropout import KeyedDropout, number_streams
 
-_FIRST_DROPOUT_STREAM = 16
-"""Numbers below it are for what is drawn outside the model."""
 _DEVIATION = 0.02
 """Of initial weights, as in BERT (Devlin et al. 2019)."""
 
@@ -96,8 +94,7 @@ class TextEncoder(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
-            dropout.stream = _FIRST_DROPOUT_STREAM + stream
+        number_streams(self)
         nn.init.normal_(self.positions, std=_DEVIATION)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):

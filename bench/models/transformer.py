@@ -9,13 +9,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench.models.keyed_dropout import KeyedDropout
+from bench.models.keyed_dropout import KeyedDropout, number_streams
 from bench.models.rotary import Rotation, rotate, rotation
 
 _DEVIATION = 0.02
 """Standard deviation of initial weights, as in GPT-2."""
-_FIRST_DROPOUT_STREAM = 16
-"""Numbers below it are for what is drawn outside the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +116,7 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList([Layer(config) for _ in range(config.layers)])
         self.norm = nn.LayerNorm(config.d_model, bias=False)
         self.head = None if config.tie_embeddings else Linear(config.d_model, config.vocab_size)
-        for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
-            dropout.stream = _FIRST_DROPOUT_STREAM + stream
+        number_streams(self)
         self._shrink_branches()
 
     @torch.no_grad()

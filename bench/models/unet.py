@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench.models.keyed_dropout import KeyedDropout
+from bench.models.keyed_dropout import KeyedDropout, number_streams
 from bench.models.nhwc import NhwcConv2d
 from bench.models.unet_layers import (
     Attention,
@@ -21,9 +21,6 @@ from bench.models.unet_layers import (
     Upsample,
     conv3x3,
 )
-
-_FIRST_DROPOUT_STREAM = 16
-"""Numbers below it are for what is drawn outside the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +110,7 @@ class Unet(nn.Module):
 
     def _initialise(self) -> None:
         """Xavier-uniform weights, zero biases; the last convolution of every residual branch begins at zero."""
-        for stream, dropout in enumerate(m for m in self.modules() if isinstance(m, KeyedDropout)):
-            dropout.stream = _FIRST_DROPOUT_STREAM + stream
+        number_streams(self)
         for module in self.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):
                 _xavier(module.kernel() if isinstance(module, NhwcConv2d) else module.weight)
