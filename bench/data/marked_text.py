@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from bench.data import zipf
 from bench.data.vocabulary import CLASS, PADDING, SPECIALS
 
 MARKERS = 4
@@ -32,20 +33,14 @@ def generate(
     marked = draw < _OWN + _OTHERS
     marker_class = torch.where(draw < _OWN, intended[:, None], whole(classes, count, length))
     markers = SPECIALS + marker_class * MARKERS + whole(MARKERS, count, length)
-    background = SPECIALS + classes * MARKERS + _zipf(uniform(count, length), vocab_size, classes)
+    reserved = SPECIALS + classes * MARKERS
+    background = reserved + zipf.ranks(uniform(count, length), vocab_size - reserved)
     tokens = torch.where(marked, markers, background)
     ends = length - whole(length // 2 + 1, count)
     tokens[torch.arange(length) >= ends[:, None]] = PADDING
     if class_token:
         tokens[:, 0] = CLASS
     return tokens.int(), _majority(tokens, intended, classes)
-
-
-def _zipf(draw: torch.Tensor, vocab_size: int, classes: int) -> torch.Tensor:
-    """Ranks from 0 of the words that are no markers: the r-th is 1/r as frequent as the first."""
-    words = vocab_size - SPECIALS - classes * MARKERS
-    cumulative = (1 / torch.arange(1, words + 1, dtype=torch.float64)).cumsum(0)
-    return torch.searchsorted((cumulative / cumulative[-1]).float(), draw).clamp_(max=words - 1)
 
 
 def _majority(tokens: torch.Tensor, intended: torch.Tensor, classes: int) -> torch.Tensor:

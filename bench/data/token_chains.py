@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from bench.data import keyed
+from bench.data import keyed, zipf
 
 _RESTARTS = 0.25
 """Share of tokens that are drawn anew instead of following the one before."""
@@ -23,13 +23,8 @@ def chains(keys: torch.Tensor, length: int, vocab_size: int, seed: int) -> torch
     return torch.cat([_chains(some, length, vocab_size, seed) for some in keys.split(rows)])
 
 
-def zipf(uniform: torch.Tensor, vocab_size: int) -> torch.Tensor:
-    """int64 ids from numbers in [0, 1): id r - 1 in proportion to ln(1 + 1/r), which is about 1/r (Zipf's law)."""
-    return torch.pow(vocab_size + 1.0, uniform).long().sub_(1).clamp_(0, vocab_size - 1)
-
-
 def _chains(keys: torch.Tensor, length: int, vocab_size: int, seed: int) -> torch.Tensor:
-    drawn = zipf(keyed.uniform(seed, keys, length, _DRAW), vocab_size)
+    drawn = zipf.ranks(keyed.uniform(seed, keys, length, _DRAW), vocab_size)
     restarts = keyed.uniform(seed, keys, length, _RESTART) < _RESTARTS
     places = torch.arange(length)
     began = torch.where(restarts, places, 0).cummax(dim=1).values
