@@ -30,7 +30,8 @@ class Workload(Protocol):
     """Values of `data.source` that it understands; `synthetic` where it has generated data."""
     # Optional: `couples_examples = True` where an example's loss hangs on the others of its batch, as a contrastive
     # loss does. BatchNorm is found without it. No verdict is then given on whether world sizes train alike.
-    # Optional: `batch_norm = True` where the model has BatchNorm, so that what it cannot do is refused beforehand.
+    # Optional: `batch_norm = True` where the model has BatchNorm: fsdp with parameters in half precision, which
+    # BatchNorm does not take, is then refused when the suite is read.
     # `largest_validation_batch`: examples of a rank in one forward pass of validation, where 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
