@@ -27,7 +27,10 @@ points AS (
     LEFT JOIN memory_of USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
 suite_order AS (
-    SELECT session_id, case_name, min(rowid) AS place FROM planned_runs GROUP BY session_id, case_name
+    SELECT session_id, case_name, min(rowid) AS place
+    FROM planned_runs
+    WHERE probe IS NOT TRUE  -- probing runs come before every case's own
+    GROUP BY session_id, case_name
 ),
 reference_points AS (
     SELECT points.*
