@@ -17,6 +17,7 @@ from torch.distributed.tensor import DTensor
 class Ema:
     """Averages of the parameters that an optimizer holds."""
 
+    @torch.no_grad()
     def __init__(self, optimizer: torch.optim.Optimizer, decay: float) -> None:
         self._optimizer = optimizer
         self._weight = 1.0 - decay
@@ -30,12 +31,11 @@ class Ema:
 
     @contextmanager
     def in_place_of_parameters(self) -> Iterator[None]:
-        """In it the model has the averages; after it its own parameters, bit for bit."""
+        """In it the model has the averages; after it its own parameters, bit for bit. An error in it ends the run:
+        nothing is put back, which may fail too, as where memory is out, and would be told instead."""
         self._swap()
-        try:
-            yield
-        finally:
-            self._swap()
+        yield
+        self._swap()
 
     @torch.no_grad()
     def _swap(self) -> None:
@@ -51,5 +51,5 @@ class Ema:
 
 
 def _local(parameter: torch.nn.Parameter) -> torch.Tensor:
-    data = parameter.detach()
-    return data.to_local() if isinstance(data, DTensor) else data
+    """Without gradients, where a DTensor gives its own tensor at once; its detach() would go through dispatch."""
+    return parameter.to_local() if isinstance(parameter, DTensor) else parameter.detach()

@@ -109,6 +109,22 @@ def test_validation_takes_the_averaged_parameters_where_the_suite_says_so(tmp_pa
     assert found.loss == losses[1]
 
 
+def test_a_validation_that_raises_is_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = training({"ema_decay": 0.9, "ema_validation": True})
+    assert made.ema is not None
+
+    def swap() -> None:
+        raise MemoryError("of the swap")
+
+    def fails(*_arguments: object) -> Any:
+        monkeypatch.setattr(made.ema, "_swap", swap)  # memory is out for it too
+        raise MemoryError("of the validation")
+
+    monkeypatch.setattr(made.workload, "evaluate", fails)
+    with pytest.raises(MemoryError, match="of the validation"):
+        score(made, 0)
+
+
 class Cycle:
     """Garbage that only the collector frees."""
 
