@@ -7,8 +7,8 @@ import resource
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from bench.measure.process_memory import peak_private_bytes
 from bench.measure.recorder import UNKNOWN, StepFile
-from bench.train.memory_limit import peak_private_bytes
 
 if TYPE_CHECKING:
     import torch

@@ -6,12 +6,13 @@ What does not fit is then an error in the rank, on a CPU too, where the kernel w
 from __future__ import annotations
 
 import ctypes
+import errno
 import itertools
-import re
 import resource
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from bench.measure.process_memory import status_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +25,20 @@ _OWN_PAGES_BYTES = 128 * 2**10
 """glibc's own threshold before it adapts."""
 _THREADS_BYTES = 512 * 2**20
 """Beyond the limit during the first step: stacks and heaps of threads that are started by then, hardly touched."""
+_WORDS = (
+    "DefaultCPUAllocator",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "cuda out of memory",
+)
+"""Neither the CPU's allocator nor cuBLAS, NCCL and the driver have an exception of their own."""
+_WORDS_UNDER_A_LIMIT = (
+    "could not create a primitive",
+    "failed to map segment",
+    "cannot allocate memory",
+    "resource temporarily unavailable",
+)
+"""How a library without words for it says that it got no memory: oneDNN, the linker, a new thread."""
 
 
 class MemoryLimit:
@@ -33,7 +48,7 @@ class MemoryLimit:
     first step it is wide, for libraries and threads that come with it; from the second on it is what is left."""
 
     def __init__(self, limit_bytes: int | None, device: torch.device) -> None:
-        self.before_bytes = None if device.type == "cuda" else _status_bytes("RssAnon")
+        self.before_bytes = None if device.type == "cuda" else status_bytes()["RssAnon"]
         """Private resident memory of the process when the limit began; null on CUDA."""
         self._limit_bytes = limit_bytes
         if limit_bytes is None:
@@ -54,7 +69,7 @@ class MemoryLimit:
         """No further batch."""
         assert self._limit_bytes is not None
         assert self.before_bytes is not None
-        used_bytes = _status_bytes("RssAnon") - self.before_bytes
+        used_bytes = status_bytes()["RssAnon"] - self.before_bytes
         _allow_further(max(0, self._limit_bytes - used_bytes))
         yield from ()
 
@@ -65,21 +80,22 @@ def lift() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
-def may_have_caused(error: BaseException) -> bool:
-    """Whether it is how a library without words for it says that it got no memory: oneDNN, the linker, a new thread."""
-    words = (
-        "could not create a primitive",
-        "failed to map segment",
-        "cannot allocate memory",
-        "resource temporarily unavailable",
-    )
-    return any(word in str(error).lower() for word in words)
+def is_out_of_memory(error: BaseException, *, limited: bool) -> bool:
+    """Whether a rank raised it for want of memory. `limited`: it had a limit."""
+    import torch
+
+    if limited and _says(error, *_WORDS_UNDER_A_LIMIT):
+        return True
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, RuntimeError) and _says(error, *_WORDS)
 
 
-def peak_private_bytes() -> int:
-    """Of this process, since it began: the kernel knows the peak of the resident set, of which pages of files, which no
-    limit counts, come to stay."""
-    return _status_bytes("VmHWM") - _status_bytes("RssFile") - _status_bytes("RssShmem")
+def _says(error: BaseException, *words: str) -> bool:
+    said = str(error).lower()
+    return any(word.lower() in said for word in words)
 
 
 def _give_back_at_once() -> None:
@@ -90,7 +106,7 @@ def _give_back_at_once() -> None:
 
 def _allow_further(further_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (_status_bytes("VmData") + further_bytes, hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (status_bytes()["VmData"] + further_bytes, hard))
 
 
 def _limit_allocator(limit_bytes: int, device: torch.device) -> None:
@@ -99,10 +115,3 @@ def _limit_allocator(limit_bytes: int, device: torch.device) -> None:
 
     total = torch.cuda.get_device_properties(device).total_memory
     torch.cuda.set_per_process_memory_fraction(min(1.0, limit_bytes / total), device)
-
-
-def _status_bytes(name: str) -> int:
-    """Of /proc/self/status; VmData is what RLIMIT_DATA counts."""
-    match = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    assert match, f"the kernel says {name} of every process"
-    return 1024 * int(match[1])

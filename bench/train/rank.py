@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import faulthandler
 import json
 import math
@@ -79,7 +78,8 @@ def main(job_json: str) -> None:
     except Exception as error:  # whatever a model raises is this run's result
         memory_limit.lift()
         traceback.print_exc()
-        out_of_memory = _is_oom(error, spec)
+        limited = spec.measure.memory_limit_bytes is not None
+        out_of_memory = memory_limit.is_out_of_memory(error, limited=limited)
         place = "" if out_of_memory else place_of(error, spec.workload)
         _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
         _leave(1)
@@ -270,25 +270,6 @@ def _device_name(device: torch.device) -> str | None:
     import torch
 
     return torch.cuda.get_device_name(device) if device.type == "cuda" else None
-
-
-def _is_oom(error: BaseException, spec: RunSpec) -> bool:
-    import torch
-
-    if spec.measure.memory_limit_bytes is not None and memory_limit.may_have_caused(error):
-        return True
-    if isinstance(error, MemoryError | torch.OutOfMemoryError):
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    # neither the CPU's allocator nor cuBLAS, NCCL and the driver have an exception of their own
-    words = (
-        "DefaultCPUAllocator",
-        "CUDA error: out of memory",
-        "CUBLAS_STATUS_ALLOC_FAILED",
-        "cuda out of memory",
-    )
-    return isinstance(error, RuntimeError) and any(word.lower() in str(error).lower() for word in words)
 
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:

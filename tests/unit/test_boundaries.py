@@ -98,6 +98,18 @@ def test_workloads_and_strategies_import_torch_only_inside_functions() -> None:
     assert found == [[], []]
 
 
+def test_what_measures_knows_nothing_of_training() -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name in PYTHON
+        if name.startswith("bench/measure/")
+        for node in ast.walk(tree(name))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        and re.search(r"bench\.train|from bench import .*\btrain\b", ast.unparse(node))
+    ]
+    assert found == []
+
+
 def test_what_a_forked_rank_is_told_loads_no_validation() -> None:
     outside = {package for package, _, _ in imports(tree("bench/spec.py"))} - set(sys.stdlib_module_names)
     assert outside <= {"annotated_types"}
