@@ -48,4 +48,9 @@ def _mib(value: int) -> str:
 
 def _measured(row: Row) -> str:
     parts = division(row)
-    return f"; measured with {parts} examples per rank, {row['global_batch']:,} in all" if parts else ""
+    if not parts:
+        return ""
+    said = f"; measured with {parts} examples per rank, {row['global_batch']:,} in all"
+    if 2 * row["micro_batch"] >= row["largest_micro_batch"]:
+        return said
+    return f"{said}: {row['batch_per_rank']:,} examples per rank divide into no larger equal parts that fit"

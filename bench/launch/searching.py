@@ -69,8 +69,21 @@ class Search:
 
     def sentences(self, plan: tuple[PlannedRun, ...]) -> list[str]:
         """One for each pending size whose search is over."""
-        found = [(size_of(run), self.found(run.spec)) for run in pending_sizes(plan)]
-        return [_sentence(size, ended) for size, ended in found if isinstance(ended, Found)]
+        found = [(run, self.found(run.spec)) for run in pending_sizes(plan)]
+        return [
+            f"{size_of(run)}: {self._fits(run, ended)}" for run, ended in found if isinstance(ended, Found)
+        ]
+
+    def _fits(self, run: PlannedRun, found: Found) -> str:
+        outcome = {} if found.too_large is None else self._outcome(run.spec, found.too_large) or {}
+        if found.largest is None:
+            return f"not even a micro-batch of {found.too_large} fits ({outcome.get('status')})"
+        too_large = (
+            "the largest tried"
+            if found.too_large is None
+            else f"{found.too_large} does not ({outcome.get('status')})"
+        )
+        return f"a micro-batch of {found.largest} fits, {too_large}{_warning(run, found.largest)}"
 
     @staticmethod
     def _settled(run: PlannedRun, found: Found | int | None) -> PlannedRun:
@@ -122,8 +135,10 @@ def _is_final(outcome: dict[str, Any]) -> bool:
     return status in ("ok", "oom", "timeout") or (status == "failed" and outcome["failed_rank"] is not None)
 
 
-def _sentence(size: str, found: Found) -> str:
-    if found.largest is None:
-        return f"{size}: not even a micro-batch of {found.too_large} fits"
-    too_large = "the largest tried" if found.too_large is None else f"{found.too_large} does not"
-    return f"{size}: a micro-batch of {found.largest} fits, {too_large}"
+def _warning(run: PlannedRun, largest: int) -> str:
+    """Where the batch that is wanted divides badly; analysis/batch_words.py says it of a session."""
+    spec = settled(run, largest).spec
+    if 2 * spec.micro_batch >= largest:
+        return ""
+    examples = f"{spec.batch_per_rank} examples per rank divide into no larger equal parts that fit"
+    return f"; measured with {spec.micro_batch} only: {examples}"

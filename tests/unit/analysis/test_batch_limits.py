@@ -39,7 +39,8 @@ def probe(folder: Path, case: Case, micro_batch: int, status: str, *, peak_mib: 
     written["outcome"]["memory_before_bytes"] = 100 * MIB
     (run / "run.json").write_text(json.dumps(written))
     head = json.loads((folder / "session.json").read_text())
-    head["plan"].insert(0, head["plan"][0] | {"run_id": spec.run_id, "probe": True})
+    planned = {"run_id": spec.run_id, "case_name": spec.case_name, "strategy": spec.strategy, "probe": True}
+    head["plan"].insert(0, head["plan"][0] | planned)
     (folder / "session.json").write_text(json.dumps(head))
 
 
@@ -112,3 +113,29 @@ def test_a_session_without_a_search_has_no_row(tmp_path: Path) -> None:
     load(tmp_path)
     assert ask(tmp_path, "FROM batch_limits") == []
     assert ask(tmp_path, "SELECT DISTINCT probe FROM runs") == [{"probe": False}]
+
+
+@pytest.mark.parametrize(("batch_per_rank", "warned"), [(60, False), (97, True)])
+def test_a_batch_that_divides_badly_is_warned_of(results: Path, batch_per_rank: int, warned: bool) -> None:
+    row = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+    micro_batch = {60: 15, 97: 1}[batch_per_rank]
+    parts = {"accumulate": batch_per_rank // micro_batch, "micro_batch": micro_batch}
+    (said,) = limits([row | parts | {"batch_per_rank": batch_per_rank}])
+    assert ("97 examples per rank divide into no larger equal parts that fit." in said) is warned
+
+
+def test_of_ddp_cases_the_suites_first_is_the_reference_though_its_search_came_later(tmp_path: Path) -> None:
+    first, other = (Case(name=name, step_ms={2: 50.0}, repeats=2) for name in ("plain", "buckets"))
+    sharded = Case(name="sharded", step_ms={2: 50.0}, repeats=2, strategy="fsdp")
+    session = make_session(tmp_path, [first, other, sharded], session_id="s")
+    for case in (first, other):  # each is written before what is there
+        probe(session, case, 8, "ok")
+    head = json.loads((session / "session.json").read_text())
+    assert [planned["run_id"].partition(".")[0] for planned in head["plan"][:3]] == [
+        "buckets",
+        "plain",
+        "plain",
+    ]
+    load(tmp_path)
+    rows = ask(tmp_path, "FROM strategy_comparison")
+    assert [(row["reference_case"], row["case_name"]) for row in rows] == [("plain", "sharded")]

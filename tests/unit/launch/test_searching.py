@@ -16,7 +16,8 @@ SHARE = 2**30
 
 
 def begun(session: Path, **keys: object) -> tuple[Search, Plan]:
-    once = case(scaling="none", batch_per_rank=None, world=[1, 2], find_batch=FindSpec(largest=8), **keys)
+    written = {"batch_per_rank": None, "find_batch": FindSpec(largest=8)} | keys
+    once = case(scaling="none", world=[1, 2], **written)
     return Search(session, lambda spec: SHARE * spec.world_size), plan(suite(once), LAPTOP, "s")
 
 
@@ -43,8 +44,8 @@ def test_sizes_are_searched_in_turn_and_one_that_is_found_drops_out(tmp_path: Pa
     ends(tmp_path, second[0], "failed")
     assert search.next((*first, *second, *runs)) == ()
     assert search.sentences(runs) == [
-        "a.1x1: a micro-batch of 1 fits, 2 does not",
-        "a.1x2: not even a micro-batch of 1 fits",
+        "a.1x1: a micro-batch of 1 fits, 2 does not (failed)",
+        "a.1x2: not even a micro-batch of 1 fits (oom)",
     ]
     whole = search.settle((*first, *second, *runs))
     assert [(run.pending, run.spec.batch_per_rank) for run in measured(whole)[:2]] == [(False, 1), (True, 0)]
@@ -89,3 +90,16 @@ def test_a_search_that_comes_to_its_bound_has_nothing_too_large(tmp_path: Path) 
     assert ids(done)[::2] == [f"a.1x1.find{size}.r0" for size in (1, 2, 4, 8)]
     assert search.found(runs[0].spec) == Found(largest=8, too_large=None)
     assert search.sentences(runs)[0] == "a.1x1: a micro-batch of 8 fits, the largest tried"
+
+
+def test_a_batch_that_divides_badly_is_warned_of(tmp_path: Path) -> None:
+    search, runs = begun(tmp_path, batch_per_rank=97)
+    done: Plan = ()
+    while probes := search.next((*done, *runs)):
+        for probe in probes:
+            ends(tmp_path, probe, "ok")
+        done = (*done, *probes)
+    assert search.sentences(runs)[0] == (
+        "a.1x1: a micro-batch of 8 fits, the largest tried; "
+        "measured with 1 only: 97 examples per rank divide into no larger equal parts that fit"
+    )
