@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ci.documents import charts, commands, shipped, sql_schema, suite_keys
-from ci.documents.markdown import written
+from ci.documents.markdown import REGION, written
 
 DOCS = Path(__file__).parents[2] / "docs"
 MAKERS: dict[str, Callable[[], str]] = {
@@ -32,6 +32,12 @@ def stale_pages() -> dict[Path, str]:
     """Pages that are not what the code says, with what they should be."""
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
     return {path: whole for path, text in pages.items() if (whole := written(text, MAKERS)) != text}
+
+
+def missing_regions() -> list[str]:
+    """What the code can make and no page has a place for, as where a page was emptied."""
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")]
+    return sorted(MAKERS.keys() - {name for page in pages for name, _ in REGION.findall(page)})
 
 
 @click.command()
@@ -59,6 +65,10 @@ def _write(stale: dict[Path, str], check: bool) -> None:
             path.write_text(text, encoding="utf-8")
     if check and stale:
         print("ci/docs writes them anew")
+    missing = missing_regions()
+    for name in missing:
+        print(f"no page of docs/ has the region `written by ci/docs: {name}`: bring it back by hand")
+    if missing or (check and stale):
         sys.exit(1)
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import click
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 import bench.cli
+import ci.documents.__main__
 from analysis import load, schema
 from analysis.rounding import estimate
 from analysis.sentence import closing_sentence
@@ -103,6 +105,21 @@ def test_pages_that_are_written_from_the_code_are_what_the_code_says() -> None:
 def test_every_region_stands_on_one_page() -> None:
     regions = [name for text in PAGES.values() for name, _ in REGION.findall(text)]
     assert sorted(regions) == sorted(MAKERS)
+
+
+@pytest.mark.parametrize("arguments", [["--check"], []])
+def test_an_emptied_page_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(ci.documents.__main__, "DOCS", tmp_path)
+    monkeypatch.setattr(ci.documents.__main__, "MAKERS", {"one": lambda: "text", "two": lambda: "text"})
+    region = "<!-- written by ci/docs: {} -->\n\ntext\n\n<!-- end -->\n"
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.md").write_text(region.format(name))
+    assert CliRunner().invoke(ci.documents.__main__.main, arguments).exit_code == 0
+    (tmp_path / "two.md").write_text("")
+    found = CliRunner().invoke(ci.documents.__main__.main, arguments)
+    assert (found.exit_code, "written by ci/docs: two`" in found.output) == (1, True)
 
 
 def test_every_key_option_and_column_is_described() -> None:
