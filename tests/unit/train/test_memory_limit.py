@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
+
+import pytest
+
+from bench.train.memory_limit import is_out_of_memory
 
 PROGRAM = """
 import json, resource, torch
@@ -55,3 +60,19 @@ def test_a_limit_is_wide_in_the_first_step_and_strict_from_the_second() -> None:
         "again": True,
         "lifted": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "limited", "expected"),
+    [
+        (MemoryError(), False, True),
+        (OSError(errno.ENOMEM, "no pages"), False, True),
+        (OSError(errno.ENOENT, "no file"), True, False),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), False, True),
+        (ValueError("DefaultCPUAllocator"), False, False),
+        (RuntimeError("could not create a primitive"), True, True),
+        (RuntimeError("could not create a primitive"), False, False),
+    ],
+)
+def test_want_of_memory_is_known_by_kind_or_words(error: Exception, limited: bool, expected: bool) -> None:
+    assert is_out_of_memory(error, limited=limited) is expected
