@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from bench.errors import InputError
+from bench.workloads import _presets
 
 if TYPE_CHECKING:
     import torch
@@ -50,11 +51,7 @@ class DdpmOptions:
     """Seed of generated images (source `synthetic`); a repeat's seed does not change them."""
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise InputError(f"ddpm_unet: preset is {self.preset!r}: there are {', '.join(_PRESETS)}")
-        for name, value in _PRESETS[self.preset].items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        _presets.fill(self, "ddpm_unet", _PRESETS)
         _check(self)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from annotated_types import Ge, Le, Lt
 
 from bench.errors import InputError
+from bench.workloads import _presets
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +24,7 @@ _EXPECTED = {
 }
 """Real sources: where their files lie."""
 _CLASSES = {"ag_news": 4, "imdb": 2}
+"""How many a real source has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class TextOptions:
     vocab_size: Annotated[int, Ge(128), Le(1_000_000)] | None = None
     """Rows of the embedding: the most frequent words and three special ids."""
     classes: Annotated[int, Ge(2), Le(16)] | None = None
-    """Classes of generated texts; AG News has 4, IMDB 2, whatever is said here."""
+    """Classes of generated texts; null is 2 for the preset `imdb`, else 4. Of real ones AG News has 4, IMDB 2."""
     pooling: Literal["mean", "class_token"] = "mean"
     """What is classified: the mean over a text's words, or a token of its own that stands first."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
@@ -55,11 +57,7 @@ class TextOptions:
     """Seed of generated texts (source `synthetic`); a repeat's seed does not change them."""
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise InputError(f"text_classifier: preset is {self.preset!r}: there are {', '.join(_PRESETS)}")
-        for name, value in _PRESETS[self.preset].items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        _presets.fill(self, "text_classifier", _PRESETS)
         assert self.d_model is not None
         assert self.heads is not None
         if self.d_model % self.heads:
@@ -71,15 +69,15 @@ class TextOptions:
 _PRESETS: dict[str, dict[str, int]] = {
     "ag_news_small": {
         "d_model": 128, "heads": 4, "layers": 2, "feed_forward": 256, "sequence_length": 64,
-        "vocab_size": 20_000, "classes": 4,
+        "vocab_size": 20_000,
     },
     "imdb": {
         "d_model": 256, "heads": 4, "layers": 4, "feed_forward": 1_024, "sequence_length": 512,
-        "vocab_size": 20_000, "classes": 2,
+        "vocab_size": 20_000,
     },
     "ag_news_large": {
         "d_model": 512, "heads": 8, "layers": 6, "feed_forward": 2_048, "sequence_length": 128,
-        "vocab_size": 20_000, "classes": 4,
+        "vocab_size": 20_000,
     },
 }  # fmt: skip
 
@@ -97,6 +95,12 @@ class Workload:
                 f"text_classifier: source {source} reads {_EXPECTED[source]}: give DIR by --data, "
                 "or use source synthetic"
             )
+        there = _CLASSES.get(source)
+        if there and options.classes not in (None, there):
+            raise InputError(
+                f"text_classifier: classes is {options.classes}, and source {source} has {there}: leave classes out"
+            )
+        self._classes = there or options.classes or (2 if options.preset == "imdb" else 4)
         self.options = options
         self.seed = seed
         self._source = source
@@ -114,7 +118,7 @@ class Workload:
         length, vocab_size = self._sizes["sequence_length"], self._sizes["vocab_size"]
         splits = [
             marked_text.generate(
-                count, length, vocab_size, self._sizes["classes"], keyed.hash_seed(self.options.data_seed, split),
+                count, length, vocab_size, self._classes, keyed.hash_seed(self.options.data_seed, split),
                 class_token=self._class_token,
             )
             for split, count in enumerate((_SYNTHETIC, self.options.validation_examples))
@@ -137,9 +141,8 @@ class Workload:
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """What the preset and the source fill in, by the option's name."""
-        sizes = {name: getattr(self.options, name) for name in _PRESETS[self.options.preset]}
-        return {**sizes, "classes": _CLASSES.get(self._source, sizes["classes"])}
+        """What the preset fills in, by the option's name."""
+        return {name: getattr(self.options, name) for name in _PRESETS[self.options.preset]}
 
     @property
     def _class_token(self) -> bool:
@@ -159,7 +162,11 @@ class Workload:
 
         options = self.options
         config = TextEncoderConfig(
-            **self._sizes, pooling=options.pooling, dropout=options.dropout, seed=self.seed
+            **self._sizes,
+            classes=self._classes,
+            pooling=options.pooling,
+            dropout=options.dropout,
+            seed=self.seed,
         )
         return TextEncoder(config)
 

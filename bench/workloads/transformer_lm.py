@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from annotated_types import Ge, Le, Lt
 
 from bench.errors import InputError
+from bench.workloads import _presets
 
 if TYPE_CHECKING:
     import torch
@@ -57,11 +58,7 @@ class TransformerLmOptions:
     """Seed of generated text (source `synthetic`); a repeat's seed does not change it."""
 
     def __post_init__(self) -> None:
-        if self.preset not in _PRESETS:
-            raise InputError(f"transformer_lm: preset is {self.preset!r}: there are {', '.join(_PRESETS)}")
-        for name, value in _PRESETS[self.preset].items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, value)  # so that every record says the sizes themselves
+        _presets.fill(self, "transformer_lm", _PRESETS)
         assert self.d_model is not None
         assert self.heads is not None
         if self.feed_forward is None:

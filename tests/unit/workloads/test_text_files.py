@@ -190,8 +190,21 @@ def test_the_workload_trains_and_validates_on_ag_news(news: Path) -> None:
     assert workload.model().get_submodule("head").weight.shape[0] == 4
 
 
-def test_imdb_has_two_classes_whatever_the_options_say(reviews: Path) -> None:
-    workload = made("imdb", reviews, classes=4)
+@pytest.mark.parametrize("preset", ["ag_news_small", "imdb"])
+def test_imdb_has_two_classes_whatever_the_preset(reviews: Path, preset: str) -> None:
+    workload = made("imdb", reviews, preset=preset, d_model=8)
     assert workload.model().get_submodule("head").weight.shape[0] == 2
     logits = workload.evaluate(workload.model(), workload.validation_batch([0, 1]))[0]
     assert logits.shape == (2,)
+
+
+@pytest.mark.parametrize(("source", "stated", "has"), [("imdb", 4, 2), ("ag_news", 2, 4)])
+def test_a_number_of_classes_that_contradicts_the_source_is_refused(
+    tmp_path: Path, source: str, stated: int, has: int
+) -> None:
+    kind = workloads.load("text_classifier")
+    with pytest.raises(
+        InputError, match=f"classes is {stated}, and source {source} has {has}: leave classes out"
+    ):
+        kind(kind.Options(classes=stated), source, str(tmp_path), 0)
+    assert kind(kind.Options(classes=has), source, str(tmp_path), 0)
