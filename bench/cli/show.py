@@ -37,5 +37,7 @@ def command(
     from bench.suite.resolve import Selection, load_suite
 
     resolved = load_suite(suite, Selection(**wishes))
+    for note in resolved.notes:
+        click.echo(f"bench: {note}", err=True)
     planned = plan(resolved, detect(ranks_per_node), "planned", oversubscribe=oversubscribe)
     click.echo("\n".join([*suite_lines(resolved), "", *plan_lines(planned, results_folder(results))]))

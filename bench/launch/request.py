@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -122,7 +123,9 @@ class Request:
             repeats=self.repeats,
             device=self.device,
         )
-        return load_suite(self.suite, selection)
+        suite = load_suite(self.suite, selection)
+        sys.stderr.write("".join(f"bench: {note}\n" for note in suite.notes))
+        return suite
 
     def _plan(self, slots: Slots) -> tuple[PlannedRun, ...]:
         data_root = None if self.data_root is None else str(Path(self.data_root).resolve())

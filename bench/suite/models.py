@@ -206,6 +206,8 @@ class ResolvedSuite:
     cases: tuple[Case, ...]
     places: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
     """Where a case's `world`, `global_batch` or `batch_per_rank` is written, by (case, key): for planning's errors."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What is right and may yet surprise, a line each, for stderr."""
 
     def to_json(self) -> dict[str, Any]:
         """For session.json: everything that decides what is run."""

@@ -6,6 +6,7 @@ what --case, --world, --repeats and --device leave.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +14,14 @@ from bench.suite import settings as setting
 from bench.suite.check import check, place, refuse
 from bench.suite.find import find
 from bench.suite.matrix import combinations
-from bench.suite.memory_size import memory_size
-from bench.suite.merge import get, merge, put
-from bench.suite.models import PERCENTAGE, Case, ResolvedSuite, SuiteFile
+from bench.suite.merge import get, merge
+from bench.suite.models import Case, ResolvedSuite, SuiteFile
 from bench.suite.narrow import narrow
 from bench.suite.nearest import did_you_mean
+from bench.suite.notes import notes
 from bench.suite.quick import as_written
 from bench.suite.rules import broken_rules
+from bench.suite.shorthand import written_out
 from bench.suite.source import Node, read
 
 
@@ -44,7 +46,9 @@ _EVERYTHING = Selection()
 def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> ResolvedSuite:
     """The suite that NAME or FILE means, resolved and checked. Raises InputError with every problem and its place."""
     path = find(name_or_file)
-    return narrow(resolve(read(path), path, selection), selection)
+    root = read(path)
+    suite = narrow(resolve(root, path, selection), selection)
+    return dataclasses.replace(suite, notes=notes(root, suite, setting.settings_of(selection.settings)))
 
 
 def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:
@@ -82,8 +86,8 @@ def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], li
     cases: list[Case] = []
     places: dict[str, Node] = {}
     for part in written:
-        whole = setting.for_case(settings, _expanded(_with_sections(suite, part)))
-        for node in map(_expanded, combinations(whole)):
+        whole = setting.for_case(settings, written_out(_with_sections(suite, part)))
+        for node in map(written_out, combinations(whole)):
             case, wrong = check(Case, node)
             problems += wrong
             if case is not None:
@@ -114,60 +118,3 @@ def _baselines(cases: list[Case], places: dict[str, Node]) -> list[str]:
         for case in cases
         if case.baseline is not None and case.baseline not in names
     ]
-
-
-def _expanded(case: Node) -> Node:
-    """Shorthands written out: `strategy: ddp`, `world: auto`, `threads: 2`, `until: 1%`."""
-    for key in ("world", "threads"):
-        item = get(case, key)
-        if item is not None and item.value is not None and not isinstance(item.value, list):
-            case = put(case, [key], Node([item], item.where, item.key_where))
-    strategy = get(case, "strategy")
-    if strategy is not None and isinstance(strategy.value, str):
-        named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
-        case = Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
-    return _own_workload(_with_fraction(_with_bytes(_with_search(case))))
-
-
-def _with_search(case: Node) -> Node:
-    """`find_batch: true` as a search with its defaults, `false` as none."""
-    find = get(case, "find_batch")
-    if find is None or not isinstance(find.value, bool):
-        return case
-    return Node(
-        {**case.value, "find_batch": Node({} if find.value else None, find.where, find.key_where)}, case.where
-    )
-
-
-def _with_bytes(case: Node) -> Node:
-    """`measure: {memory_limit_bytes: 8GiB}` in bytes; what is no size is left to the checks."""
-    measure = get(case, "measure")
-    limit = get(measure, "memory_limit_bytes") if measure is not None else None
-    if limit is None or not isinstance(limit.value, str):
-        return case
-    size = memory_size(limit.value)
-    if size is None:
-        return case
-    return put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
-
-
-def _with_fraction(case: Node) -> Node:
-    """`measure: {until: 1%}` as 0.01; what is no percentage is left to the checks."""
-    measure = get(case, "measure")
-    until = get(measure, "until") if measure is not None else None
-    if until is None or not isinstance(until.value, str) or not PERCENTAGE.fullmatch(until.value):
-        return case
-    fraction = float(until.value.removesuffix("%")) / 100
-    return put(case, ["measure", "until"], Node(fraction, until.where, until.key_where))
-
-
-def _own_workload(case: Node) -> Node:
-    """`./my_model.py:MyWorkload` is looked for beside the file that says so."""
-    workload = get(case, "workload")
-    name = get(workload, "name") if workload is not None and isinstance(workload.value, dict) else None
-    if name is None or not isinstance(name.value, str) or not name.value.startswith("."):
-        return case
-    beside = Path(name.where.rsplit(":", 2)[0]).parent  # --set gives no file: then it is the current folder
-    path = str((beside / name.value).resolve())
-    named = {**workload.value, "name": Node(path, name.where, name.key_where)} if workload else {}
-    return Node({**case.value, "workload": Node(named, name.where, name.key_where)}, case.where)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from bench.errors import InputError
 from bench.suite.matrix import varied
 from bench.suite.merge import put
+from bench.suite.models import Case
 from bench.suite.nearest import did_you_mean
+from bench.suite.shorthand import with_named_strategy
 from bench.suite.source import Node, parse
 
 SECTIONS = ("workload", "data", "train", "measure", "device")
@@ -43,7 +45,7 @@ def for_case(settings: list[Setting], case: Node) -> Node:
             raise InputError(
                 f"{setting.option}: case {name} varies that key in its matrix; leave one of them out"
             )
-        case = put(case, path, setting.value)
+        case = put(with_named_strategy(case), path, setting.value)
     return case
 
 
@@ -61,7 +63,7 @@ def unknown_keys(settings: list[Setting], suite: Node) -> list[str]:
         root = setting.path[0]
         roots = (*SECTIONS, *_TEXTS, "cases")
         if root not in roots:
-            near = did_you_mean(root, roots) or f"; there are {', '.join(roots)}"
+            near = _of_a_case(setting) or did_you_mean(root, roots) or f"; there are {', '.join(roots)}"
             problems.append(f"{setting.option}: unknown key {root!r}{near}")
         elif root == "cases" and setting.path[2:] == ["name"]:
             problems.append(f"{setting.option}: a case's name is what it is found by and cannot be set")
@@ -72,6 +74,12 @@ def unknown_keys(settings: list[Setting], suite: Node) -> list[str]:
                 f"{setting.option}: it takes cases.NAME.KEY=VALUE, and {name!r} names no case{near}"
             )
     return problems
+
+
+def _of_a_case(setting: Setting) -> str:
+    if setting.path[0] not in Case.model_fields.keys() - {"name"}:
+        return ""
+    return f"; it belongs to a case: --set cases.NAME.{setting.option.removeprefix('--set ')}"
 
 
 def _setting(option: str) -> Setting:

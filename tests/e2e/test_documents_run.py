@@ -32,6 +32,9 @@ INSTEAD = {
     "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR": (
         "bench suite text_scaling --case 'ag_news*' --set data.source=ag_news --data DIR --dry-run"
     ),
+    "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR": (
+        "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
+    ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",

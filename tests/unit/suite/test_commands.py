@@ -120,6 +120,13 @@ def test_show_prints_why_the_protocol_and_the_plan_on_this_machine() -> None:
     )
 
 
+@pytest.mark.parametrize("command", [["show", "tiny"], ["suite", "tiny", "--dry-run"]])
+def test_quick_without_such_a_section_says_so(command: list[str]) -> None:
+    result = CliRunner().invoke(group, [*command, "--quick"])
+    assert result.exit_code == 0
+    assert result.stderr == "bench: tiny has no section `quick`: with --quick it is run whole\n"
+
+
 def test_show_takes_the_wishes_that_suite_takes() -> None:
     wishes = ["--case", "many", "--set", "cases.many.world=[2, 4]", "--repeats", "1", "--oversubscribe"]
     result = CliRunner().invoke(group, ["show", "suites/tiny.yaml", *wishes])

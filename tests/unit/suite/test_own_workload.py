@@ -74,6 +74,17 @@ def test_a_workloads_file_is_looked_for_beside_the_suite_and_keeps_its_options(s
     assert case.workload.options == {"width": 5}
 
 
+def test_a_workloads_file_that_is_set_is_looked_for_in_the_current_folder(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = suite.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "other.py").write_text(MODEL)
+    monkeypatch.chdir(elsewhere)
+    (case,) = load_suite(str(suite), Selection(settings=("workload.name=./other.py:Mine",))).cases
+    assert case.workload.name == f"{elsewhere}/other.py:Mine"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
