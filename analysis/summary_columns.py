@@ -18,6 +18,7 @@ _STYLES = {
     "poor": "red",
     "retrograde": "red",
 }
+_MOST_NAMED = 3
 _NOT_OK = ("oom", "failed", "timeout", "interrupted", "skipped", "missing")
 
 
@@ -77,12 +78,27 @@ def trouble(row: Row) -> str:
 
 
 def reasons(coverage: Iterable[Row], name: Callable[[str], str] = cell) -> Iterator[str]:
-    """Why runs are not ok, a line for each placement: a failure is never just a gap in a table. `name` makes of what
-    others wrote, a case's name and the errors, what is shown."""
-    for row in coverage:
-        if row["reasons"]:
-            place = f"{row['nodes']}x{row['ranks_per_node']}"
-            yield f"{name(row['case_name'])} {place}: {trouble(row)}: {name(row['reasons'])}"
+    """Why runs are not ok: a failure is never just a gap in a table. A line for each placement; those that were
+    skipped for the same reason share one. `name` makes of what others wrote, a case's name and the errors, what is
+    shown."""
+    rows = [row for row in coverage if row["reasons"]]
+    skipped: dict[str, list[Row]] = {}
+    for row in rows:
+        if not any(row[kind] for kind in _NOT_OK if kind != "skipped"):
+            skipped.setdefault(row["reasons"], []).append(row)
+    for row in rows:
+        alike = skipped.get(row["reasons"], [])
+        if not any(row is one for one in alike):
+            alike = [row]
+        if row is alike[0]:
+            every = {kind: sum(one[kind] for one in alike) for kind in _NOT_OK}
+            yield f"{_places(alike, name)}: {trouble(every)}: {name(row['reasons'])}"
+
+
+def _places(rows: list[Row], name: Callable[[str], str]) -> str:
+    named = [f"{name(row['case_name'])} {row['nodes']}x{row['ranks_per_node']}" for row in rows]
+    more = len(named) - _MOST_NAMED
+    return ", ".join(named[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _place(row: Row) -> tuple[Any, ...]:

@@ -68,6 +68,21 @@ def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
     assert "ddp 1x8: 1 oom: CUDA out of memory" in lines
 
 
+def test_what_is_skipped_for_one_reason_shares_a_line(tmp_path):
+    beyond = {(size, repeat): "skipped" for size in (4, 8) for repeat in (0, 1)}
+    cases = [
+        Case(name=name, step_ms={1: 10.0, 4: 5.0, 8: 4.0}, repeats=2, statuses=beyond | others)
+        for name, others in (("a", {}), ("b", {}), ("c", {(4, 1): "oom"}), ("d", {}))
+    ]
+    make_session(tmp_path, cases, session_id="s")
+    load(tmp_path)
+    lines = _lines(tmp_path)
+    assert "a 1x4, a 1x8, b 1x4 and 4 more: 14 skipped: more ranks than slots" in lines
+    assert [line for line in lines if line.startswith("c 1x4: 1 oom, 1 skipped: ")], (
+        "more than skipped: its own"
+    )
+
+
 def test_every_run_has_its_training_summary(sessions):
     lines = _lines(sessions, session="older")
     assert _cells(lines, "ddp.1x8.r0") == [
