@@ -117,30 +117,6 @@ def test_set_takes_lists_and_null_and_another_strategy(write: object) -> None:
     assert strong.workload.options["hidden"] == (8,)
 
 
-@pytest.mark.parametrize("strategy", ["fsdp", "{name: fsdp}"])
-def test_an_option_may_be_set_of_a_strategy_that_is_set(write: object, strategy: str) -> None:
-    settings = (f"cases.ddp_strong.strategy={strategy}", "cases.ddp_strong.strategy.reshard=grad_op")
-    chosen = case(load(write, SUITE, settings=settings), "ddp_strong").strategy
-    assert (chosen.name, chosen.options["reshard"]) == ("fsdp", "grad_op")
-
-
-def test_a_setting_for_the_suite_that_replaces_a_cases_own_is_told(write: object) -> None:
-    typed = "train.precision=tf32"
-    told = f"--set {typed} also replaces what case ddp_strong says; for one case alone: --set cases.single.{typed}"
-    assert load(write, SUITE, settings=(typed,)).notes == (told,)
-    harmless = ("train.precision=bf16", "train.seed=3", "cases.ddp_strong.train.precision=fp32")
-    assert load(write, SUITE, settings=harmless).notes == ()
-    assert load(write, SUITE, settings=(typed,), cases=("single",)).notes == (), "the other is not run"
-
-
-def test_quick_of_a_suite_that_has_no_such_section_is_told(write: object) -> None:
-    without = SUITE[: SUITE.index("quick:")]
-    assert load(write, without, quick=True).notes == (
-        "s has no section `quick`: with --quick it is run whole",
-    )
-    assert load(write, SUITE, quick=True).notes == load(write, without).notes == ()
-
-
 def test_another_workload_or_strategy_brings_none_of_the_old_options(write: object) -> None:
     text = SUITE.replace("{name: spiral_mlp}", "{name: spiral_mlp, hidden: [8]}")
     suite = load(write, text, settings=("workload.name=mnist_cnn", "data.source=digits"))

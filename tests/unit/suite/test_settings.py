@@ -1,0 +1,51 @@
+"""What --set and --quick do that a reader may not expect, and what is told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.suite.models import ResolvedSuite
+from bench.suite.resolve import Selection, load_suite
+
+SUITE = """\
+title: Two cases
+workload: {name: spiral_mlp}
+measure: {steps: 100}
+cases:
+  - {name: single, strategy: single, scaling: none, batch_per_rank: 8, world: 1}
+  - {name: ddp_strong, strategy: ddp, scaling: strong, global_batch: 16, world: [1, 2], train: {precision: bf16}}
+quick:
+  train: {seed: 7}
+"""
+
+
+def load(folder: Path, text: str, **wishes: object) -> ResolvedSuite:
+    (folder / "s.yaml").write_text(text)
+    return load_suite(str(folder / "s.yaml"), Selection(**wishes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("strategy", ["fsdp", "{name: fsdp}"])
+def test_an_option_may_be_set_of_a_strategy_that_is_set(tmp_path: Path, strategy: str) -> None:
+    settings = (f"cases.ddp_strong.strategy={strategy}", "cases.ddp_strong.strategy.reshard=grad_op")
+    _, strong = load(tmp_path, SUITE, settings=settings).cases
+    chosen = strong.strategy
+    assert (chosen.name, chosen.options["reshard"]) == ("fsdp", "grad_op")
+
+
+def test_a_setting_for_the_suite_that_replaces_a_cases_own_is_told(tmp_path: Path) -> None:
+    typed = "train.precision=tf32"
+    told = f"--set {typed} also replaces what case ddp_strong says; for one case alone: --set cases.single.{typed}"
+    assert load(tmp_path, SUITE, settings=(typed,)).notes == (told,)
+    harmless = ("train.precision=bf16", "train.seed=3", "cases.ddp_strong.train.precision=fp32")
+    assert load(tmp_path, SUITE, settings=harmless).notes == ()
+    assert load(tmp_path, SUITE, settings=(typed,), cases=("single",)).notes == (), "the other is not run"
+
+
+def test_quick_of_a_suite_that_has_no_such_section_is_told(tmp_path: Path) -> None:
+    without = SUITE[: SUITE.index("quick:")]
+    assert load(tmp_path, without, quick=True).notes == (
+        "s has no section `quick`: with --quick it is run whole",
+    )
+    assert load(tmp_path, SUITE, quick=True).notes == load(tmp_path, without).notes == ()
