@@ -93,8 +93,16 @@ def _chosen(kind: Any, value: Any) -> Chosen:
     options = {key: item for key, item in value.items() if key != "name"}
     # a ValidationError of this inner model keeps its places: pydantic puts them below ours
     text = json.dumps({OPTIONS: options})
-    checked = _model_of(kind.load(name).Options, name).model_validate_json(text, strict=True)
-    return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
+    model = _model_of(kind.load(name).Options, name)
+    try:
+        checked = model.model_validate_json(text, strict=True)
+        return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
+    except ValueError:  # pydantic's, which says where
+        raise
+    except (Exception, SystemExit) as error:  # of a __post_init__, which is the user's to mend
+        raise InputError(
+            f"Options of {workloads.label(name)} raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def _model_of(options: type, name: str) -> type[BaseModel]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import InputError
-from bench.workloads._own import complete
+from bench.workloads._own import complete, raised
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -71,8 +71,8 @@ def load(name: str, several: list[metadata.EntryPoint]) -> type[Workload]:
     where = f"workload {name!r} of {package(entry)} ({entry.value})"
     try:
         kind = entry.load()
-    except Exception as error:  # whatever a package raises is for its author to mend
-        raise InputError(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a package raises is for its author to mend
+        raise InputError(f"{where} cannot be imported: {raised(error)}") from error
     try:
         return complete(kind, entry.value)
     except InputError as error:

@@ -121,13 +121,27 @@ def _module(path: Path, _resolved: Path, _mtime_ns: int, _size: int) -> ModuleTy
     sys.modules[specification.name] = module  # dataclasses look their module up there
     try:
         specification.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises is the user's to mend
-        raise InputError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a user's file raises is the user's to mend
+        raise InputError(f"{path} cannot be imported: {raised(error)}") from error
     return module
+
+
+def raised(error: BaseException) -> str:
+    """`SystemExit: bye`, or `SystemExit` where nothing was said."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def complete(kind: Any, label: str) -> type[Workload]:
     """The class with a default for all that it leaves out. Raises InputError naming what is missing or wrong."""
+    try:
+        return _completed(kind, label)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a metaclass of the user's own may raise anything
+        raise InputError(f"class {label} cannot be made a workload: {raised(error)}") from error
+
+
+def _completed(kind: Any, label: str) -> type[Workload]:
     if not inspect.isclass(kind):
         raise InputError(f"{label} is {kind!r}: a workload is a class with the methods {', '.join(REQUIRED)}")
     missing = [method for method in REQUIRED if not hasattr(kind, method)]
@@ -166,7 +180,8 @@ def _check_parts(whole: Any, label: str) -> None:
             f"Options of {label} is {whole.Options!r}: it must be a dataclass: @dataclass(frozen=True, kw_only=True)"
         )
     sources = whole.sources
-    if not isinstance(sources, tuple | list) or not all(isinstance(source, str) for source in sources):
+    named = isinstance(sources, tuple | list) and all(isinstance(source, str) for source in sources)
+    if not named or not sources:
         raise InputError(
             f'sources of {label} is {sources!r}: give a tuple of names, as in ("synthetic",), that the class itself has'
         )

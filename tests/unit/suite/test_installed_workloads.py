@@ -78,6 +78,7 @@ def test_a_package_cannot_replace_what_ships(folder: Path) -> None:
     ("package", "module", "reason"),
     [
         ("raises_it", "1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+        ("leaves_it", "raise SystemExit(0)", "cannot be imported: SystemExit: 0"),
         ("lacks_it", "", "cannot be imported: AttributeError"),
         ("half_of_it", CLASS.replace("loss", "los"), "class half_of_it:Net lacks loss(model, batch)"),
     ],

@@ -131,6 +131,23 @@ def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
             "sources of my_model.py:Mine",
         ),
         (
+            ("    Options = Options", "    Options = Options\n    sources = ()"),
+            r"sources of my_model.py:Mine is \(\): give a tuple of names",
+        ),
+        (
+            (
+                "class Mine:",
+                "class Meta(type):\n    def __init__(cls, name, bases, body):\n"
+                "        if bases: raise SystemExit('no heirs')\n"
+                "class Mine(metaclass=Meta):",
+            ),
+            "class my_model.py:Mine cannot be made a workload: SystemExit: no heirs",
+        ),
+        (
+            ("    width: int = 3", "    width: int = 3\n    def __post_init__(self): raise KeyError('boo')"),
+            "Options of my_model.py:Mine raised KeyError: 'boo'",
+        ),
+        (
             ("class Mine", "def Mine(): ...\nclass Other"),
             "my_model.py:Mine is <function .*: a workload is a class",
         ),
@@ -159,9 +176,26 @@ def test_a_class_without_options_takes_none(suite: Path) -> None:
     assert case.workload.options == {}
 
 
-def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(suite: Path) -> None:
-    (suite.parent / "my_model.py").write_text("1 / 0")
-    with pytest.raises(InputError, match="cannot be imported: ZeroDivisionError: division by zero"):
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit", "SystemExit"),
+        ("import sys; sys.exit('bye')", "SystemExit: bye"),
+    ],
+)
+def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(
+    suite: Path, file: str, said: str
+) -> None:
+    (suite.parent / "my_model.py").write_text(file)
+    with pytest.raises(InputError, match=f"cannot be imported: {said}$"):
+        load_suite(str(suite))
+
+
+def test_options_that_refuse_their_own_values_are_quoted_with_the_key(suite: Path) -> None:
+    refusing = "    width: int = 3\n    def __post_init__(self): raise ValueError('too wide')"
+    (suite.parent / "my_model.py").write_text(MODEL.replace("    width: int = 3", refusing))
+    with pytest.raises(InputError, match=r"mine.yaml:3:18: too wide"):
         load_suite(str(suite))
 
 
