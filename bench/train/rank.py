@@ -75,7 +75,11 @@ def main(job_json: str) -> None:
     spec = RunSpec.from_json(job.spec)
     try:
         outcome = _run(job, spec)
-    except Exception as error:  # whatever a model raises is this run's result
+    except (
+        Exception,
+        SystemExit,
+        KeyboardInterrupt,
+    ) as error:  # whatever a model raises is this run's result
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None

@@ -69,6 +69,14 @@ def test_layers_of_a_list_are_units_and_parts_that_share_parameters_are_none() -
     assert check().blocks(model) == [model.layers[0], model.layers[1]["a"]]
 
 
+def leaves(*_: Any) -> None:
+    raise SystemExit("bye")
+
+
+def interrupts(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> None:
     made = check()
     model = made.model()
@@ -83,6 +91,13 @@ def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> Non
     [
         ({"__init__": raises}, "__init__()", "raised KeyError: 'vocabulary'"),
         ({"prepare": lambda self: raises()}, "prepare()", "raised KeyError: 'vocabulary'"),
+        ({"model": leaves}, "model()", "raised SystemExit: bye"),
+        ({"batch": lambda self, places, keys: leaves()}, "batch()", "raised SystemExit: bye"),
+        (
+            {"loss": lambda self, model, batch: interrupts()},
+            "loss()",
+            "raised KeyboardInterrupt: no message",
+        ),
         ({"dataset_size": 0}, "dataset_size", "is 0: give a whole number, 1 or more"),
         ({"validation_size": 0.5}, "validation_size", "is 0.5"),
         ({"tokens_per_example": 0}, "tokens_per_example", "is 0"),
