@@ -43,6 +43,10 @@ def read(root: Path, classes: int, *, held_out: int) -> tuple[ImageFolder, Image
     Raises InputError naming what is missing where."""
     train = root / "train"
     names = _classes(train, "give the folder above train/ by --data")
+    if len(names) < 2:
+        raise InputError(
+            f"{train} has one folder of a class, {names[0]}: there is nothing to tell apart, give it two or more"
+        )
     if len(names) != classes:
         raise InputError(
             f"{train} has {len(names)} classes, the workload's option classes is {classes}: "

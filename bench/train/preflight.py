@@ -47,13 +47,19 @@ def _problem(job: dict[str, Any]) -> str | None:
     make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
         workload = checked(make, job["workload"]) if workloads.is_own(job["workload"]) else _prepared(make)
-    except InputError as error:
-        return f"case {job['case_name']}: {error}"
+    except (InputError, OSError) as error:
+        return f"case {job['case_name']}: {_said(error)}"
     if job["checkpointing"] and not _blocks(workload):
         return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workload.validation_size == 0:
         return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
     return None
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename} cannot be read: {error.strerror}"
+    return str(error)
 
 
 def _lacking(job: dict[str, Any]) -> str | None:

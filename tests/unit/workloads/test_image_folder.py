@@ -110,6 +110,13 @@ def test_the_number_of_classes_must_be_the_models(root: Path) -> None:
         made(root, classes=4)
 
 
+def test_one_class_is_refused_since_no_model_can_have_one(root: Path) -> None:
+    for name in ("bee", "cat"):
+        shutil.rmtree(root / "train" / name)
+    with pytest.raises(InputError, match=r"train has one folder of a class, ant: .* give it two or more"):
+        made(root)
+
+
 def test_a_class_without_pictures_is_named(root: Path) -> None:
     shutil.rmtree(root / "train" / "bee")
     (root / "train" / "bee" / "nested").mkdir(parents=True)
