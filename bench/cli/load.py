@@ -14,12 +14,15 @@ def command(results: str | None, option: str | None) -> int:
     RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
     code is 1."""
     from analysis.load import load
+    from bench.errors import InputError
     from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
     from bench.paths import results_folder
     from bench.slurm.accounting import note_max_rss
 
     folder = results_folder(results or option)
+    if (folder / "session.json").exists():
+        raise InputError(f"{folder}: this is a session: give the folder above, {folder.resolve().parent}")
     note_max_rss(folder)
     problems = [*finalise(folder), *begun_and_never_ended(folder)]
     report = load(folder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from click.testing import CliRunner
 
 from bench.cli.load import command
+from bench.errors import InputError
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -25,3 +27,11 @@ def test_a_bad_file_is_printed_and_the_exit_code_is_1(results):
     assert done.return_value == 1
     assert f"left out: {folder.name}/ddp.1x1.r0/evals.parquet: not a complete Parquet file" in done.output
     assert ask(results, "SELECT count(*) AS n FROM steps") == [{"n": 12}]
+
+
+def test_a_session_in_place_of_the_results_folder_is_refused_and_left_as_it_is(results):
+    folder = make_session(results, [CASE])
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(InputError, match=f"this is a session: give the folder above, {results}"):
+        CliRunner().invoke(command, [str(folder)], standalone_mode=False, catch_exceptions=False)
+    assert sorted(folder.rglob("*")) == before
