@@ -7,7 +7,10 @@ SELECT
 FROM scaling
 LEFT JOIN coverage USING (session_id, case_name, nodes, ranks_per_node, threads)
 LEFT JOIN (
-    SELECT case_name, min(rowid) AS place FROM planned_runs WHERE session_id = $session_id GROUP BY case_name
+    SELECT case_name, min(rowid) AS place
+    FROM planned_runs
+    WHERE session_id = $session_id AND probe IS NOT TRUE
+    GROUP BY case_name
 ) AS plan USING (case_name)
 WHERE session_id = $session_id
 ORDER BY place NULLS LAST, case_name, scaling.workers, nodes, ranks_per_node, threads;

@@ -10,7 +10,10 @@ WITH counted AS (  -- every run, planned or not
     GROUP BY session_id
 ),
 places AS (
-    SELECT session_id, case_name, min(rowid) AS place FROM planned_runs GROUP BY session_id, case_name
+    SELECT session_id, case_name, min(rowid) AS place
+    FROM planned_runs
+    WHERE probe IS NOT TRUE
+    GROUP BY session_id, case_name
 ),
 largest AS (
     SELECT
