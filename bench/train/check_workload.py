@@ -61,7 +61,7 @@ class _Checked:
             return function()
         except InputError:
             raise
-        except BaseException as error:  # whatever a user's method raises, sys.exit too, is the user's to mend
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # a user's method may raise anything
             if "process group has not been initialized" in str(error):
                 raise _NeedsRanksError from error
             said = (str(error).strip().splitlines() or ["no message"])[0]
@@ -86,7 +86,7 @@ class _Checked:
         try:
             with torch.device("meta"):
                 model = workload.model()
-        except BaseException:  # not every model can be made there: then the real one is asked
+        except (Exception, SystemExit, KeyboardInterrupt):  # not every model can be made there
             model = None
         parameters = sum(part.numel() for part in model.parameters()) if isinstance(model, nn.Module) else 0
         if model is not None and parameters > _LARGEST_PARAMETERS:
