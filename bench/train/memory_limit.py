@@ -66,11 +66,17 @@ class MemoryLimit:
         return itertools.chain(itertools.islice(batches, first), self._tighten(), batches)
 
     def _tighten(self) -> Iterator[_T]:
-        """No further batch."""
+        """No further batch. Raises MemoryError where more than the limit is held by then: a second step that makes do
+        with it would look as if it fitted."""
         assert self._limit_bytes is not None
         assert self.before_bytes is not None
         used_bytes = status_bytes()["RssAnon"] - self.before_bytes
-        _allow_further(max(0, self._limit_bytes - used_bytes))
+        if used_bytes > self._limit_bytes:
+            raise MemoryError(
+                f"{used_bytes / 2**20:.2f} MiB are in use after the first step, "
+                f"measure.memory_limit_bytes is {self._limit_bytes / 2**20:.2f} MiB"
+            )
+        _allow_further(self._limit_bytes - used_bytes)
         yield from ()
 
 

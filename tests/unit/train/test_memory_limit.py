@@ -76,3 +76,22 @@ def test_a_limit_is_wide_in_the_first_step_and_strict_from_the_second() -> None:
 )
 def test_want_of_memory_is_known_by_kind_or_words(error: Exception, limited: bool, expected: bool) -> None:
     assert is_out_of_memory(error, limited=limited) is expected
+
+
+HOLDS_TOO_MUCH = """
+import torch
+from bench.train.memory_limit import MemoryLimit
+
+limit = MemoryLimit(64 * 2**20, torch.device("cpu"))
+for batch in limit.tightened(iter(range(2)), first=1):
+    held = torch.ones(100 * 2**20 // 4)
+    print(batch)
+"""
+
+
+def test_a_rank_that_holds_more_than_its_limit_after_the_first_step_is_out_of_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", HOLDS_TOO_MUCH], capture_output=True, text=True, check=False)
+    assert done.stdout == "0\n"
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("MemoryError: 10")
+    assert said.endswith(" MiB are in use after the first step, measure.memory_limit_bytes is 64.00 MiB")
