@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,10 +35,12 @@ Image.preinit()  # or every new loader process would import the decoders again
 def decode(stored: bytes | Path) -> Image.Image:
     """A picture in RGB, whole in memory. Raises InputError naming a file that is none."""
     try:
-        with Image.open(
-            io.BytesIO(stored) if isinstance(stored, bytes) else stored, formats=_FORMATS
-        ) as file:
-            return file.convert("RGB")
+        with warnings.catch_warnings():  # an error says it better, and without one the picture is good enough
+            warnings.simplefilter("ignore")
+            with Image.open(
+                io.BytesIO(stored) if isinstance(stored, bytes) else stored, formats=_FORMATS
+            ) as file:
+                return file.convert("RGB")
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         name = "a generated picture" if isinstance(stored, bytes) else stored
         raise InputError(

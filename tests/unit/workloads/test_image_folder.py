@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from bench import workloads
-from bench.data import image_folder, loader
+from bench.data import image_folder, loader, pictures
 from bench.errors import InputError
 from bench.train.describe import describe
 from tests.unit.workloads.runs import SMALL, spec
@@ -158,6 +158,22 @@ def test_a_corrupt_picture_is_named_by_whoever_decodes_it(root: Path, content: b
     assert described.startswith("InputError in a loader process: " if workers else "InputError: ")
     assert f"{path} cannot be decoded as a picture" in described
     assert described.endswith("replace or remove it")
+
+
+def test_of_what_pillow_doubts_only_an_error_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    large, corrupt = tmp_path / "large.png", tmp_path / "corrupt.tiff"
+    save(large, (255, 0, 0))
+    save(corrupt, (255, 0, 0))
+    corrupt.write_bytes(corrupt.read_bytes()[:-20])
+    monkeypatch.setattr(
+        Image, "MAX_IMAGE_PIXELS", 1000
+    )  # of which it warns, and refuses more than twice as many
+    assert pictures.decode(large).size == (40, 30)
+    with pytest.raises(InputError, match="cannot be decoded"):
+        pictures.decode(corrupt)
+    assert list(recwarn) == []
 
 
 def test_the_loss_falls_on_real_files(root: Path) -> None:
