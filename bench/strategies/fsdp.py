@@ -53,10 +53,11 @@ class Strategy:
         precision = asked.train.precision
         computes = precision if precision in ("bf16", "fp16") else "fp32"
         if options.param_dtype not in (None, "fp32", computes):
+            either = "fp32" if computes == "fp32" else f"{computes} or fp32"
             yield (
                 "param_dtype",
-                f"gathers {options.param_dtype} where train.precision {precision} computes in {computes}: layers "
-                f"would get two types; take {computes} or fp32, or another train.precision",
+                f"param_dtype gathers {options.param_dtype} where train.precision {precision} computes in {computes}: "
+                f"layers would get two types; take {either}, or another train.precision",
             )
 
     @staticmethod

@@ -103,6 +103,10 @@ def test_offloading_to_the_host_needs_a_gpu(tmp_path: Path) -> None:
 
 def test_parameters_gathered_in_another_precision_than_the_steps_are_refused(tmp_path: Path) -> None:
     gathers = {"name": "fsdp", "param_dtype": "bf16"}
-    assert "gathers bf16 where train.precision fp32 computes in fp32" in refusal(tmp_path, gathers)
+    text = refusal(tmp_path, gathers)
+    assert "param_dtype gathers bf16 where train.precision fp32 computes in fp32: layers" in text
+    assert "take fp32, or another train.precision" in text
+    half = refusal(tmp_path, {**gathers, "param_dtype": "fp16"}, train={"precision": "bf16"})
+    assert "take bf16 or fp32, or another train.precision" in half
     assert suite(tmp_path, gathers, train={"precision": "bf16"}).cases
     assert suite(tmp_path, {**gathers, "param_dtype": "fp32"}, train={"precision": "bf16"}).cases
