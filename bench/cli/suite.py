@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from bench.cli._suite_options import suite_options
 @click.option("--resume", metavar="SESSION", help="Finish an earlier session; what is done stays done.")
 @click.option("--no-load", is_flag=True, help="Leave the database alone.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with its estimate; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="End with JSON instead of tables.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of tables, at the end or of --dry-run.")
 @click.option(
     "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
     help="auto: the Slurm step around it, else this machine; local: this machine, even in a step; srun: a new step."
@@ -56,7 +57,7 @@ def command(
     if request.follows:
         return 0 if dry_run else request.follow()
     if dry_run:
-        click.echo("\n".join(request.plan_lines()))
+        click.echo(json.dumps(request.plan_json(), indent=1) if as_json else "\n".join(request.plan_lines()))
         return 0
     ended = request.carry_out()
     return close(ended, load=not no_load, as_json=as_json)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from bench.container import gpus_left_out
 from bench.errors import InputError
 from bench.launch import following, run_suite
 from bench.launch.gathering import Gathering
 from bench.launch.run_suite import Ended
-from bench.launch.session import SessionFolder, new_session_id
+from bench.launch.session import SessionFolder, new_session_id, plan_summary
 from bench.launch.time_left import TimeLeft
 from bench.paths import writable_results_folder
 from bench.plan import plan
+from bench.plan_estimate import estimate
 from bench.plan_view import plan_lines
 from bench.slots import detect, visible_gpus
 from bench.slurm.step import Step
@@ -88,9 +90,17 @@ class Request:
 
     def plan_lines(self) -> list[str]:
         """The plan with its estimate, for --dry-run."""
+        return plan_lines(self._planned(), self._results)
+
+    def plan_json(self) -> dict[str, Any]:
+        """The same for --json, the plan as session.json will have it."""
+        planned = self._planned()
+        return {"plan": plan_summary(planned), "estimate": asdict(estimate(planned, self._results))}
+
+    def _planned(self) -> tuple[PlannedRun, ...]:
         planned = self._plan(detect(self.ranks_per_node))
         run_suite.refuse_a_plan_of_skips(planned)
-        return plan_lines(planned, self._results)
+        return planned
 
     @property
     def _time_left(self) -> TimeLeft:

@@ -93,7 +93,7 @@ class SessionFolder:
         self._write_plan(plan)
         identity = {"schema_version": SCHEMA_VERSION, "session_id": self.session_id}
         times = {"created_at": utc_now(), "finished_at": None}
-        write_json(self.path / "session.json", identity | head | times | {"plan": _summary(plan)})
+        write_json(self.path / "session.json", identity | head | times | {"plan": plan_summary(plan)})
 
     def update(self, **changes: Any) -> None:
         """Replace keys of session.json."""
@@ -103,7 +103,7 @@ class SessionFolder:
     def replan(self, plan: tuple[PlannedRun, ...]) -> None:
         """Write the plan down anew, before the first of its further runs begins: a resume goes on with them."""
         self._write_plan(plan)
-        self.update(plan=_summary(plan))
+        self.update(plan=plan_summary(plan))
 
     def _write_plan(self, plan: tuple[PlannedRun, ...]) -> None:
         write_json(self.path / "plan.json", {"runs": [_planned(run) for run in plan]})
@@ -189,7 +189,7 @@ def _state(run_json: Path) -> tuple[int, bool]:
         ) from error
 
 
-def _summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
+def plan_summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     """What session.json says of a plan."""
     return [
         {key: getattr(run.spec, key) for key in PLAN_KEYS} | {"skip_reason": run.skip_reason} for run in plan

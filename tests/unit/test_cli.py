@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 import bench.cli
+from bench.launch.session import PLAN_KEYS
 
 
 def run_bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,6 +37,16 @@ def test_an_unknown_command_gets_the_nearest_name_and_exit_2() -> None:
     result = run_bench("docter")
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1] == "Error: No such command 'docter'. Did you mean 'doctor'?"
+
+
+def test_a_dry_run_with_json_is_the_plan_as_a_session_has_it(tmp_path: Path) -> None:
+    result = run_bench("suite", "smoke", "--dry-run", "--json", "--results", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert {tuple(run) for run in answer["plan"]} == {(*PLAN_KEYS, "skip_reason")}
+    assert answer["plan"][0]["case_name"] == "single"
+    assert answer["estimate"]["runs"] == sum(run["skip_reason"] is None for run in answer["plan"])
+    assert list(tmp_path.iterdir()) == []
 
 
 def main_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> object:
