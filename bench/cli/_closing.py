@@ -111,6 +111,7 @@ def _as_json(ended: Ended, code: int) -> dict[str, Any]:
         "session_id": ended.session_id,
         "results": str(ended.folder),
         "statuses": ended.statuses,
+        "failed_probes": ended.failed_probes,
         "exit_code": code,
     }
 

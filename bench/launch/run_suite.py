@@ -29,6 +29,7 @@ from bench.spec import PlannedRun, Slots
 
 _BENCH = "bench" if shutil.which("bench") else sys.argv[0]
 """Looked for now: by the end of a session that was told to stop, its image may be gone."""
+_FAILED = ("failed", "timeout", "interrupted")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,9 @@ class Ended:
     session_id: str
     folder: Path
     statuses: dict[str, int]
-    """Runs of the plan by status; runs that were never begun count as `not run`."""
+    """Runs that are measured, by status; runs that were never begun count as `not run`."""
+    failed_probes: int = 0
+    """Probing runs that ended otherwise than by fitting or not: one whose micro-batch does not fit is an answer."""
     stopped_by: int | None = None
     """128 + signal where it was told to stop."""
     stopped_reason: str | None = None
@@ -61,8 +64,8 @@ class Ended:
     def exit_code(self) -> int:
         if self.stopped_by is not None:
             return self.stopped_by
-        failed = any(self.statuses.get(status) for status in ("failed", "timeout", "oom", "interrupted"))
-        return 1 if failed or self.lost else 0
+        failed = any(self.statuses.get(status) for status in ("oom", *_FAILED))
+        return 1 if failed or self.failed_probes or self.lost else 0
 
 
 def begin(
@@ -170,21 +173,17 @@ def _execute(
 
 def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:
     """What its files say."""
-    outcomes = _outcomes(session.path, plan)
+    outcomes = _outcomes(session.path, measured(plan))
+    probes = _outcomes(session.path, tuple(run for run in plan if run.spec.probe))
     return Ended(
         session_id=session.session_id,
         folder=session.path,
         statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
+        failed_probes=sum(outcome["status"] in _FAILED for outcome in probes),
         left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
     )
 
 
 def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     files = [folder / run.spec.run_id / "run.json" for run in plan]
-    outcomes = [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]
-    # a probing run may find that its micro-batch does not fit, which is an answer and no failure
-    return [
-        outcome
-        for run, outcome in zip(plan, outcomes, strict=True)
-        if not run.spec.probe or outcome["status"] not in {"ok", "oom"}
-    ]
+    return [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from bench.errors import InputError
 from bench.files import read_json
+from bench.launch.gathering import Gathered
+from bench.launch.run_suite import resume
 from bench.launch.session import SessionFolder, new_session_id
-from bench.spec import DataSpec, MeasureSpec, PlannedRun, RunSpec, TrainSpec
+from bench.launch.time_left import TimeLeft
+from bench.spec import DataSpec, MeasureSpec, PlannedRun, RunSpec, Slots, TrainSpec
 
 
 def run_spec(**changes: object) -> RunSpec:
@@ -120,3 +126,19 @@ def test_a_damaged_run_json_is_named_before_anything_is_moved(session: SessionFo
     (session.path / "ddp.1x2.r0" / "run.json").write_text('{"attempt": 0')
     with pytest.raises(InputError, match=r"ddp\.1x2\.r0/run\.json"):
         session.begin(run_spec())
+
+
+@pytest.mark.parametrize(("probed", "failed", "exit_code"), [("ok", 0, 0), ("oom", 0, 0), ("failed", 1, 1)])
+def test_the_runs_that_a_session_ended_with_are_the_measured_ones(
+    session: SessionFolder, probed: str, failed: int, exit_code: int
+) -> None:
+    slots = Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu")
+    probe = run_spec(run_id="ddp.1x2.find8.r0", probe=True)
+    plan = (PlannedRun(spec=probe), PlannedRun(spec=run_spec()))
+    session.replan(plan)
+    session.update(finished_at="then", slots=asdict(slots))
+    for run, status in zip(plan, (probed, "ok"), strict=True):
+        session.begin(run.spec)
+        session.write_run(run.spec, {"status": status}, {})
+    ended = resume(session, cast(Gathered, SimpleNamespace(slots=slots)), cast(TimeLeft, None))
+    assert (ended.statuses, ended.failed_probes, ended.exit_code) == ({"ok": 1}, failed, exit_code)
