@@ -17,14 +17,23 @@ _READING = (
 
 
 def strategies(rows: list[Row]) -> str:
-    """`rows`: queries/strategies.sql. Nothing where there are none."""
-    if not rows:
+    """`rows`: queries/strategies.sql. Nothing where none was run on both sides."""
+    run = [row for row in rows if not row["only_skipped"]]
+    if not run:
         return ""
-    more = (
-        f" The first {MOST_ROWS:,} of {len(rows):,} rows; the CSV has all." if len(rows) > MOST_ROWS else ""
-    )
+    more = f" The first {MOST_ROWS:,} of {len(run):,} rows; the CSV has all." if len(run) > MOST_ROWS else ""
     caption = "Strategies: one row per placement and pair of cases"
-    return f'<p class="reading">{_READING}{more}</p>' + table(caption, _COLUMNS, rows[:MOST_ROWS])
+    reading = f'<p class="reading">{_READING}{more}</p>' + _left_out(len(rows) - len(run))
+    return reading + table(caption, _COLUMNS, run[:MOST_ROWS])
+
+
+def _left_out(count: int) -> str:
+    if not count:
+        return ""
+    pairs = "pair of which a side was skipped is" if count == 1 else "pairs of which a side was skipped are"
+    return (
+        f'<p class="reading">{count:,} {pairs} left out here; <a href="#coverage">Coverage</a> says why.</p>'
+    )
 
 
 def _pair(row: Row) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from analysis import database
+from analysis.load import load
+from analysis.report.contents import read
 from analysis.report.strategy_table import strategies
+from tests.factory import Case, make_session
 from tests.unit.report.conftest import GPUS, SCALING
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -12,6 +16,7 @@ def strategy_row(**values):
         "reference_case": "ddp", "case_name": "fsdp", "placement": "1x4", "time_ratio": 1.123, "time_ratio_lo": 1.08,
         "time_ratio_hi": 1.16, "reference_peak_memory_bytes": 10e9, "peak_memory_bytes": 5.9e9,
         "recommendation": "ddp", "reason": "ddp: 12 % more examples/s [8, 16] and both fit",
+        "only_skipped": False,
     }  # fmt: skip
     return row | values
 
@@ -37,6 +42,36 @@ def test_of_many_pairs_the_first_are_shown_and_all_are_counted():
     shown = strategies([strategy_row() for _ in range(50)])
     assert len(rows_of(shown)) == 1 + 40
     assert "The first 40 of 50 rows; the CSV has all." in words(shown)
+
+
+def test_pairs_of_which_a_side_was_only_skipped_are_left_out_and_counted():
+    skipped = strategy_row(only_skipped=True)
+    shown = strategies([strategy_row(), skipped, skipped])
+    assert len(rows_of(shown)) == 1 + 1
+    assert "2 pairs of which a side was skipped are left out here; Coverage says why." in words(shown)
+    assert "1 pair of which a side was skipped is left out here" in words(
+        strategies([strategy_row(), skipped])
+    )
+    assert strategies([skipped]) == ""
+
+
+def test_a_side_that_failed_is_not_one_that_was_skipped(tmp_path):
+    steps = dict.fromkeys((1, 2, 4), 100.0)
+    every = {(2, repeat): "skipped" for repeat in range(3)} | {(4, repeat): "failed" for repeat in range(3)}
+    some = {(1, 0): "skipped"}
+    cases = [
+        Case(name="ddp", step_ms=steps, statuses=every | some),
+        Case(name="fsdp", strategy="fsdp", step_ms=steps),
+    ]
+    make_session(tmp_path, cases, session_id="s")
+    load(tmp_path)
+    with database.reader(tmp_path) as connection:
+        pairs = read(connection, "s").rows("strategies")
+    assert {pair["placement"]: pair["only_skipped"] for pair in pairs} == {
+        "1x1": False,
+        "1x2": True,
+        "1x4": False,
+    }
 
 
 def test_without_two_strategies_there_is_no_such_section(page_of):
