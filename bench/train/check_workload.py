@@ -1,7 +1,8 @@
 """Before a session exists: does a workload of the user's own do what a rank will ask of it?
 
-Every method is called once, with two examples; what is wrong is said with the method's name. A model of more than
-50 million parameters is only looked at on the meta device, where it has shapes and neither memory nor arithmetic.
+Every method is called once, with two examples; what is wrong is said with the method's name and, of an error, the
+line. A model of more than 50 million parameters is only looked at on the meta device, where it has shapes and neither
+memory nor arithmetic.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from torch import nn
 
 from bench import workloads
 from bench.errors import InputError
+from bench.train.blame import line_of
+from bench.workloads._own import Defaults
 
 if TYPE_CHECKING:
     from bench.workloads import Batch, Workload
@@ -28,7 +31,7 @@ _EXAMPLES = 2
 
 def checked(make: Callable[[], Workload], name: str) -> Workload:
     """A workload that does not ship, made and prepared. Raises InputError where it is not what a rank needs."""
-    looked_at = _Checked(label=workloads.label(name))
+    looked_at = _Checked(name=name, label=workloads.label(name))
     workload = looked_at.made(make)
     with torch.random.fork_rng(devices=[]), suppress(_NeedsRanksError):
         looked_at.all(workload)
@@ -37,6 +40,7 @@ def checked(make: Callable[[], Workload], name: str) -> Workload:
 
 @dataclass(frozen=True)
 class _Checked:
+    name: str
     label: str
 
     def made(self, make: Callable[[], Workload]) -> Workload:
@@ -49,14 +53,15 @@ class _Checked:
         model, on_meta = self._model(workload)
         self._blocks(workload, model)
         places = torch.tensor([0, workload.dataset_size - 1])
-        batch = self._call("batch", lambda: workload.batch(places, places))
+        batch = self._call("batch", lambda: workload.batch(places, places), _why_out_of_bounds(workload))
         self._batch("batch", batch, f"{_EXAMPLES} places")
         with _forgiving(on_meta):
             self._loss(workload, model, _on(batch, on_meta))
         if workload.validation_size:
             self._validation(workload, model, on_meta)
 
-    def _call(self, method: str, function: Callable[[], _T]) -> _T:
+    def _call(self, method: str, function: Callable[[], _T], why_index: str = "") -> _T:
+        """`why_index` is said after an IndexError."""
         try:
             return function()
         except InputError:
@@ -65,7 +70,11 @@ class _Checked:
             if "process group has not been initialized" in str(error):
                 raise _NeedsRanksError from error
             said = (str(error).strip().splitlines() or ["no message"])[0]
-            raise InputError(f"{method}() of {self.label} raised {type(error).__name__}: {said}") from error
+            where = line_of(error, self.name)
+            why = why_index if isinstance(error, IndexError) else ""
+            raise InputError(
+                f"{method}() of {self.label} raised {type(error).__name__}: {said}{where}{why}"
+            ) from error
 
     def _refuse(self, method: str, problem: str) -> InputError:
         return InputError(f"{method} of {self.label} {problem}")
@@ -183,6 +192,17 @@ def _forgiving(on_meta: bool) -> Iterator[None]:
     except InputError as error:
         if not on_meta or error.__cause__ is None:
             raise
+
+
+def _why_out_of_bounds(workload: Workload) -> str:
+    """Of a data set that is shorter than the class, which does not say how long it is, is taken to be."""
+    owner = next((kind for kind in type(workload).__mro__ if "dataset_size" in vars(kind)), None)
+    if owner is not Defaults or "dataset_size" in vars(workload):
+        return ""
+    return (
+        f"; places go up to dataset_size - 1, and dataset_size is {Defaults.dataset_size:,} where the class "
+        "does not say"
+    )
 
 
 def _on(batch: Batch, on_meta: bool) -> Batch:

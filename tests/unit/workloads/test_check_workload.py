@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -171,6 +172,39 @@ def test_what_is_wrong_is_said_with_its_method(parts: dict[str, Any], method: st
         check(**parts)
     assert str(refused.value).startswith(f"{method} of my_model.py:Net ")
     assert said in str(refused.value)
+
+
+def test_an_error_is_said_with_its_line_in_the_users_file() -> None:
+    kind: Any = complete(type("Net", (Net,), {"dataset_size": 50}), f"{__file__}:Net")
+    with pytest.raises(InputError) as refused:
+        checked(lambda: kind(kind.Options(), "synthetic", None, 0), f"{__file__}:Net")
+    line = inspect.getsourcelines(Net.batch)[1] + 1
+    said = str(refused.value)
+    assert said.startswith(
+        "batch() of test_check_workload.py:Net raised IndexError: index 49 is out of bounds"
+    )
+    assert said.endswith(f" (line {line})")
+
+
+WHY = "; places go up to dataset_size - 1, and dataset_size is 4,096 where the class does not say"
+
+
+@pytest.mark.parametrize("says", [False, True])
+def test_of_too_short_a_data_set_it_is_said_where_the_places_come_from(says: bool) -> None:
+    class Short:
+        def __init__(self, *_: Any) -> None:
+            if says:
+                self.dataset_size = 4_096
+
+        model, loss = Net.model, Net.loss
+
+        def batch(self, places: Any, keys: Any) -> Any:
+            return {"x": torch.zeros(10, 3)[places]}
+
+    kind: Any = complete(Short, "my_model.py:Short")
+    with pytest.raises(InputError, match="IndexError: index 4095 is out of bounds") as refused:
+        checked(lambda: kind(kind.Options(), "synthetic", None, 0), "my_model.py:Short")
+    assert str(refused.value).endswith(WHY) is not says
 
 
 def test_a_loss_that_is_not_finite_is_no_mistake_of_the_class() -> None:
