@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.paths import suites_folder
 from bench.plan_view import repeats_text
-from bench.spec import MeasureSpec
+from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 from ci.documents.markdown import code, table
 
@@ -35,7 +35,7 @@ def _suite(path: Path) -> str:
     head = ("case", "strategy", "scaling", "ranks", "batch", "batch with `--quick`")
     lines = [f"### {path.stem}", "", f"{full.title}. {' '.join(full.why.split())}", ""]
     lines += [
-        f"Protocol: {_protocol(full.cases[0].measure)}; with `--quick` {_protocol(quick.cases[0].measure)}.",
+        f"Protocol: {_protocol(full)}; with `--quick` {_protocol(quick)}.",
         "",
     ]
     return "\n".join([*lines, table(head, rows)])
@@ -47,9 +47,13 @@ def _batch(per_rank: int | None, whole: int | None) -> str:
     return f"{per_rank:,} per rank" if per_rank else f"{whole:,} in all"
 
 
-def _protocol(measure: MeasureSpec) -> str:
+def _protocol(suite: ResolvedSuite) -> str:
+    """Of its first case; cases may differ in their repeats, the fewest first."""
+    measure = suite.cases[0].measure
     span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
-    return f"{measure.warmup} warm-up steps, {span}, {repeats_text(measure.repeats, measure)} repeats"
+    every = sorted((case.measure for case in suite.cases), key=lambda each: each.repeats)
+    repeats = " or ".join(dict.fromkeys(repeats_text(each.repeats, each) for each in every))
+    return f"{measure.warmup} warm-up steps, {span}, {repeats} repeats"
 
 
 def examples() -> str:
