@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from analysis import database, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
-from analysis.plain import cell
+from analysis.plain import cell, number
 from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
 from analysis.session_rows import session_rows
@@ -50,6 +51,8 @@ def show(
         out.print(Text(line))
     for limit in limits(batches, cell):
         out.print(Text(limit))
+    for line in compiling(runs):
+        out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
     out.print(Text(closing_sentence(points, cell), style="bold"))
@@ -59,6 +62,16 @@ def scaling_rows(results: Path, session_id: str) -> list[Row]:
     """A session's rows of the view `scaling` in the order of its plan; values that JSON knows only."""
     with database.reader(results) as connection:
         return session_rows(connection, "scaling", session_id)
+
+
+def compiling(runs: list[Row]) -> Iterator[str]:
+    """How long torch.compile took at most; nothing where no run compiled. `runs`: rows of run_summary."""
+    compiled = [run for run in runs if run["compile_s"] is not None]
+    if compiled:
+        late = any(run["measured_recompiles"] for run in compiled)
+        when = "partly among measured steps" if late else "outside the measured steps"
+        longest = max(run["compile_s"] for run in compiled)
+        yield f"compiling took up to {number(longest, 3)} s of a run (`compile_s`), {when}"
 
 
 def _show_runs(out: Console, runs: list[Row]) -> None:

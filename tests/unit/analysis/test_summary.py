@@ -91,6 +91,19 @@ def test_every_run_has_its_training_summary(sessions):
     assert _cells(lines, "ddp.1x8.r2")[1:5] == ["5", "57.14", "57.14", "57.14"]
 
 
+@pytest.mark.parametrize(
+    ("recompiles", "when"), [(0, "outside the measured steps"), (2, "partly among measured steps")]
+)
+def test_the_longest_compilation_is_said_where_any_run_compiled(recompiles, when):
+    runs = [
+        {"compile_s": None, "measured_recompiles": None},
+        {"compile_s": 2.5, "measured_recompiles": recompiles},
+        {"compile_s": 13.08, "measured_recompiles": 0},
+    ]
+    assert list(summary.compiling(runs)) == [f"compiling took up to 13.1 s of a run (`compile_s`), {when}"]
+    assert list(summary.compiling(runs[:1])) == []
+
+
 def test_nothing_is_cut_off_at_80_columns(sessions):
     narrow, wide = _lines(sessions, width=80, session="older"), _lines(sessions, session="older")
     assert max(map(len, narrow)) <= 80
