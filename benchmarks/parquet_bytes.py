@@ -9,7 +9,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from stamps import training
+import one_rank
+import torch
 
 from bench.measure import finalise, recorder
 from bench.measure.clock_cpu import CpuClock
@@ -25,7 +26,8 @@ def main() -> None:
         identity = {"session_id": "benchmark", "run_id": "bytes", "attempt": 0, "rank": 0, "node": 0}
         clock = CpuClock(StepFile(raw, steps, identity))
         clock.barrier()
-        training(steps).run(clock, lambda _steps: None)
+        loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=torch.device("cpu"))
+        loop.run(clock, lambda _steps: None)
         rows = finalise.write_steps(Path(folder), 0, [recorder.read(raw)])
         size = (Path(folder) / "steps.node0.parquet").stat().st_size
         print(f"{rows} rows, {size} bytes of Parquet: {size / rows:.1f} bytes per row")

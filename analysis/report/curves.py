@@ -93,7 +93,7 @@ def curves(rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
     """Interval, line and points of each case. Oversubscribed points are hollow; those on several nodes have a ring."""
     named = extremes(rows, cases, curve.field)
     if not named:
-        return _named(base(), rows, cases, curve)
+        return _named(base(), rows, cases, curve, over=rows)
     opacity = min(
         0.5, max(0.12, 15 / len(distinct(rows, "case_name")))
     )  # so that a bundle shows where it is dense
@@ -107,7 +107,7 @@ def curves(rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
     only = alt.FieldOneOfPredicate(field="case_name", oneOf=named)
     few = rows.filter(pl.col("case_name").is_in(named))
     few = few.sort(pl.col("case_name").replace_strict(named, range(len(named))), maintain_order=True)
-    return [context, *_named(base().transform_filter(only), few, cases, curve)]
+    return [context, *_named(base().transform_filter(only), few, cases, curve, over=rows)]
 
 
 def extremes(rows: pl.DataFrame, cases: Cases, field: str) -> list[str]:
@@ -130,10 +130,13 @@ def extremes_note(rows: pl.DataFrame, cases: Cases, field: str) -> str:
     )
 
 
-def _named(start: alt.Chart, rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
+def _named(
+    start: alt.Chart, rows: pl.DataFrame, cases: Cases, curve: Curve, *, over: pl.DataFrame
+) -> list[alt.Chart]:
+    """`over` has the sizes of the axis, which is one for all that is drawn."""
     barred = _barred(rows, curve)
     colour = case_colour(rows, cases, curve.lines)
-    start = _dodged(start, rows, barred, curve.lines).encode(x=workers_axis(rows, "at"), color=colour)
+    start = _dodged(start, over, barred, curve.lines).encode(x=workers_axis(over, "at"), color=colour)
     y, y2 = alt.Y(f"{curve.field}_lo:Q", title=curve.title), alt.Y2(f"{curve.field}_hi:Q")
     is_barred = alt.FieldOneOfPredicate(field=curve.lines, oneOf=barred)
     banded = [name for name in distinct(rows, curve.lines) if name not in barred]

@@ -215,6 +215,19 @@ def test_of_many_cases_the_highest_and_the_lowest_have_a_colour(read):
     assert extremes(rows, cases[:8], "speedup") == []
 
 
+def test_coloured_cases_of_one_size_leave_the_axis_as_it_is_for_all(read):
+    rows, cases = many(read[SCALING].charts["throughput"], 20)
+    places = rows.get_column("case_name").str.slice(5).cast(pl.Float64)
+    rows = rows.with_columns(throughput=1 + places)
+    coloured = extremes(rows, cases, "throughput")
+    smallest = rows.get_column("workers").min()
+    rows = rows.filter(~pl.col("case_name").is_in(coloured) | (pl.col("workers") == smallest))
+    (spec,) = views_of("throughput", rows, cases)
+    axes = [encodings(unit)["x"]["axis"]["values"] for unit in units_of(spec)]
+    assert len(axes) > 2
+    assert all(values == sorted(set(rows.get_column("workers"))) for values in axes)
+
+
 @pytest.mark.parametrize("name", ["step_time_distribution", "phases", "wall_time"])
 def test_of_many_bars_those_that_matter_are_drawn_and_the_note_counts_them(read, name):
     rows, cases = many(read[SCALING].charts[name], 30)
