@@ -13,7 +13,7 @@ import duckdb
 SCHEMA_VERSION = 1
 """Newest version of stored files that load understands. History: 1, the first (2026-11)."""
 
-PARQUET_TABLES = ("steps", "samples", "evals", "collectives", "profile")
+PARQUET_TABLES = ("steps", "samples", "evals", "collectives", "matmuls", "profile", "profile_collectives")
 """Tables that are filled from Parquet files of the same name."""
 SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
 """Tables that are filled from a session's files, and have its session_id."""

@@ -66,5 +66,5 @@ def attempt_folder(run: Path, attempt: int) -> Path:
 
 
 def raw_files(folder: Path) -> list[Path]:
-    """What ranks left there, not yet made into Parquet: step rows, and the validations of rank 0."""
-    return sorted([*folder.glob("steps.rank*.raw"), *folder.glob("evals.raw")])
+    """What ranks left there, not yet made into Parquet: rows of each rank, and the validations of rank 0."""
+    return sorted([*folder.glob("*.rank*.raw"), *folder.glob("evals.raw")])

@@ -6,7 +6,7 @@ CREATE TABLE steps (
     rank INTEGER,                  -- 0-based, over all nodes
     node INTEGER,                  -- 0-based
     step INTEGER,                  -- 0-based
-    kind VARCHAR,                  -- warmup, measured, profiled
+    kind VARCHAR,                  -- warmup, measured; after them profiled, no_sync
     start_ns BIGINT,               -- the rank's own monotonic clock, zero at the run's common barrier
     step_ns BIGINT,                -- the four phases add up to it
     data_ns BIGINT,                -- waiting for the batch and copying it to the device

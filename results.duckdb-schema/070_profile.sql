@@ -3,8 +3,10 @@ CREATE TABLE profile (
     session_id VARCHAR,
     run_id VARCHAR,
     attempt INTEGER,
-    rank INTEGER,
-    step INTEGER,
+    rank INTEGER,                    -- 0-based, over all nodes
+    node INTEGER,                    -- 0-based
+    step INTEGER,                    -- as in steps, where its kind is profiled
+    step_ns BIGINT,                  -- begin to end of the step as the profiler saw it
     communication_ns BIGINT,         -- union of collective intervals
     exposed_communication_ns BIGINT, -- that minus the union of compute
     compute_ns BIGINT                -- union of the intervals with a compute kernel

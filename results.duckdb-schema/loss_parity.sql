@@ -25,7 +25,7 @@ each_run AS (
 early_steps AS (
     SELECT session_id, run_id, attempt, step, ranks, loss, nonfinite_losses
     FROM step_stats
-    WHERE step < 20 AND kind <> 'profiled'
+    WHERE step < 20 AND kind IN ('warmup', 'measured')
 ),
 losses AS MATERIALIZED (
     SELECT

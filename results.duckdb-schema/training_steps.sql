@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW training_steps AS
 WITH ends AS (
     SELECT session_id, run_id, attempt, min(step) AS nonfinite_step
     FROM step_stats
-    WHERE kind <> 'profiled' AND nonfinite_losses > 0
+    WHERE kind IN ('warmup', 'measured') AND nonfinite_losses > 0
     GROUP BY session_id, run_id, attempt
 ),
 final AS (
@@ -14,6 +14,6 @@ final AS (
         step IS NOT DISTINCT FROM nonfinite_step AS nonfinite  -- whether it is the step at which the curve ends
     FROM step_stats
     LEFT JOIN ends USING (session_id, run_id, attempt)
-    WHERE kind <> 'profiled' AND (nonfinite_step IS NULL OR step <= nonfinite_step)
+    WHERE kind IN ('warmup', 'measured') AND (nonfinite_step IS NULL OR step <= nonfinite_step)
 )
 SELECT * FROM final;

@@ -7,7 +7,7 @@ WITH runs_of AS (
 last_steps AS (
     SELECT session_id, run_id, attempt, step, end_ns
     FROM step_stats
-    WHERE kind <> 'profiled' AND step IN (SELECT evals.step - 1 FROM evals)
+    WHERE kind IN ('warmup', 'measured') AND step IN (SELECT evals.step - 1 FROM evals)
 ),
 final AS (
     SELECT

@@ -121,6 +121,7 @@ class Host:
         if job.local_task == 0:
             finalise.write_samples(folder, identity, self._sensors.rows_between(*span), barrier)
         finalise.write_evals(folder, identity, evals.read(scratch))
+        finalise.write_rank_tables(scratch, folder, (run.session_id, run.run_id, run.attempt))
 
 
 def _said(outcome: AgentOutcome) -> dict[str, Any]:

@@ -6,6 +6,8 @@ copy raw files.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.files import commit, raw_files, read_json, write_json
-from bench.measure import evals, recorder, sensors
+from bench.measure import evals, rank_tables, recorder, sensors
 from bench.measure.recorder import KINDS, UNKNOWN, StepRows
 from bench.spec import SCHEMA_VERSION
 
@@ -88,6 +90,20 @@ def write_evals(folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np
     _write(folder / "evals.parquet", pa.table(columns), identity, [], {})
 
 
+def write_rank_tables(raws: Path, folder: Path, run: tuple[str, str, int]) -> None:
+    """Write `TABLE.nodeN.parquet` into `folder`, with the suffix of `write_steps` where an agent is not its node's
+    first, of the files that ranks left in `raws` (bench/measure/rank_tables.py). `run`: session, run and attempt."""
+    written = [file for file in rank_tables.read(raws) if len(file.rows)]
+    of_one = attrgetter("table", "writer.node", "writer.local_task")
+    for (table, node, task), files in groupby(written, key=of_one):
+        name = f"{table}.node{node}.task{task}.parquet" if task else f"{table}.node{node}.parquet"
+        tables = [_rank_table(file) for file in files]
+        if (folder / name).exists():  # a keeper brought the rest of its rows later
+            tables.insert(0, pq.read_table(folder / name).cast(tables[0].schema))
+        keys = [field.name for field in tables[0].schema if pa.types.is_string(field.type)]
+        _write(folder / name, pa.concat_tables(tables), identity_of(*run, node), ["rank", "node", *keys], {})
+
+
 def finalise(results: Path) -> list[str]:
     """Make Parquet of every interrupted run's raw files below `results`. Returns what could not be read."""
     problems = []
@@ -108,9 +124,11 @@ def _finalise_run(run_json: Path) -> None:
     ranks = [rows for rows in recorded if len(rows.words)]
     for node, task in sorted({_task(rows) for rows in ranks}):
         write_steps(folder, node, [rows for rows in ranks if _task(rows) == (node, task)], task)
+    of_run = (run["session_id"], run["run_id"], run["attempt"])
     validations = evals.read(folder)
     if len(validations):
-        write_evals(folder, identity_of(run["session_id"], run["run_id"], run["attempt"], None), validations)
+        write_evals(folder, identity_of(*of_run, None), validations)
+    write_rank_tables(folder, folder, of_run)
     run["outcome"]["finalised"] = True
     write_json(run_json, run)
     for path in raw_files(folder):
@@ -139,6 +157,21 @@ def _step_table(rows: StepRows) -> pa.Table:
         values = rows.column(name)
         columns[name] = pa.array(values, mask=values == UNKNOWN)
     return pa.table(columns)
+
+
+def _rank_table(file: rank_tables.Written) -> pa.Table:
+    place = {"rank": file.writer.rank, "node": file.writer.node}
+    columns = {name: pa.array(np.full(len(file.rows), value, np.int32)) for name, value in place.items()}
+    return pa.table(columns | {name: _column(file.rows[name]) for name in file.rows.dtype.names or ()})
+
+
+def _column(values: np.ndarray[Any, np.dtype[Any]]) -> pa.Array:
+    """Null where the rank did not know."""
+    values = np.ascontiguousarray(values)
+    if values.dtype.kind == "S":
+        return pa.array(values.astype(str))
+    missing = values == rank_tables.UNKNOWN if values.dtype.kind == "i" else np.isnan(values)
+    return pa.array(values, mask=missing)
 
 
 def _write(

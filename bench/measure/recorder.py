@@ -33,8 +33,8 @@ FIELDS = (
 )
 """A row's words in order. `loss` holds a float64's bits; `kind` is written last: 0 means not completed."""
 ROW_WORDS = len(FIELDS)
-KINDS = {1: "warmup", 2: "measured", 3: "profiled"}
-WARMUP, MEASURED, PROFILED = 1, 2, 3
+KINDS = {1: "warmup", 2: "measured", 3: "profiled", 4: "no_sync"}
+WARMUP, MEASURED, PROFILED, NO_SYNC = 1, 2, 3, 4
 UNKNOWN = -1
 """A memory reading that was not taken."""
 

@@ -3,7 +3,7 @@
 -- the other: to wait for the last rank belongs to the span there as it does in every step.
 INSERT INTO run_rank_stats BY NAME
 WITH incoming_steps AS NOT MATERIALIZED (
-    SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind <> 'profiled'
+    SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind IN ('warmup', 'measured')
 ),
 -- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality.
 borders AS (

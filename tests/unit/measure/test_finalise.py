@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from bench.files import write_json
-from bench.measure import finalise, recorder
+from bench.measure import finalise, rank_tables, recorder
 from bench.measure.recorder import MEASURED, UNKNOWN, StepFile
+
+RUN = {"session_id": "s", "run_id": "r", "attempt": 0}
 
 
 def raw_file(path: Path, rank: int, rows: int) -> None:
@@ -77,11 +79,30 @@ def test_an_interrupted_run_is_finalised_later(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for rank in (0, 1):
         raw_file(folder / f"steps.rank{rank}.raw", rank, 20)
-    write_json(folder / "run.json", {"outcome": {"status": "interrupted", "finalised": False}})
+    write_json(folder / "run.json", {**RUN, "outcome": {"status": "interrupted", "finalised": False}})
     assert finalise.finalise(tmp_path) == []
     assert pq.read_table(folder / "steps.node0.parquet").num_rows == 40
     assert '"finalised": true' in (folder / "run.json").read_text()
     assert list(folder.glob("*.raw")) == []
+
+
+def test_rows_beside_the_steps_make_one_file_per_agent(tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", {**RUN, "outcome": {"finalised": False}})
+    for task, rank in ((0, 0), (0, 1), (1, 2)):
+        rows = np.zeros(2, rank_tables.TABLES["profile_collectives"])
+        rows["op"], rows["step"], rows["message_bytes"] = b"all_reduce", [5, 6], [rank, rank_tables.UNKNOWN]
+        writer = rank_tables.Writer(node=3, local_task=task, rank=rank)
+        for row in rows:
+            rank_tables.append(tmp_path, "profile_collectives", writer, row)
+    cut = tmp_path / "profile_collectives.node3.task0.rank1.raw"
+    cut.write_bytes(cut.read_bytes()[:-1])
+    assert finalise.finalise(tmp_path) == []
+    first = pq.read_table(tmp_path / "profile_collectives.node3.parquet")
+    assert first["rank"].to_pylist() == [0, 0, 1]
+    assert first["op"].to_pylist() == ["all_reduce"] * 3
+    assert first["message_bytes"].to_pylist() == [0, None, 1]
+    assert pq.read_table(tmp_path / "profile_collectives.node3.task1.parquet")["node"].to_pylist() == [3, 3]
+    assert list(tmp_path.glob("*.raw")) == []
 
 
 def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
@@ -95,8 +116,7 @@ def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_brought_later_join_those_of_their_node(tmp_path: Path) -> None:
-    run = {"session_id": "s", "run_id": "r", "attempt": 0, "outcome": {"finalised": False}}
-    write_json(tmp_path / "run.json", run)
+    write_json(tmp_path / "run.json", {**RUN, "outcome": {"finalised": False}})
     for rank in (2, 3):
         identity = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": rank, "node": 1, "local_task": 0}
         file = recorder.StepFile(tmp_path / f"steps.rank{rank}.raw", 2, identity)
