@@ -1,0 +1,77 @@
+"""A workload's model and batches as shapes: on PyTorch's meta device, without memory and without arithmetic.
+
+What hangs on shapes alone can be worked out so for a model of any size, in seconds and without the device that it is
+meant for. The tensors are FakeTensors: meta tensors that name another device, since autocast, for one, does not know
+`meta`. What looks at values (`.item()`, an `if` on a tensor) raises RuntimeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+
+if TYPE_CHECKING:
+    from bench.workloads import Batch, Workload
+
+
+@contextmanager
+def shapes(device: str = "cpu") -> Iterator[Shapes]:
+    """Everything that is computed inside is shapes. `device` is what they say they are on; it need not be there."""
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        yield Shapes(mode=mode, device=torch.device(device))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shapes:
+    """Makes models and batches of prepared workloads."""
+
+    mode: FakeTensorMode
+    device: torch.device
+
+    def model(self, workload: Workload) -> nn.Module:
+        """A fresh model in training mode. One that can only be built of values takes its memory for a moment."""
+        return self._moved(_built(workload))
+
+    def batch(self, workload: Workload, examples: int) -> Batch:
+        """A training batch; where the workload has fewer examples than that, some stand in it twice."""
+        with unset_fake_temporarily():
+            keys = torch.arange(examples)
+            made = workload.batch(keys % workload.dataset_size, keys)
+        return {name: self._like(tensor) for name, tensor in made.items()}
+
+    def _moved(self, model: nn.Module) -> nn.Module:
+        """With all tensors on the device; a parameter that several modules share stays one."""
+        moved: dict[int, torch.Tensor | None] = {id(None): None}
+        for module in model.modules():
+            for tensors in (module._parameters, module._buffers):
+                for name, tensor in tensors.items():
+                    if id(tensor) not in moved and tensor is not None:
+                        moved[id(tensor)] = self._like(tensor)
+                    tensors[name] = moved[id(tensor)]  # type: ignore[assignment] # a parameter's is a parameter
+        return model
+
+    def _like(self, tensor: torch.Tensor) -> torch.Tensor:
+        same = torch.empty_like(tensor, device=self.device, requires_grad=False)
+        if isinstance(tensor, nn.Parameter):
+            return nn.Parameter(same, requires_grad=tensor.requires_grad)
+        return same
+
+
+def _built(workload: Workload) -> nn.Module:
+    """As shapes; else on meta itself, where drawing a truncated normal is no matter of values; else in memory."""
+    try:
+        return workload.model()
+    except RuntimeError:
+        pass
+    with unset_fake_temporarily():
+        try:
+            with torch.device("meta"):
+                return workload.model()
+        except RuntimeError:
+            return workload.model()
