@@ -21,7 +21,10 @@ from bench.slurm import allocation
 
 _PACKAGES = ("torch", "torchvision", "numpy", "pyarrow")
 OBEYED = (
-    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF", "GLOO_SOCKET_IFNAME", "NCCL_ALGO", "NCCL_BUFFSIZE",
+    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "NVIDIA_TF32_OVERRIDE",
+    "CUBLAS_WORKSPACE_CONFIG", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "GLOO_SOCKET_IFNAME",
+    "NCCL_ALGO", "NCCL_BUFFSIZE",
     "NCCL_COLLNET_ENABLE", "NCCL_CROSS_NIC", "NCCL_CUMEM_ENABLE", "NCCL_DMABUF_ENABLE", "NCCL_IB_ADAPTIVE_ROUTING",
     "NCCL_IB_DISABLE", "NCCL_IB_GID_INDEX", "NCCL_IB_HCA", "NCCL_IB_MERGE_NICS", "NCCL_IB_PCI_RELAXED_ORDERING",
     "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_RETRY_CNT", "NCCL_IB_SL", "NCCL_IB_SPLIT_DATA_ON_QPS", "NCCL_IB_TC",
@@ -32,8 +35,8 @@ OBEYED = (
     "NCCL_P2P_NET_CHUNKSIZE", "NCCL_PROTO", "NCCL_PXN_DISABLE", "NCCL_SHM_DISABLE", "NCCL_SOCKET_FAMILY",
     "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_NTHREADS", "NCCL_TUNER_PLUGIN",
 )  # fmt: skip
-"""That libraries obey: of NCCL what its documentation lists for speed and routes. By name, since what begins like
-these could hold a secret."""
+"""That libraries obey: of NCCL what its documentation lists for speed and routes, of CUDA and torch what changes
+kernels, precision or memory. By name, since what begins like these could hold a secret."""
 _VARIABLES = (*OBEYED, "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "SLURM_JOB_ID", "SLURMD_NODENAME")
 
 

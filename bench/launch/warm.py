@@ -27,6 +27,8 @@ _ENVIRONMENT = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     # a thread pool that numpy's BLAS starts at import would not live in a forked child
     "OPENBLAS_NUM_THREADS": "1",
+    # CUDA numbers GPUs by speed otherwise, NVML, nvidia-smi and Slurm by bus: numbers would mean two things
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
 
 

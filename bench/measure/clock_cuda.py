@@ -7,8 +7,9 @@ rank that is killed therefore loses at most the steps that were still queued on 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from itertools import pairwise
-from time import monotonic, perf_counter_ns
+from time import monotonic, perf_counter_ns, sleep
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ _RESOLVED_PER_STEP = 4
 
 _ABANDON_S = 1.0
 """How long a step that raised waits for the steps before it."""
+_ABANDON_PAUSE_S = 1e-3
 
 
 class _Step:
@@ -82,10 +84,14 @@ class CudaClock:
     def abandon(self) -> None:
         """Complete the steps that the device passes within a second.
 
-        It is not waited for without end: a collective whose peer is gone may never return."""
+        It is not waited for without end: a collective whose peer is gone may never return. Nor is anything asked of a
+        device whose context an error has ended: that error comes again with every call, and would be told instead of
+        the one that led here."""
         deadline = monotonic() + _ABANDON_S
-        while self._queued and monotonic() < deadline:
-            self._resolve_passed()
+        with suppress(RuntimeError):
+            while self._queued and monotonic() < deadline:
+                self._resolve_passed()
+                sleep(_ABANDON_PAUSE_S)
 
     def flush(self) -> None:
         """Wait for the device and complete every row; never within a step."""

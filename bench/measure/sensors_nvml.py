@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import pynvml
@@ -47,16 +48,26 @@ def gpu_sensors() -> list[GpuSensor]:
 
 
 def _visible_handles() -> list[Any]:
+    """In CUDA's order, which ends at the first name of no device, as -1 or Slurm's NoDevFiles. Numbers mean the same
+    to both, since ranks run under CUDA_DEVICE_ORDER=PCI_BUS_ID (bench/launch/warm.py)."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible.split(",")
-    return [handle for name in names if (handle := _handle(name.strip())) is not None]
+    return list(takewhile(lambda handle: handle is not None, (_handle(name.strip()) for name in names)))
 
 
 def _handle(name: str) -> Any:
-    """Null for what names no device, as -1 and Slurm's NoDevFiles: `bench doctor` says so, sensors go on."""
+    """Null for what names no device: `bench doctor` says so, sensors go on."""
     try:
         if name.isdecimal():
             return pynvml.nvmlDeviceGetHandleByIndex(int(name))
-        return pynvml.nvmlDeviceGetHandleByUUID(name)
+        return pynvml.nvmlDeviceGetHandleByUUID(_whole(name))
     except pynvml.NVMLError:
         return None
+
+
+def _whole(name: str) -> str:
+    """CUDA takes the beginning of a UUID where it is of one GPU alone, NVML only whole ones."""
+    indices = range(pynvml.nvmlDeviceGetCount()) if name.startswith("GPU-") else ()
+    uuids = [str(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(index))) for index in indices]
+    begun = [uuid for uuid in uuids if uuid.startswith(name)]
+    return begun[0] if len(begun) == 1 else name

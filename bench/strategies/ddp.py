@@ -100,6 +100,7 @@ class Strategy:
         return wrapped
 
     def _compress(self, model: DistributedDataParallel) -> None:
+        from torch import distributed
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
         compression = self.options.gradient_compression
@@ -113,7 +114,7 @@ class Strategy:
             # gloo matches all-reduces by their order, which those of two buckets at once would mix up among ranks
             hook = (
                 _in_turn(powerSGD_hook.powerSGD_hook)
-                if model.device.type == "cpu"
+                if distributed.get_backend() == "gloo"  # also where ranks share a GPU
                 else powerSGD_hook.powerSGD_hook
             )
             model.register_comm_hook(state, hook)

@@ -17,22 +17,41 @@ if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
 
 
-def join(rendezvous: str, rank: int, world_size: int, device: torch.device, *, cpu_too: bool = False) -> None:
-    """Make the default process group; `cpu_too`: tensors of either kind, for GPUs' ranks with some in host memory."""
+def join(
+    rendezvous: str,
+    rank: int,
+    world_size: int,
+    device: torch.device,
+    *,
+    cpu_too: bool = False,
+    shared: bool = False,
+) -> None:
+    """Make the default process group. `cpu_too`: tensors of either kind, for GPUs' ranks with some in host memory;
+    `shared`: the ranks have a GPU together, see `backend`."""
     import torch.distributed as dist
 
+    chosen = backend(device.type, cpu_too=cpu_too, shared=shared)
     where = (
         {"store": _store(rendezvous, rank)}
         if rendezvous.startswith("store://")
         else {"init_method": rendezvous}
     )
     dist.init_process_group(
-        ("cuda:nccl,cpu:gloo" if cpu_too else "nccl") if device.type == "cuda" else "gloo",
+        chosen,
         rank=rank,
         world_size=world_size,
-        device_id=device if device.type == "cuda" else None,
+        # bound to its device NCCL connects at once, before the first step; gloo binds to none
+        device_id=device if "nccl" in chosen else None,
         **where,
     )
+
+
+def backend(device_type: str, *, cpu_too: bool = False, shared: bool = False) -> str:
+    """As torch names it. NCCL refuses two ranks on one GPU ("Duplicate GPU detected"); gloo takes them, by copying
+    every tensor to host memory and back, so that what is measured so says nothing of a GPU each."""
+    if device_type != "cuda" or shared:
+        return "gloo"
+    return "cuda:nccl,cpu:gloo" if cpu_too else "nccl"
 
 
 def reserve(address: str) -> socket.socket:

@@ -28,10 +28,16 @@ _THREADS_BYTES = 512 * 2**20
 _WORDS = (
     "DefaultCPUAllocator",
     "CUDA error: out of memory",
+    "CUDA driver error: out of memory",
+    "Triton Error [CUDA]: out of memory",
+    "Cuda failure 2 'out of memory'",
     "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUSOLVER_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
     "cuda out of memory",
 )
-"""Neither the CPU's allocator nor cuBLAS, NCCL and the driver have an exception of their own."""
+"""Neither the CPU's allocator nor CUDA's libraries, Triton, NCCL and the driver have an exception of their own."""
 _WORDS_UNDER_A_LIMIT = (
     "could not create a primitive",
     "failed to map segment",

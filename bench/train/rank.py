@@ -145,7 +145,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "device_name": _device_name(device),
         "memory_before_bytes": memory.before_bytes,
         "transport": _transport(job, spec, device),
-        "nccl": transport.nccl_version() if device.type == "cuda" else None,
+        "nccl": transport.nccl_version() if device.type == "cuda" and not spec.oversubscribed else None,
         **training.compilations.said(),
     }
 
@@ -163,7 +163,9 @@ def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
 
     try:
         cpu_too = strategies.needs_cpu_group(spec.strategy, spec.strategy_options)
-        group.join(job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too)
+        group.join(
+            job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too, shared=spec.oversubscribed
+        )
     except torch.OutOfMemoryError:
         raise
     except (MemoryError, RuntimeError, ValueError) as error:
@@ -175,7 +177,11 @@ def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
 
     if spec.world_size == 1:
         return None
-    return transport.of_nccl(Path(job.scratch), job.rank) if device.type == "cuda" else transport.of_gloo()
+    if device.type == "cpu":
+        return transport.of_gloo()
+    return (
+        transport.of_gloo_on_gpus() if spec.oversubscribed else transport.of_nccl(Path(job.scratch), job.rank)
+    )
 
 
 def _configure(spec: RunSpec, device: torch.device) -> None:

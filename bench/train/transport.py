@@ -29,6 +29,11 @@ def of_gloo() -> str:
     return f"gloo over {os.environ.get('GLOO_SOCKET_IFNAME', 'an interface of its own choice')}"
 
 
+def of_gloo_on_gpus() -> str:
+    """Where ranks share a GPU: see `backend` of bench/train/group.py."""
+    return f"{of_gloo()}, by way of host memory: ranks share a GPU"
+
+
 def nccl_version() -> str:
     """Of the library that torch has loaded; asks no device."""
     import torch

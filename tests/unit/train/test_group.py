@@ -114,3 +114,15 @@ def test_a_rank_joins_meets_and_leaves(reserved: socket.socket, tmp_path: Path, 
         group.leave()
     assert not dist.is_initialized()
     group.leave()
+
+
+def test_ranks_that_share_a_gpu_reduce_its_tensors_through_gloo(tmp_path: Path) -> None:
+    assert group.backend("cuda") == "nccl"
+    assert group.backend("cuda", cpu_too=True) == "cuda:nccl,cpu:gloo"
+    chosen = group.backend("cuda", shared=True)
+    dist.init_process_group(chosen, init_method=f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
+    try:
+        of_each = [dist.group.WORLD._get_backend(torch.device(kind)).name() for kind in ("cpu", "cuda")]
+    finally:
+        group.leave()
+    assert of_each == ["gloo", "gloo"]
