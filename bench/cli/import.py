@@ -16,14 +16,14 @@ import click
 @click.option("--title", metavar="TEXT", help="Title of the session's page; else suite and file.")
 @click.option("--tag", "tags", metavar="T", multiple=True, help="Mark the session; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice(["auto", "csv", "table", "log"]), default="auto", show_default=True,
+    "--format", "kind", type=click.Choice(["auto", "csv", "table", "log", "nccl"]), default="auto", show_default=True,
     help="What FILE is; auto looks into it.",
 )  # fmt: skip
 @click.option("--case", metavar="NAME", help="Case of all rows of a table or of all logs.")
 @click.option("--strategy", metavar="NAME", help="Strategy of rows that say none, such as ddp.")
 @click.option(
-    "--workload", metavar="NAME", default="imported", show_default=True,
-    help="What was trained; sessions are compared where it is the same.",
+    "--workload", metavar="NAME",
+    help="What was trained, else `imported`; sessions are compared where it is the same.",
 )  # fmt: skip
 @click.option(
     "--examples", type=click.IntRange(min=1), metavar="N",
@@ -34,10 +34,11 @@ import click
 )
 @click.option("--no-load", is_flag=True, help="Leave the database alone.")
 def command(no_load: bool, **options: Any) -> int:
-    """Make a session of FILE: a CSV of whole trainings, a table that a program printed, or Slurm logs.
+    """Make a session of FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, or what nccl-tests
+    wrote.
 
     All or nothing: where a row is wrong nothing is written, and every bad value is named. docs/import.md shows the
-    three formats."""
+    formats."""
     from bench.cli._closing import show_loaded
     from bench.importing.request import Request
 

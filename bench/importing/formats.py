@@ -1,4 +1,4 @@
-"""Which of the three formats a file has, and what is read from it."""
+"""Which of the formats a file has, and what is read from it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.errors import InputError
-from bench.importing import csv_file, slurm_log, table
+from bench.importing import csv_file, exchanges, nccl_json, nccl_text, slurm_log, table
 from bench.importing.check import check
+from bench.importing.exchanges import Exchanges
 from bench.importing.found import Measurement
 from bench.importing.text import Source, read
 
-FORMATS = ("csv", "table", "log")
+FORMATS = ("csv", "table", "log", "nccl")
+_IN_SEVERAL = ("log", "nccl")
+"""Each file of these is one run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,7 @@ class Found:
 
     kind: str
     sources: tuple[Source, ...]
-    rows: tuple[Measurement, ...]
+    rows: tuple[Measurement | Exchanges, ...]
 
 
 def measurements(paths: Sequence[str], wishes: Wishes) -> Found:
@@ -41,11 +44,16 @@ def measurements(paths: Sequence[str], wishes: Wishes) -> Found:
     sources = tuple(read(path) for path in _files(paths))
     kinds = [_kind(source) if wishes.kind == "auto" else wishes.kind for source in sources]
     kind = kinds[0]
-    if len(sources) > 1 and set(kinds) != {"log"}:
+    if len(sources) > 1 and (kind not in _IN_SEVERAL or set(kinds) != {kind}):
         raise InputError(
-            f"{len(sources)} files: only logs come in several; import each of the others by its own call"
+            f"{len(sources)} files: only logs, or files of nccl-tests, come in several; import each of the others by "
+            "its own call"
         )
     _refuse_idle_options(kind, wishes)
+    if kind == "nccl":
+        return Found(
+            kind=kind, sources=sources, rows=tuple(exchanges.checked([_nccl(one) for one in sources]))
+        )
     rows = [_completed(one, wishes) for one in _read(kind, sources, wishes)]
     check(sources[0].name if len(sources) == 1 else f"{len(sources)} logs", rows)
     return Found(kind=kind, sources=sources, rows=tuple(rows))
@@ -68,6 +76,8 @@ def _is_pattern(name: str) -> bool:
 
 
 def _kind(source: Source) -> str:
+    if nccl_json.looks_like_one(source) or nccl_text.looks_like_one(source):
+        return "nccl"
     if csv_file.looks_like_one(source.text):
         return "csv"
     if slurm_log.looks_like_one(source):
@@ -76,22 +86,23 @@ def _kind(source: Source) -> str:
         return "table"
     raise InputError(
         f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
-        "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`); --format says which it is "
-        "meant to be"
+        "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
+        "JSON or its table); --format says which it is meant to be"
     )
 
 
 def _refuse_idle_options(kind: str, wishes: Wishes) -> None:
     """An option that would change nothing must not be passed over in silence."""
+    of_timings = (("--case", wishes.case), ("--examples", wishes.examples), ("--world", wishes.world))
     idle = {
-        "csv": (("--case", wishes.case), ("--examples", wishes.examples), ("--world", wishes.world)),
+        "csv": of_timings,
         "table": (("--world", wishes.world),),
         "log": (),
+        "nccl": (*of_timings, ("--strategy", wishes.strategy)),
     }[kind]
     if given := [name for name, value in idle if value is not None]:
-        raise InputError(
-            f"{', '.join(given)}: a {kind if kind != 'csv' else 'CSV'} says that itself: leave it out"
-        )
+        name = {"csv": "a CSV", "nccl": "output of nccl-tests"}.get(kind, f"a {kind}")
+        raise InputError(f"{', '.join(given)}: {name} says that itself: leave it out")
 
 
 def _read(kind: str, sources: Sequence[Source], wishes: Wishes) -> list[Measurement]:
@@ -101,6 +112,10 @@ def _read(kind: str, sources: Sequence[Source], wishes: Wishes) -> list[Measurem
     if kind == "table":
         return table.read(sources[0], wishes.case, default_case)
     return slurm_log.read(sources, wishes.case or default_case, wishes.world)
+
+
+def _nccl(source: Source) -> Exchanges:
+    return nccl_json.read(source) if nccl_json.looks_like_one(source) else nccl_text.read(source)
 
 
 def _completed(one: Measurement, wishes: Wishes) -> Measurement:

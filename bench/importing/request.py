@@ -32,7 +32,7 @@ class Request:
     kind: str
     case: str | None
     strategy: str | None
-    workload: str
+    workload: str | None
     examples: int | None
     world: int | None
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.files import write_json
+from bench.importing import exchanges
+from bench.importing.exchanges import Exchanges
 from bench.importing.formats import Found
 from bench.importing.found import Measurement
 from bench.launch.session import PLAN_KEYS, SessionFolder, utc_now
@@ -30,7 +32,8 @@ class Head:
     """What the session is called."""
 
     suite: str
-    workload: str
+    workload: str | None
+    """Null: `imported`, or what our own measurements of this kind are called."""
     title: str | None
     tags: tuple[str, ...]
     command: Sequence[str]
@@ -79,7 +82,7 @@ def _write(folder: Path, session_id: str, head: Head, found: Found) -> None:
     for one, spec in zip(found.rows, specs, strict=True):
         run = folder / spec["run_id"]
         run.mkdir()
-        _write_evals(run, one, spec)
+        _write_tables(run, one, spec)
         write_json(run / "run.json", _run(one, spec))
     write_json(folder / "session.json", _session(session_id, head, found, specs))
 
@@ -87,7 +90,8 @@ def _write(folder: Path, session_id: str, head: Head, found: Found) -> None:
 def _session(session_id: str, head: Head, found: Found, specs: list[dict[str, Any]]) -> dict[str, Any]:
     now = utc_now()
     tags = dict.fromkeys([*head.tags, *(one.tag for one in found.rows if one.tag)])
-    names = found.sources[0].name if len(found.sources) == 1 else f"{len(found.sources)} logs"
+    several = "logs" if found.kind == "log" else "files"
+    names = found.sources[0].name if len(found.sources) == 1 else f"{len(found.sources)} {several}"
     return {
         "schema_version": SCHEMA_VERSION,
         "session_id": session_id,
@@ -110,7 +114,7 @@ def _session(session_id: str, head: Head, found: Found, specs: list[dict[str, An
     }
 
 
-def _spec(one: Measurement, session_id: str, head: Head) -> dict[str, Any]:
+def _spec(one: Measurement | Exchanges, session_id: str, head: Head) -> dict[str, Any]:
     """What bench.spec.RunSpec has of a run, as far as it is known."""
     ranks = one.world_size // one.nodes
     return {
@@ -119,7 +123,7 @@ def _spec(one: Measurement, session_id: str, head: Head) -> dict[str, Any]:
         "attempt": 0,
         "suite": head.suite,
         "case_name": one.case,
-        "workload": head.workload,
+        "workload": head.workload or ("imported" if isinstance(one, Measurement) else exchanges.WORKLOAD),
         "train": {},
         "measure": {},
         "strategy": one.strategy or UNKNOWN_STRATEGY,
@@ -134,38 +138,45 @@ def _spec(one: Measurement, session_id: str, head: Head) -> dict[str, Any]:
         "repeat": one.repeat,
         "probe": False,
         "tags": list(dict.fromkeys([*head.tags, *([one.tag] if one.tag else [])])),
+        **({"device_type": "cuda"} if isinstance(one, Exchanges) else {}),
     }
 
 
-def _run(one: Measurement, spec: dict[str, Any]) -> dict[str, Any]:
+def _run(one: Measurement | Exchanges, spec: dict[str, Any]) -> dict[str, Any]:
+    outcome = {"status": "ok", "error": None, "elapsed_s": one.seconds, "slurm_job_id": one.job_id}
+    imported: dict[str, Any] = {"place": one.place}
+    if isinstance(one, Exchanges):
+        outcome |= {"device_name": one.device_name}
+    else:
+        imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
     return {
         "schema_version": SCHEMA_VERSION,
         "session_id": spec["session_id"],
         "run_id": spec["run_id"],
         "attempt": 0,
         "spec": spec,
-        "outcome": {"status": "ok", "error": None, "elapsed_s": one.seconds, "slurm_job_id": one.job_id},
-        "fingerprint": {},
-        "imported": {
-            "place": one.place,
-            "seconds": one.seconds,
-            "examples": one.examples,
-            "epochs": one.epochs,
-        },
+        "outcome": outcome,
+        "fingerprint": one.fingerprint if isinstance(one, Exchanges) else {},
+        "imported": imported,
     }
 
 
-def _write_evals(folder: Path, one: Measurement, spec: dict[str, Any]) -> None:
+def _write_tables(folder: Path, one: Measurement | Exchanges, spec: dict[str, Any]) -> None:
+    owner = {name: str(spec[name]) for name in ("session_id", "run_id", "attempt")}
+    owner |= {"node": "0", "schema_version": str(SCHEMA_VERSION)}
+    if isinstance(one, Exchanges):
+        exchanges.write_rows(folder, one, owner)
+    else:
+        _write_evals(folder, one, owner)
+
+
+def _write_evals(folder: Path, one: Measurement, owner: dict[str, str]) -> None:
     """One validation at an unknown step: the best of the training."""
     if one.val_loss is None and one.val_accuracy is None:
         return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    owner = {"session_id": spec["session_id"], "run_id": spec["run_id"], "attempt": "0", "node": "0"}
-    schema = pa.schema(
-        [("val_loss", pa.float64()), ("val_accuracy", pa.float64())],
-        metadata=owner | {"schema_version": str(SCHEMA_VERSION)},
-    )
+    schema = pa.schema([("val_loss", pa.float64()), ("val_accuracy", pa.float64())], metadata=owner)
     rows = [{"val_loss": one.val_loss, "val_accuracy": one.val_accuracy}]
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "evals.parquet")

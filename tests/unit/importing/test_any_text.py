@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bench.errors import InputError
 from bench.importing.csv_file import COLUMNS, REQUIRED
+from bench.importing.exchanges import Exchanges
 from bench.importing.formats import Wishes, measurements
 from bench.importing.found import Measurement
 
@@ -44,11 +45,13 @@ def texts(draw: st.DrawFn) -> str:
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.one_of(texts().map(str.encode), st.binary(max_size=200)),
-    st.sampled_from(["auto", "csv", "table", "log"]),
+    st.sampled_from(["auto", "csv", "table", "log", "nccl"]),
 )
 @example(("GPUs  Time (s)\n" + "9" * 5_000 + "  1\n").encode(), "auto")
 @example(("case,scaling,world_size,repeat,seconds,examples\n" + "x" * 200_000).encode(), "csv")
 @example(b"Total training time: " + b"9" * 5_000, "log")
+@example(b'{"config": {}, "results": [1]}', "nccl")
+@example(b"# size count type time algbw busbw \n(us)\n 1 1 f", "nccl")
 @example(b"run time " * 20 + b"x\n" + b"gpus " * 5_000, "table")
 def test_any_file_is_read_whole_or_refused_with_a_reason(content: bytes, kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -58,13 +61,13 @@ def test_any_file_is_read_whole_or_refused_with_a_reason(content: bytes, kind: s
         assert reason.startswith(("file.txt: ", f"{path}: ")) or not reason
         assert len(reason.splitlines()) <= 23
     for row in rows:
-        assert 0 < row.seconds < math.inf
+        assert row.seconds is None or 0 < row.seconds < math.inf
         assert row.world_size >= 1
         assert row.world_size % row.nodes == 0
-        assert row.examples is None or row.examples >= 1
+        assert isinstance(row, Exchanges) or row.examples is None or row.examples >= 1
 
 
-def read_or_refuse(path: Path, kind: str) -> tuple[tuple[Measurement, ...], str]:
+def read_or_refuse(path: Path, kind: str) -> tuple[tuple[Measurement | Exchanges, ...], str]:
     try:
         return measurements([str(path)], Wishes(suite="demo", kind=kind)).rows, ""
     except InputError as error:

@@ -20,10 +20,12 @@ from bench.cli.compare import command as compare_command
 from bench.cli.suite import command as suite_command
 from bench.errors import InputError
 from tests.factory import Case, make_session
+from tests.unit.importing.test_nccl import as_json
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs/examples"
 TABLE = EXAMPLES / "published_table.txt"
+NCCL = EXAMPLES / "nccl_all_reduce.txt"
 COMMAND = import_module("bench.cli.import").command
 
 Take = Callable[..., Result]
@@ -131,9 +133,27 @@ def test_nobody_is_told_that_it_was_measured_here(take: Take, tmp_path: Path) ->
     assert ask(tmp_path / "r", "SELECT DISTINCT fingerprint::VARCHAR, tags FROM runs") == [("{}", ["paper"])]
 
 
+def test_collectives_of_nccl_tests_are_rows_of_their_table_and_no_training(
+    take: Take, tmp_path: Path
+) -> None:
+    secret = tmp_path / "all_reduce.json"
+    secret.write_text(json.dumps(as_json(NCCL.read_text(encoding="utf-8"))))
+    imported(take, str(NCCL), str(secret), "--suite", "h100", "--session", "S")
+    assert ask(tmp_path / "r", "SELECT run_id, op, count(rank), count(*) FROM collectives GROUP BY ALL ORDER BY 1") == [
+        ("all_reduce.2x8.r0", "all_reduce", 0, 8), ("all_reduce.2x8.r1", "all_reduce", 0, 8),
+    ]  # fmt: skip
+    columns = "workload, strategy, world_size, nodes, device_type, device_name, status, whole_run_s"
+    assert ask(tmp_path / "r", f"SELECT DISTINCT {columns} FROM runs") == [
+        ("collectives", "process_group", 16, 2, "cuda", "NVIDIA H100 80GB HBM3", "ok", None)
+    ]
+    assert ask(tmp_path / "r", "SELECT count(throughput), count(step_ms) FROM run_summary") == [(0, 0)]
+    assert not [path for path in (tmp_path / "r").rglob("*.json") if "hunter2" in path.read_text()]
+
+
 def test_every_view_can_be_asked(take: Take, tmp_path: Path) -> None:
     imported(take, str(TABLE), "--suite", "raven")
     imported(take, str(EXAMPLES / "timings.csv"), "--suite", "old")
+    imported(take, str(NCCL), "--suite", "h100")
     with database.reader(tmp_path / "r") as connection:
         views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
         assert len(views) > 10

@@ -157,7 +157,7 @@ def test_a_crashed_log_among_whole_ones_is_an_error_and_no_gap(logs):
 
 def test_tables_come_one_at_a_time(logs):
     table = "GPUs  Time (s)\n1  2\n"
-    with pytest.raises(InputError, match="only logs come in several"):
+    with pytest.raises(InputError, match="only logs, or files of nccl-tests, come in several"):
         logs({"a.txt": table, "b.txt": table})
 
 

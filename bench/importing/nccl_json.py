@@ -1,0 +1,181 @@
+"""What nccl-tests writes with `-J FILE` (its src/util.cu says how): settings, devices, one object per message size.
+
+{"version": 2, "args": ["all_reduce_perf", ...], "env": [...], "nccl_version": 22703,
+ "config": {"nthreads": 1, "ngpus": 1, ..., "devices": [{"rank": 0, "group": 0, "hostname": "n1", "device_info": ...}]},
+ "results": [{"size": 1024, "type": "float", "redop": "sum", "root": "    -1",
+              "out_of_place": {"time": 29.1, "alg_bw": 0.03, "bus_bw": 0.06, "nwrong": 0.0}, "in_place": {...}}]}
+
+`devices` has one entry per process, the first of its ranks, however many threads and GPUs a process has. `env` is the
+whole environment of the process: none of it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from bench.errors import InputError
+from bench.importing import nccl
+from bench.importing.exchanges import Exchanges, Figure
+from bench.importing.found import Problems
+from bench.importing.nccl import Device
+from bench.importing.text import Source
+from bench.importing.values import LARGEST_COUNT, LARGEST_WORLD, BadValueError
+
+T = TypeVar("T")
+
+_PRINTED_GBPS = 1e-5
+"""Bandwidths have six digits behind the point, and times too."""
+
+
+def looks_like_one(source: Source) -> bool:
+    return source.text.lstrip().startswith("{")
+
+
+def read(source: Source) -> Exchanges:
+    """Raises InputError with all that is wrong, by its place in the file."""
+    whole = _parsed(source)
+    try:
+        config, results = _of(whole, "config", dict), _of(whole, "results", list)
+        devices = list(_devices(config))
+        world = _world(config, devices)
+        op = nccl.op_of(_program(whole), source.name)
+        nccl.refuse_mixture(_kinds(results))
+    except BadValueError as problem:
+        raise InputError(f"{source.name}: {problem}") from None
+    problems = Problems(file=source.name)
+    side = "out_of_place" if any(_is_there(one, "out_of_place") for one in results) else "in_place"
+    figures = [
+        figure
+        for number, one in enumerate(results)
+        for figure in _figure(f"results[{number}]", one, side, problems)
+    ]
+    problems.raise_if_any()
+    version = whole.get("nccl_version")
+    return Exchanges(
+        place=source.name,
+        op=op,
+        in_place=side == "in_place",
+        world_size=world,
+        nodes=len({device.host for device in devices}),
+        devices=nccl.models(devices),
+        nccl=nccl.version(version) if isinstance(version, int) else None,
+        figures=nccl.some(figures, source.name),
+    )
+
+
+def _parsed(source: Source) -> Mapping[str, Any]:
+    try:
+        found = json.loads(source.text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{source.name}: line {error.lineno}, column {error.colno}: not JSON ({error.msg}): a call of "
+            "nccl-tests that was ended leaves half a file"
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{source.name}: not JSON of nccl-tests: {str(error)[:80]}") from error
+    if not isinstance(found, dict) or not {"config", "results"} <= found.keys():
+        raise InputError(
+            f"{source.name}: JSON, but not of nccl-tests: no `config` and `results`; `all_reduce_perf -J FILE` writes "
+            "them"
+        )
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"holds {text}")
+
+
+def _of(parent: Any, name: str, kind: type[T], place: str = "") -> T:
+    """Raises BadValueError where there is no such entry of this type."""
+    value = parent.get(name) if isinstance(parent, dict) else None
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    words = {dict: "an object", list: "a list", int: "a whole number", str: "text"}[kind]
+    raise BadValueError(f"{place}{name} is not {words}")
+
+
+def _count(parent: Any, name: str, least: int, most: int, place: str = "") -> int:
+    value = _of(parent, name, int, place)
+    if not least <= value <= most:
+        raise BadValueError(f"{place}{name} is {str(value)[:40]}, not within {least} and {most:,}")
+    return value
+
+
+def _number(parent: Any, name: str) -> float:
+    """Finite and not negative."""
+    value = parent.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadValueError(f"{name} is no number")
+    if abs(value) > LARGEST_COUNT or not math.isfinite(value) or value < 0:
+        raise BadValueError(f"{name} is {str(value)[:40]}: not within 0 and {LARGEST_COUNT:,}")
+    return float(value)
+
+
+def _devices(config: Mapping[str, Any]) -> Iterator[Device]:
+    for number, one in enumerate(_of(config, "devices", list, "config.")):
+        place = f"config.devices[{number}]."
+        yield Device(
+            rank=_count(one, "rank", 0, LARGEST_WORLD, place),
+            group=_count(one, "group", 0, LARGEST_WORLD, place),
+            host=_of(one, "hostname", str, place),
+            model=_of(one, "device_info", str, place),
+        )
+
+
+def _world(config: Mapping[str, Any], devices: list[Device]) -> int:
+    """Ranks of all processes. Raises BadValueError."""
+    per_process = _count(config, "nthreads", 1, 4_096, "config.") * _count(
+        config, "ngpus", 1, 4_096, "config."
+    )
+    nccl.refuse_groups(devices)
+    firsts = sorted(device.rank for device in devices)
+    world = len(firsts) * per_process
+    if not firsts or firsts != list(range(0, world, per_process)):
+        raise BadValueError(
+            f"config.devices has ranks {str(firsts)[:60]}, where every process of {per_process} ranks has its first: "
+            "not all ranks are known"
+        )
+    return world
+
+
+def _program(whole: Mapping[str, Any]) -> str:
+    words = _of(whole, "args", list)
+    return words[0] if words and isinstance(words[0], str) else ""
+
+
+def _kinds(results: list[Any]) -> set[str]:
+    return {
+        json.dumps([one.get(name) for name in ("type", "redop", "root")])
+        for one in results
+        if isinstance(one, dict)
+    }
+
+
+def _is_there(one: Any, side: str) -> bool:
+    return isinstance(one, dict) and one.get(side) is not None
+
+
+def _figure(place: str, one: Any, side: str, problems: Problems) -> Iterator[Figure]:
+    """None where the message is empty, or where something is wrong, which `problems` then knows."""
+    try:
+        size = _count(one, "size", 0, LARGEST_COUNT)
+        inside = _of(one, side, dict)
+        place = f"{place}.{side}"
+        nccl.refuse_cpu_time("cpu_time" in inside)
+        if (wrong := inside.get("nwrong")) is not None and wrong != 0:
+            raise BadValueError(nccl.wrong_results(str(wrong)[:20]))
+        figure = Figure(
+            place=place,
+            message_bytes=size,
+            time_us=nccl.checked_time(_number(inside, "time")),
+            bus_gbps=_number(inside, "bus_bw"),
+            tolerance_gbps=_PRINTED_GBPS,
+        )
+    except BadValueError as problem:
+        problems.add(place, str(problem))
+        return
+    if size:
+        yield figure
