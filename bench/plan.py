@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-from bench import strategies
+from bench import strategies, workloads
 from bench.errors import InputError
 from bench.plan_batch import size_of
 from bench.plan_sizes import Placement, placements, why_not
@@ -96,6 +97,11 @@ class _CasePlan:
         """Largest world size of the case's strategy."""
         return strategies.load(self.case.strategy.name).max_world_size
 
+    @property
+    def least(self) -> int:
+        """Smallest world size of the case's workload."""
+        return getattr(workloads.load(self.case.workload.name), "smallest_world_size", 1)
+
     def count(self) -> int:
         """Runs at most."""
         return self.case.measure.most_repeats * sum(1 for _ in self._points())
@@ -114,6 +120,9 @@ class _CasePlan:
                 name = self.case.strategy.name
                 text = f"{name} has {self.limit} rank at most, its world says {world}"
                 yield f"{self._place('world')}case {self.case.name}: {text}"
+            elif written and world < self.least:
+                text = f"{self.case.workload.name} needs {self.least} ranks or more, its world says {world}"
+                yield f"{self._place('world')}case {self.case.name}: {text}"
             elif written and (misfit := self._misfit(world)):
                 yield f"{self._place('world')}case {self.case.name}: {misfit}"
             elif written and (uneven := self._uneven(world)):
@@ -130,7 +139,8 @@ class _CasePlan:
         for threads in self.case.threads or (None,):
             per_node = slots_per_node(self.slots, self.device, threads)
             found = placements(self.case.world, per_node, self.slots, self.limit)
-            for placement, written in found.items():
+            enough = {place: written for place, written in found.items() if prod(place) >= self.least}
+            for placement, written in (enough or found).items():
                 yield placement, threads or threads_per_rank(self.slots, self.device), written
 
     def _run(self, placement: Placement, threads: int, repeat: int, written: bool) -> PlannedRun:
@@ -173,7 +183,7 @@ class _CasePlan:
         return PlannedRun(spec=spec, skip_reason=skip_reason, pending=case.find_batch is not None)
 
     def _batches(self, world: int) -> tuple[int, int]:
-        """Examples per rank, and over all ranks; 0 where find_batch is to say."""
+        """Examples per rank, and over all ranks; 0 where find_batch is to say, and where nothing is trained."""
         if self.case.global_batch is not None:
             return self.case.global_batch // world, self.case.global_batch
         per_rank = self.case.batch_per_rank or 0
@@ -206,6 +216,8 @@ class _CasePlan:
             return (
                 "needs an NVIDIA GPU: tf32 is arithmetic of its matrix units, a CPU has fp32, bf16 and fp16"
             )
+        if prod(placement) < self.least:
+            return f"needs {self.least} ranks or more, this machine has one slot: --oversubscribe --world {self.least}"
         stated = threads if self.case.threads is not None else None
         per_node = slots_per_node(self.slots, self.device, stated)
         reason = why_not(placement, per_node, self.slots, threads)

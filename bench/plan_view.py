@@ -6,13 +6,14 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench import workloads
 from bench.plan import OVERSUBSCRIBE_HINT, by_size
 from bench.plan_batch import pending_sizes
 from bench.plan_estimate import Estimate, estimate
 from bench.spec import MeasureSpec, PlannedRun
 
 if TYPE_CHECKING:
-    from bench.suite.models import ResolvedSuite
+    from bench.suite.models import Case, ResolvedSuite
 
 _HEAD = ("case", "strategy", "scaling", "ranks", "threads", "batch/rank", "global batch", "runs")
 _RIGHT = (False, False, False, True, True, True, True, True)
@@ -39,19 +40,24 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
         lines += ["", *_wrapped(" ".join(suite.why.split()))]
     protocols: dict[str, list[str]] = {}
     for case in suite.cases:
-        measure, train = case.measure, case.train
-        span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
-        protocol = (
-            f"{case.workload.name} on {case.data.source} data, {train.precision}, {train.optimizer}: "
-            f"{span} after {measure.warmup} of warm-up, {repeats_text(measure.repeats, measure)} repeats"
-            + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
-            + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
-        )
-        protocols.setdefault(protocol, []).append(case.name)
+        protocols.setdefault(_protocol(case), []).append(case.name)
     for protocol, names in protocols.items():
         whose = "" if len(protocols) == 1 else f"{', '.join(names)}: "
         lines += ["", *_wrapped(whose + protocol)]
     return lines
+
+
+def _protocol(case: Case) -> str:
+    measure, train, name = case.measure, case.train, case.workload.name
+    repeats = f"after {measure.warmup} of warm-up, {repeats_text(measure.repeats, measure)} repeats"
+    if workloads.measures_machine(name):
+        return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
+    span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
+    return (
+        f"{name} on {case.data.source} data, {train.precision}, {train.optimizer}: {span} {repeats}"
+        + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
+        + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
+    )
 
 
 def repeats_text(repeats: int, measure: MeasureSpec) -> str:
@@ -81,7 +87,8 @@ def duration(seconds: float) -> str:
 def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
     spec, repeats = runs[0].spec, len(runs)
     ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
-    batches = (_batch(spec.batch_per_rank), _batch(spec.global_batch))
+    unknown = "-" if workloads.measures_machine(spec.workload) else "largest"
+    batches = tuple(str(examples or unknown) for examples in (spec.batch_per_rank, spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""
     return (
         spec.case_name,
@@ -92,10 +99,6 @@ def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
         *batches,
         (str(repeats) if runs[0].skip_reason else repeats_text(repeats, spec.measure)) + marked,
     )
-
-
-def _batch(examples: int) -> str:
-    return str(examples) if examples else "largest"
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -88,9 +88,11 @@ class MeasureSpec:
     """The measurement protocol."""
 
     warmup: Annotated[int, Ge(0), Le(1_000_000)] = 5
-    """Optimizer steps before the measured ones; recorded, marked `warmup`."""
+    """Optimizer steps before the measured ones; recorded, marked `warmup`. Of a workload that measures the machine:
+    iterations of each operation and size, which are not recorded."""
     steps: Annotated[int, Ge(1), Le(10_000_000)] | None = None
-    """Measured optimizer steps (or `epochs`)."""
+    """Measured optimizer steps (or `epochs`). Of a workload that measures the machine: iterations of each operation
+    and size."""
     epochs: Annotated[int, Ge(1), Le(100_000)] | None = None
     """Measured passes over the data instead of steps."""
     repeats: Annotated[int, Ge(1), Le(1000)] = 3
@@ -166,7 +168,7 @@ class RunSpec:
     repeat: int
     device_type: DeviceType
     batch_per_rank: int
-    """Examples per rank and optimizer step; 0 while find_batch has not found what fits."""
+    """Examples per rank and optimizer step; 0 while find_batch has not found what fits; 0 where nothing is trained."""
     global_batch: int
     """batch_per_rank x world_size."""
     baseline: str | None = None

@@ -6,7 +6,10 @@ hardware's whatever the operation and the number of ranks.
 
 from __future__ import annotations
 
-OPS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
+from typing import Literal, get_args
+
+Op = Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast"]
+OPS: tuple[Op, ...] = get_args(Op)
 
 
 def algorithm_gbps(message_bytes: int, time_ns: float) -> float:

@@ -100,6 +100,11 @@ def misfit(name: str, options: dict[str, Any], world_size: int, device_type: Dev
     return reason
 
 
+def lays_models(name: str) -> bool:
+    """Whether it can train; process_group cannot."""
+    return hasattr(load(name), "wrap")
+
+
 def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
     """Whether ranks on GPUs must also be able to reduce tensors in host memory."""
     kind = load(name)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bench import workloads
 from bench.suite.check import Path
 from bench.suite.impossible import impossible
+from bench.suite.machine import machine_rules
 from bench.suite.models import Case
 from bench.suite.nearest import did_you_mean
 
@@ -16,6 +17,12 @@ Broken = Iterator[tuple[Path, str]]
 
 def broken_rules(case: Case) -> Broken:
     """Every rule that the case breaks."""
+    yield from machine_rules(case)
+    if workloads.measures_machine(case.workload.name):
+        yield from _span(case)
+        yield from _repeats(case)
+        yield from _source(case)
+        return
     yield from _batch(case)
     yield from _find_batch(case)
     yield from _span(case)

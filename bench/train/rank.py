@@ -115,16 +115,31 @@ def _become_a_rank(job: RankJob) -> None:
 def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     import torch
 
-    from bench.measure import evals
-    from bench.train import group, transport
-    from bench.train.coupling import couples_examples
-    from bench.train.validate import Validation
+    from bench import workloads
+    from bench.train import measure_machine, transport
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     _configure(spec, device)
     transport.ask_nccl(Path(job.scratch), job.rank)
     if spec.strategy != "single":
         _meet(job, spec, device)
+    measures = workloads.measures_machine(spec.workload)
+    return {
+        "error": None,
+        **(measure_machine.run(job, spec, device) if measures else _train(job, spec, device)),
+        "device_name": _device_name(device),
+        "transport": _transport(job, spec, device),
+        "nccl": transport.nccl_version() if device.type == "cuda" and not spec.oversubscribed else None,
+    }
+
+
+def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
+    """Train and validate, with the process group joined. Returns what is known of workload and model."""
+    from bench.measure import evals
+    from bench.train import group
+    from bench.train.coupling import couples_examples
+    from bench.train.validate import Validation
+
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     training, parameters = _training(job, spec, workload, device)
@@ -137,15 +152,11 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     training.run(clock, _nothing if spec.probe else validation)
     group.leave()
     return {
-        "error": None,
         "parameters": parameters,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
-        "device_name": _device_name(device),
         "memory_before_bytes": memory.before_bytes,
-        "transport": _transport(job, spec, device),
-        "nccl": transport.nccl_version() if device.type == "cuda" and not spec.oversubscribed else None,
         **training.compilations.said(),
     }
 

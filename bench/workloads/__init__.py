@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from bench.measure.machine import Machine
+
     Batch = dict[str, torch.Tensor]
 
 
@@ -70,6 +72,28 @@ class Workload(Protocol):
         """Per-example loss [B], and per-example correctness [B] (0 or 1) or None. Called without gradients."""
 
 
+class MachineWorkload(Protocol):
+    """A workload that trains nothing and measures the machine instead, under the strategy `process_group`."""
+
+    Options: ClassVar[type[Any]]
+    sources: ClassVar[tuple[str, ...]]
+    """(`synthetic`,): there are no data."""
+    measures_machine: ClassVar[bool]
+    """True; what has it not is a Workload."""
+    smallest_world_size: ClassVar[int]
+    """Ranks below which there is nothing to measure."""
+    precisions: ClassVar[tuple[str, ...]]
+    """Values of `train.precision` that it can measure in."""
+
+    def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
+
+    def prepare(self) -> None:
+        """Before a session: raises InputError where the options make no sense."""
+
+    def measure(self, machine: Machine) -> None:
+        """On every rank at once: measure, and keep rows. What it raises fails the run."""
+
+
 def names() -> list[str]:
     """Workloads that ship, in alphabetical order; imports none."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
@@ -98,6 +122,24 @@ def load(name: str) -> type[Workload]:
     if name not in entries:
         raise InputError(f"unknown workload {name!r}: there are {', '.join([*names(), *entries])}")
     return _installed.load(name, entries[name])
+
+
+def measures_machine(name: str) -> bool:
+    """Whether it is a MachineWorkload."""
+    return bool(getattr(load(name), "measures_machine", False))
+
+
+def load_machine(name: str) -> type[MachineWorkload]:
+    """The class of a workload that measures the machine."""
+    kind: Any = load(name)
+    assert measures_machine(name), f"{name} is trained"
+    machine: type[MachineWorkload] = kind
+    return machine
+
+
+def trained() -> list[str]:
+    """Those that ship and are trained, in alphabetical order; imports all."""
+    return [name for name in names() if not measures_machine(name)]
 
 
 def is_own(name: str) -> bool:

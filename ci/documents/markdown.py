@@ -36,6 +36,7 @@ def unit(name: str) -> str:
     """The unit that a key or column carries in its name; nothing for a count, a ratio or text."""
     if "throughput" in name.split("_") and not name.endswith("_unit"):
         return "examples/s"
+    name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of what it is of
     if name.endswith("_per_s"):
         return f"{name.removesuffix('_per_s')}/s"
     for part in reversed(name.split("_")):
@@ -45,7 +46,7 @@ def unit(name: str) -> str:
 
 
 _UNITS = {
-    "ns": "ns", "ms": "ms", "s": "s", "bytes": "bytes", "mb": "MiB", "w": "W", "j": "J", "c": "°C", "pct": "%",
-    "mhz": "MHz", "gbps": "GB/s",
+    "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "bytes", "mb": "MiB", "w": "W", "j": "J", "c": "°C",
+    "pct": "%", "mhz": "MHz", "gbps": "GB/s",
 }  # fmt: skip
 """The suffixes of the project's names."""

@@ -13,7 +13,7 @@ from bench.data import loader, synthetic
 from bench.errors import InputError
 from tests.unit.workloads.runs import SMALL, spec, workload
 
-NAMES = workloads.names()
+NAMES = workloads.trained()
 
 
 def train(name: str, steps: int, batch: int, learning_rate: float, **options: Any) -> list[float]:

@@ -1,0 +1,71 @@
+"""Timed matrix multiplications: what a device's arithmetic achieves, by shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from bench.measure.free_memory import refuse_more_than_is_free
+from bench.measure.machine import Machine, Rows
+from bench.measure.rank_tables import TABLES
+from bench.measure.timed import Times, timed
+
+Shape = tuple[int, int, int]
+"""m, n, k: m x k by k x n."""
+_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_TOLERANCES = {"fp32": 1e-4, "tf32": 0.02, "bf16": 0.05, "fp16": 0.05}
+"""Of the standard deviation of an element of the product."""
+_CHECKED = 8
+"""Columns whose first element is computed again in double precision."""
+
+
+def measure(machine: Machine, shapes: list[Shape]) -> None:
+    """Every shape in the given order, all ranks at once; rows of each are kept as soon as they are there.
+
+    Raises MemoryError where the largest does not fit, RuntimeError where a product is wrong."""
+    dtype = _DTYPES[machine.precision]
+    largest = max(m * k + k * n + m * n for m, n, k in shapes) * dtype.itemsize
+    # random numbers are drawn in the precision itself: nothing but the three matrices is held
+    remedy = "give smaller workload.sizes and workload.shapes"
+    refuse_more_than_is_free(largest, machine.ranks_per_node, machine.device, remedy)
+    generator = torch.Generator(machine.device).manual_seed(0)
+    for shape in shapes:
+        machine.keep("matmuls", _rows(shape, machine, _times(shape, machine, generator)))
+
+
+def _times(shape: Shape, machine: Machine, generator: torch.Generator) -> Times:
+    m, n, k = shape
+    dtype, device = _DTYPES[machine.precision], machine.device
+    # Random: a GPU that multiplies zeros draws less power and runs at higher clocks than it would in training.
+    a = torch.randn(m, k, dtype=dtype, device=device, generator=generator)
+    b = torch.randn(k, n, dtype=dtype, device=device, generator=generator)
+    product = torch.empty(m, n, dtype=dtype, device=device)
+
+    def multiply() -> None:
+        torch.mm(a, b, out=product)
+
+    multiply()
+    _check(a, b, product, machine.precision)
+    for _ in range(machine.warmup):
+        multiply()
+    machine.barrier()
+    return timed(multiply, machine.iterations, device)
+
+
+def _check(a: torch.Tensor, b: torch.Tensor, product: torch.Tensor, precision: str) -> None:
+    exact = a[0].double() @ b[:, :_CHECKED].double()
+    error = float((product[0, :_CHECKED].double() - exact).abs().max()) / a.shape[1] ** 0.5
+    if not error <= _TOLERANCES[precision]:
+        raise RuntimeError(
+            f"{precision} product of {list(a.shape)} by {list(b.shape)} is wrong by {error:g} standard deviations of "
+            f"its elements; {_TOLERANCES[precision]:g} is what rounding explains"
+        )
+
+
+def _rows(shape: Shape, machine: Machine, times: Times) -> Rows:
+    rows = np.zeros(len(times), TABLES["matmuls"])
+    rows["precision"], rows["iteration"] = machine.precision, np.arange(len(times))
+    rows["m"], rows["n"], rows["k"] = shape
+    rows["time_ns"] = times
+    rows["flops_per_s"] = 2 * shape[0] * shape[1] * shape[2] / (times / 1e9)
+    return rows

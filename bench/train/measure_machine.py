@@ -1,0 +1,58 @@
+"""A rank's side of a run that trains nothing: it measures what the machine can do."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from bench import workloads
+from bench.measure import rank_tables
+from bench.measure.machine import Machine
+from bench.measure.recorder import StepFile
+from bench.train import group
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.spec import RunSpec
+    from bench.train.rank import RankJob
+
+
+def run(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
+    """Measure, with the process group joined. Returns the rank's outcome, less what every rank's has."""
+    kind = workloads.load_machine(spec.workload)
+    workload = kind(kind.Options(**spec.workload_options), spec.data.source, spec.data_root, spec.seed)
+    assert spec.measure.steps is not None, "the suite's check saw to it"
+    writer = rank_tables.Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+    barrier = partial(group.barrier, device)
+    _note_barrier(job, spec, barrier)
+    workload.measure(
+        Machine(
+            device=device,
+            rank=job.rank,
+            world_size=spec.world_size,
+            ranks_per_node=spec.ranks_per_node,
+            precision=spec.train.precision,
+            warmup=spec.measure.warmup,
+            iterations=spec.measure.steps,
+            barrier=barrier,
+            keep=lambda table, rows: rank_tables.append(Path(job.scratch), table, writer, rows),
+        )
+    )
+    barrier()
+    group.leave()
+    return dict.fromkeys(("parameters", "dataset_size", "tokens_per_example", "couples_examples"))
+
+
+def _note_barrier(job: RankJob, spec: RunSpec, barrier: partial[None]) -> None:
+    """A recorder file without steps: the run's common zero, from which sensors' times count."""
+    identity = {"session_id": spec.session_id, "run_id": spec.run_id, "attempt": spec.attempt}
+    file = StepFile(
+        job.step_file(),
+        0,
+        identity | {"rank": job.rank, "node": job.node, "local_task": job.local_task},
+    )
+    barrier()
+    file.barrier(perf_counter_ns())

@@ -1,0 +1,67 @@
+"""collectives: all_reduce, all_gather, reduce_scatter and broadcast by message size; nothing is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from annotated_types import Ge, Le, MinLen
+
+from bench.errors import InputError
+from bench.measure.bandwidth import OPS, Op
+
+if TYPE_CHECKING:
+    from bench.measure.machine import Machine
+
+_LARGEST_BYTES = {"cuda": 2**30, "cpu": 2**24}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectivesOptions:
+    """Which operations, at which sizes; `measure.steps` says how often each."""
+
+    ops: Annotated[tuple[Op, ...], MinLen(1)] = OPS
+    """Operations, in the order in which they are measured."""
+    smallest_bytes: Annotated[int, Ge(4), Le(2**34)] = 1024
+    """First message size; sizes are of the whole message, as nccl-tests counts them."""
+    largest_bytes: Annotated[int, Ge(4), Le(2**34)] | None = None
+    """Bound of the message size; null is 1 GiB on a GPU and 16 MiB on a CPU."""
+    factor: Annotated[int, Ge(2), Le(1024)] = 2
+    """From one size to the next."""
+
+    def __post_init__(self) -> None:
+        if self.largest_bytes is not None and self.smallest_bytes > self.largest_bytes:
+            raise InputError(
+                f"collectives: smallest_bytes is {self.smallest_bytes}, largest_bytes {self.largest_bytes}: "
+                "it must not be larger"
+            )
+
+
+class Workload:
+    """What the ranks' links carry, on gloo or NCCL."""
+
+    Options = CollectivesOptions
+    sources: ClassVar[tuple[str, ...]] = ("synthetic",)
+    measures_machine: ClassVar[bool] = True
+    smallest_world_size: ClassVar[int] = 2
+    precisions: ClassVar[tuple[str, ...]] = ("fp32", "bf16", "fp16")
+
+    def __init__(self, options: CollectivesOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
+        self.options = options
+
+    def prepare(self) -> None:
+        """There are no data."""
+
+    def sizes_bytes(self, device_type: str) -> list[int]:
+        """Every message size, ascending."""
+        options = self.options
+        largest = max(options.largest_bytes or _LARGEST_BYTES[device_type], options.smallest_bytes)
+        sizes = [options.smallest_bytes]
+        while sizes[-1] * options.factor <= largest:
+            sizes.append(sizes[-1] * options.factor)
+        return sizes
+
+    def measure(self, machine: Machine) -> None:
+        from bench.measure import collectives
+
+        collectives.measure(machine, tuple(self.options.ops), self.sizes_bytes(machine.device.type))
