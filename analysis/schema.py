@@ -17,7 +17,17 @@ PARQUET_TABLES = ("steps", "samples", "evals", "collectives", "matmuls", "profil
 """Tables that are filled from Parquet files of the same name."""
 SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
 """Tables that are filled from a session's files, and have its session_id."""
-DERIVED_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "sensors", "law_points")
+DERIVED_TABLES = (
+    "step_stats",
+    "run_rank_stats",
+    "run_stats",
+    "run_device_stats",
+    "sensors",
+    "law_points",
+    "fabric_fits",
+    "communication_points",
+    "step_messages",
+)
 """Tables that load derives from them, in this order; each has its file in derived/."""
 FITTED_TABLES = ("law_fits",)
 """Tables that load fills with what SQL cannot compute."""

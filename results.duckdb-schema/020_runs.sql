@@ -26,6 +26,7 @@ CREATE TABLE runs (
     tokens_per_example BIGINT,     -- null where the workload has no tokens
     couples_examples BOOLEAN,      -- whether an example's loss hangs on the others of its rank's batch, as by BatchNorm
     parameters BIGINT,             -- of the whole model
+    blocks INTEGER,                -- that the workload names; FSDP shards each of them and the rest
     flops_per_step DOUBLE,         -- null: not counted yet
     dataset_size BIGINT,           -- examples in an epoch
     data_source VARCHAR,           -- what was really read

@@ -3,6 +3,7 @@
 -- examples. Interval: two-sided 95 % of the law's curve by the delta method on ln(throughput), for noise in proportion
 -- to throughput, points - parameters degrees of freedom; null where a coefficient lies on its bound. It supposes that
 -- the law holds beyond what was measured, which no interval can contain.
+-- The law `communication` is no fitted curve but communication_prediction, whose interval is what overlaps.
 CREATE OR REPLACE VIEW scaling_prediction AS
 WITH fits AS (
     SELECT * FROM law_fits WHERE gamma IS NOT NULL
@@ -83,14 +84,29 @@ with_t AS (
         END AS half_width
     FROM with_errors
 ),
+both_kinds AS (
+    SELECT
+        session_id, suite, case_name, scaling, axis, law, kind, workers, measured_throughput, throughput_of_one,
+        throughput,
+        throughput * exp(-half_width) AS throughput_lo,
+        throughput * exp(half_width) AS throughput_hi
+    FROM with_t
+    UNION ALL
+    SELECT
+        session_id, suite, case_name, scaling, axis, 'communication', kind, workers, measured_throughput,
+        throughput_of_one, throughput, throughput_lo, throughput_hi
+    FROM communication_prediction
+    WHERE stands_for_n
+),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, axis, law,
+        session_id, suite, case_name, scaling, axis,
+        law,                                      -- amdahl, gustafson, usl, communication
         kind,                                     -- measured, predicted
         workers,
         throughput,                               -- of the law's curve, in the unit of throughput
-        throughput * exp(-half_width) AS throughput_lo,
-        throughput * exp(half_width) AS throughput_hi,
+        throughput_lo,
+        throughput_hi,
         measured_throughput,                      -- in the unit of throughput; null where kind is predicted
         throughput / measured_throughput - 1 AS relative_error,  -- of the curve, against what was measured
         -- speedup: as in scaling, over the measured baseline
@@ -101,6 +117,6 @@ final AS (
         speedup_lo / workers AS efficiency_lo,
         speedup_hi / workers AS efficiency_hi,
         measured_throughput / throughput_of_one AS measured_speedup  -- null where kind is predicted
-    FROM with_t
+    FROM both_kinds
 )
 SELECT * FROM final;

@@ -81,6 +81,7 @@ class Case:
     memory_bytes: int = 1_000_000_000
     device_type: DeviceType = "cpu"
     precision: Precision = "fp32"
+    accumulate: int = 1
     statuses: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """(n, repeat) -> status other than ok."""
     attempts: Mapping[tuple[int, int], int] = field(default_factory=dict)
@@ -198,7 +199,7 @@ def _spec(
         workload=case.workload,
         workload_options=dict(OPTIONS),
         data=DataSpec(),
-        train=TrainSpec(precision=case.precision),
+        train=TrainSpec(precision=case.precision, accumulate=case.accumulate),
         measure=MeasureSpec(
             warmup=case.warmup,
             steps=case.steps,
@@ -295,6 +296,7 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "setup_s": 0.0 if status == "skipped" else 0.5,
         "device_name": "NVIDIA H200" if case.device_type == "cuda" else "cpu",
         "parameters": 2_804,
+        "blocks": 3,
         "tokens_per_example": case.tokens_per_example,
         "couples_examples": case.couples_examples,
         "flops_per_step": None,

@@ -142,7 +142,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
 
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
-    training, parameters = _training(job, spec, workload, device)
+    training, model = _training(job, spec, workload, device)
     training.batches = memory.tightened(training.batches, spec.train.accumulate)
     clock = _clock(job, spec, training.steps, device)
     group.barrier(device)
@@ -152,7 +152,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     training.run(clock, _nothing if spec.probe else validation)
     group.leave()
     return {
-        "parameters": parameters,
+        **model,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
@@ -217,7 +217,9 @@ def _workload(spec: RunSpec) -> Workload:
     return workload
 
 
-def _training(job: RankJob, spec: RunSpec, workload: Workload, device: torch.device) -> tuple[Training, int]:
+def _training(
+    job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
+) -> tuple[Training, dict[str, int]]:
     import torch
 
     from bench import strategies
@@ -244,7 +246,7 @@ def _training(job: RankJob, spec: RunSpec, workload: Workload, device: torch.dev
         batches=loader.batches(workload, spec, job.rank, steps),
         steps=steps,
     )
-    return training, parameters
+    return training, {"parameters": parameters, "blocks": len(blocks)}
 
 
 def _checkpoint(blocks: list[torch.nn.Module]) -> None:

@@ -1,0 +1,114 @@
+-- One row per session, case and placement: the step that its communication predicts (message_times), at placements that
+-- were measured and at the next four doublings of the largest. The case's smallest size gives the computation;
+-- docs/methodology.md has the formulas. No rows where no session has timed collectives on such a device. throughput is
+-- the best guess of what overlaps; its _lo is that nothing does, its _hi that all does: no confidence interval.
+CREATE OR REPLACE VIEW communication_prediction AS
+WITH suites AS (
+    SELECT session_id, suite FROM sessions
+),
+points AS (
+    SELECT * FROM communication_points
+),
+messages AS (
+    SELECT * FROM message_times
+),
+-- throughput_of_one: the throughput of which every speedup of the case is a multiple.
+baselines AS (
+    SELECT session_id, case_name, any_value(mean_throughput / speedup) AS throughput_of_one
+    FROM law_points
+    GROUP BY session_id, case_name
+),
+sizes AS (
+    SELECT
+        session_id, case_name, kind, world_size, nodes, ranks_per_node,
+        sum(message_bytes) AS message_bytes,
+        sum(messages) AS messages,
+        coalesce(sum(time_s) FILTER (phase = 'forward'), 0) AS forward_sent_s,
+        coalesce(sum(time_s) FILTER (phase = 'backward'), 0) AS gathered_s,
+        coalesce(sum(time_s) FILTER (phase = 'last_backward'), 0) AS reduced_s,
+        greatest(max(messages) FILTER (phase = 'last_backward' AND scope = 'ranks'), 1) AS pieces,
+        CASE WHEN bool_and(fabric = 'measured') FILTER (messages > 0) THEN 'measured' ELSE 'extrapolated' END AS fabric,
+        string_agg(DISTINCT fabric_session_id, ' ' ORDER BY fabric_session_id) FILTER (messages > 0)
+            AS fabric_session_id
+    FROM messages
+    GROUP BY session_id, case_name, kind, world_size, nodes, ranks_per_node
+    HAVING count(time_s) = count(*)
+    QUALIFY bool_or(world_size > 1) OVER (PARTITION BY session_id, case_name)
+),
+-- What the smallest size says of computation, its own exposed communication taken off.
+starts AS (
+    SELECT
+        session_id, case_name, scaling, strategy, shard_size, micro_batches, global_batch, batch_per_rank,
+        world_size AS start_ranks,
+        data_s AS start_data_s,
+        optimizer_s AS start_optimizer_s,
+        computation_of(forward_s, forward_sent_s, 0, micro_batches, pieces) AS start_forward_s,
+        computation_of(backward_s, gathered_s, reduced_s, micro_batches, pieces) AS start_backward_s
+    FROM points
+    JOIN sizes USING (session_id, case_name, world_size, nodes, ranks_per_node)
+    WHERE kind = 'measured'
+    QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY world_size, nodes, ranks_per_node) = 1
+),
+computed AS (
+    SELECT
+        *,
+        CASE WHEN scaling = 'strong' THEN start_ranks / world_size ELSE 1 END AS examples_share,
+        CASE
+            WHEN strategy = 'ddp' THEN 1
+            ELSE least(start_ranks, coalesce(shard_size, start_ranks))
+                / least(world_size, coalesce(shard_size, world_size))
+        END AS parameters_share,
+        start_data_s * examples_share AS data_s,
+        start_forward_s * examples_share AS forward_s,
+        start_backward_s * examples_share AS backward_s,
+        start_optimizer_s * parameters_share AS optimizer_s,
+        data_s + forward_s + backward_s + optimizer_s AS computation_s
+    FROM starts
+    JOIN sizes USING (session_id, case_name)
+),
+-- Once each: nothing overlaps, the best guess, everything does.
+overlapped AS (
+    SELECT
+        *,
+        [
+            exposed_time_of(forward_sent_s, forward_s, k)
+                + (micro_batches - 1) * exposed_time_of(gathered_s / micro_batches, backward_s / micro_batches, k)
+                + exposed_time_of(gathered_s / micro_batches + reduced_s, backward_s / micro_batches, k)
+            FOR k IN [1, pieces::DOUBLE, 'infinity'::DOUBLE]
+        ] AS exposed_s,
+        CASE WHEN scaling = 'strong' THEN global_batch ELSE batch_per_rank * world_size END AS examples,
+        [examples / (computation_s + exposed) FOR exposed IN exposed_s] AS throughputs
+    FROM computed
+),
+measured AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, mean_throughput, stands_for_n FROM points
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, scaling,
+        'ranks' AS axis,
+        strategy,
+        kind,                                     -- measured, predicted
+        world_size AS workers,
+        nodes, ranks_per_node,
+        throughputs[2] AS throughput,             -- in the unit of throughput
+        throughputs[1] AS throughput_lo,          -- where nothing overlaps
+        throughputs[3] AS throughput_hi,          -- where all overlaps that can
+        mean_throughput AS measured_throughput,   -- in the unit of throughput; null where kind is predicted
+        throughput / measured_throughput - 1 AS relative_error,  -- of the prediction, against what was measured
+        throughput / throughput_of_one AS speedup,  -- as in scaling, over the measured baseline
+        1e3 * computation_s AS computation_ms,    -- data, forward, backward and optimizer without communication
+        1e3 * (forward_sent_s + gathered_s + reduced_s) AS communication_ms,  -- of all messages, one after the other
+        1e3 * exposed_s[2] AS exposed_communication_ms,  -- of it, by the best guess
+        messages,                                 -- of a rank, per step
+        message_bytes,                            -- of all of them, counted as in collectives
+        if(messages > 0, fabric, NULL) AS fabric, -- measured: at this placement; extrapolated; null without messages
+        fabric_session_id,                        -- of the sessions whose collectives were fitted
+        throughput_of_one,                        -- of which every speedup of the case is a multiple
+        coalesce(stands_for_n, true) AS stands_for_n  -- of placements with as many ranks the one on the fewest nodes
+    FROM overlapped
+    JOIN suites USING (session_id)
+    LEFT JOIN baselines USING (session_id, case_name)
+    LEFT JOIN measured USING (session_id, case_name, nodes, ranks_per_node)
+)
+SELECT * FROM final;

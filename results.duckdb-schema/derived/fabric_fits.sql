@@ -1,0 +1,75 @@
+-- Weighted normal equations of two unknowns, the weight of a size being 1 ÷ time²; where the line would begin below 0 it
+-- begins there, and where it would fall it is level.
+INSERT INTO fabric_fits BY NAME
+WITH ok_runs AS (
+    SELECT * FROM runs
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+        AND status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
+),
+times AS (
+    SELECT
+        session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size,
+        median(time_ns) / 1e9 AS time_s
+    FROM collectives
+    JOIN ok_runs USING (session_id, run_id, attempt)
+    WHERE time_ns > 0 AND bus_factor_of(op, world_size) IS NOT NULL
+    GROUP BY ALL
+),
+sizes AS (
+    SELECT
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, message_bytes,
+        bus_factor_of(op, world_size) * message_bytes AS bus_bytes,
+        median(time_s) AS t
+    FROM times
+    GROUP BY ALL
+),
+sums AS (
+    SELECT
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op,
+        count(*) AS points,
+        min(message_bytes) AS smallest_message_bytes,
+        max(message_bytes) AS largest_message_bytes,
+        list({'bus_bytes': bus_bytes, 't': t}) AS found,
+        sum(1 / t ** 2) AS w,
+        sum(bus_bytes / t ** 2) AS wx,
+        sum((bus_bytes / t) ** 2) AS wxx,
+        sum(1 / t) AS wy,
+        sum(bus_bytes / t) AS wxy
+    FROM sizes
+    GROUP BY ALL
+),
+free AS (
+    SELECT
+        *,
+        w * wxx - wx ** 2 AS determinant,
+        (w * wxy - wx * wy) / determinant AS free_slope,
+        (wxx * wy - wx * wxy) / determinant AS free_latency_s
+    FROM sums
+),
+lines AS (
+    SELECT
+        *,
+        CASE
+            WHEN points < 3 THEN NULL
+            WHEN free_slope <= 0 THEN wy / w
+            ELSE greatest(free_latency_s, 0)
+        END AS latency_s,
+        CASE
+            WHEN points < 3 THEN NULL
+            WHEN free_slope <= 0 THEN 0
+            WHEN free_latency_s < 0 THEN wxy / wxx
+            ELSE free_slope
+        END AS s_per_bus_byte
+    FROM free
+),
+final AS (
+    SELECT
+        session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, points,
+        smallest_message_bytes, largest_message_bytes, latency_s,
+        1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
+        sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))
+            AS relative_error
+    FROM lines
+)
+SELECT * FROM final;

@@ -1,0 +1,66 @@
+-- One row per kind of device, operation and placement whose fits the predictions use (the newest session's, of
+-- fabric_fits), and one per locality (within a node, across nodes) for the placements that nobody measured.
+CREATE OR REPLACE VIEW fabric_lines AS
+WITH fits AS (
+    SELECT
+        fabric_fits.*,
+        created_at,
+        CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
+        -- NCCL takes the faster of ring and tree, and for messages without bytes that is the tree; gloo has rings.
+        CASE
+            WHEN device_type = 'cpu' THEN latency_steps_of(op, world_size, 'ring')
+            ELSE coalesce(latency_steps_of(op, world_size, 'tree'), latency_steps_of(op, world_size, 'ring'))
+        END AS steps
+    FROM fabric_fits
+    JOIN sessions USING (session_id)
+    WHERE latency_s IS NOT NULL
+),
+of_placements AS (
+    SELECT
+        'measured' AS fabric,
+        session_id AS fabric_session_id, device_type, device_name, op, locality, nodes, ranks_per_node,
+        created_at, latency_s, NULL AS step_latency_s, bus_bytes_per_s, relative_error
+    FROM fits
+    QUALIFY row_number() OVER (
+        PARTITION BY device_type, device_name, op, nodes, ranks_per_node ORDER BY created_at DESC, session_id DESC
+    ) = 1
+),
+-- Latency per step: least squares of relative errors through zero.
+of_localities AS (
+    SELECT
+        'extrapolated' AS fabric,
+        session_id AS fabric_session_id, device_type, device_name, op, locality,
+        NULL AS nodes, NULL AS ranks_per_node,
+        any_value(created_at) AS created_at,
+        NULL AS latency_s,
+        coalesce(
+            sum(steps / latency_s) FILTER (latency_s > 0) / sum((steps / latency_s) ** 2) FILTER (latency_s > 0), 0
+        ) AS step_latency_s,
+        arg_max(coalesce(bus_bytes_per_s, 'infinity'), world_size) AS bus_bytes_per_s,
+        NULL AS relative_error
+    FROM fits
+    GROUP BY session_id, device_type, device_name, op, locality
+),
+newest_of_localities AS (
+    SELECT * FROM of_localities
+    QUALIFY row_number() OVER (
+        PARTITION BY device_type, device_name, op, locality ORDER BY created_at DESC, fabric_session_id DESC
+    ) = 1
+),
+all_lines AS (
+    SELECT * FROM of_placements UNION ALL SELECT * FROM newest_of_localities
+),
+final AS (
+    SELECT
+        fabric,            -- measured: of that placement; extrapolated: from the placements of the locality
+        fabric_session_id, -- where the collectives were timed
+        device_type, device_name, op, locality,
+        nodes,             -- null where extrapolated
+        ranks_per_node,    -- null where extrapolated
+        created_at, latency_s,
+        step_latency_s,    -- of each message of an operation that waits for another; null where measured
+        coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity where time does not grow with bytes
+        relative_error
+    FROM all_lines
+)
+SELECT * FROM final;
