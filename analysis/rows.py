@@ -183,6 +183,7 @@ def _from_outcome(outcome: Fields) -> Row:
         "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),
         "couples_examples": outcome.optional(outcome.boolean, "couples_examples"),
         "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
+        "flops_note": outcome.optional(outcome.text, "flops_note"),
         "dataset_size": outcome.optional(outcome.integer64, "dataset_size"),
         "data_source": outcome.optional(outcome.text, "data_source"),
         "memory_before_bytes": outcome.optional(outcome.integer64, "memory_before_bytes"),

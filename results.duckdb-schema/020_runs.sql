@@ -27,7 +27,8 @@ CREATE TABLE runs (
     couples_examples BOOLEAN,      -- whether an example's loss hangs on the others of its rank's batch, as by BatchNorm
     parameters BIGINT,             -- of the whole model
     blocks INTEGER,                -- that the workload names; FSDP shards each of them and the rest
-    flops_per_step DOUBLE,         -- null: not counted yet
+    flops_per_step DOUBLE,         -- of forward and backward over all ranks, as the model's mathematics has them
+    flops_note VARCHAR,            -- why they could not be counted; null where they were, or were not asked for
     dataset_size BIGINT,           -- examples in an epoch
     data_source VARCHAR,           -- what was really read
     baseline VARCHAR,              -- case to compare with, where it is not this one

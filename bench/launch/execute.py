@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from bench.launch.agent import Agent
 from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
+from bench.launch.flops import Flops, FlopsCounter
 from bench.launch.gathering import Gathered
 from bench.launch.host import OF_THE_SLOWEST, Host, Report, largest
 from bench.launch.rounds import Rounds
@@ -34,6 +35,7 @@ class Display(Protocol):
     def search_begins(self, sizes: int) -> None: ...
     def search_ends(self, sentences: list[str]) -> None: ...
     def round_begins(self, runs: tuple[PlannedRun, ...]) -> None: ...
+    def note(self, text: str) -> None: ...
     def run_begins(self, spec: RunSpec, number: int) -> None: ...
     def step(self, last: LastStep) -> None: ...
     def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None: ...
@@ -60,6 +62,7 @@ class Execution:
         self._facts = gathered.facts[gathered.own.node]
         self._time = time_left
         self._search = Search(session.path, share_bytes)
+        self._flops = FlopsCounter(server, stop)
         self.learnt: dict[str, str] = {}
         """Facts that only ranks know: what they talked over, by placement, and NCCL's version."""
 
@@ -164,6 +167,7 @@ class Execution:
 
     def _host(self, spec: RunSpec, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         """The outcome, and what the ranks said of themselves."""
+        flops = self._count_flops(spec)
         self._session.note_begun(spec, self._crew.run_scratch(spec))
         started_at, began_ns = utc_now(), time.perf_counter_ns()
         reports = self._crew.host(spec, folder, self._display.step)
@@ -174,7 +178,15 @@ class Execution:
         said = _said(reports)
         self._learn(spec, said)
         outcome = self._outcome(spec, reports, said)
-        return outcome | {"started_at": started_at, "elapsed_s": elapsed_s}, said
+        counted = {"flops_per_step": flops.per_step, "flops_note": flops.note}
+        return outcome | counted | {"started_at": started_at, "elapsed_s": elapsed_s}, said
+
+    def _count_flops(self, spec: RunSpec) -> Flops:
+        new = not self._flops.is_known(spec)
+        flops = self._flops.of(spec)
+        if new and flops.note and not self._stop.requested:
+            self._display.note(f"case {spec.case_name}: FLOPs were not counted: {flops.note}")
+        return flops
 
     def _learn(self, spec: RunSpec, said: dict[str, Any]) -> None:
         if said.get("transport"):
@@ -197,7 +209,6 @@ class Execution:
             "blocks": said.get("blocks"),
             "tokens_per_example": said.get("tokens_per_example"),
             "couples_examples": said.get("couples_examples"),
-            "flops_per_step": None,
             "dataset_size": said.get("dataset_size"),
             "data_source": spec.data.source,
             "setup_s": reports[0].setup_s,

@@ -55,6 +55,9 @@ class PlainLines:
         sizes = "1 size is" if len(runs) == 1 else f"{len(runs)} sizes are"
         self._console.print(f"{sizes} wider than {wider}: one more repeat")
 
+    def note(self, text: str) -> None:
+        self._console.print(text)
+
     def run_begins(self, spec: RunSpec, number: int) -> None:  # noqa: ARG002 - the live line shows the run's name
         self._number, self._last = number, None
 

@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.process import BaseProcess
 
@@ -36,6 +36,17 @@ _LONGEST_FOLDER_BYTES = 70
 """Of a temporary folder, so that a socket in a folder in it can have a path."""
 
 
+class EndedError(InputError):
+    """A forked process that was asked something ended without an answer."""
+
+    def __init__(self, ended_with: int | None) -> None:
+        self.ended_with = ended_with
+        """0 or more is an exit code, below it a signal's number."""
+        super().__init__(
+            f"a process forked to look at this machine ended with {ended_with}; `bench doctor` says more"
+        )
+
+
 class WarmServer:
     """Ends with this process, whatever ends it."""
 
@@ -53,22 +64,24 @@ class WarmServer:
         if failure is not None:
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
 
-    def ask(self, module: str, question: str) -> str:
-        """Call `main(answer, question)` of a module in a process of its own; returns what it sends."""
-        return self._answer(_call, module, question).decode()
+    def ask(self, module: str, question: str, stop_fd: int | None = None) -> str:
+        """Call `main(answer, question)` of a module in a process of its own; returns what it sends.
 
-    def _answer(self, target: Callable[..., None], *arguments: str) -> bytes:
+        The process is ended once `stop_fd` can be read. Raises EndedError where it sends nothing."""
+        return self._answer(_call, module, question, stop_fd=stop_fd).decode()
+
+    def _answer(self, target: Callable[..., None], *arguments: str, stop_fd: int | None = None) -> bytes:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=target, args=(theirs, *arguments))
         _start(process)
         theirs.close()
         try:
+            if stop_fd is not None and ours not in wait([ours, stop_fd]):
+                process.kill()
             return ours.recv_bytes()
         except EOFError:
             process.join()
-            raise InputError(
-                f"a process forked to look at this machine ended with {process.exitcode}; `bench doctor` says more"
-            ) from None
+            raise EndedError(process.exitcode) from None
         finally:
             ours.close()
             process.join()

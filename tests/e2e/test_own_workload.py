@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,12 @@ cases:
   - {name: ddp, strategy: ddp, scaling: strong, global_batch: 8, world: [1, 2]}
   - {name: fsdp, strategy: fsdp, scaling: strong, global_batch: 8, world: [2], train: {checkpointing: true}}
 """
+LOOKS = NET.replace("Net", "Looks").replace(
+    "return (model", "print(batch['points'].sum().item())\n        return (model"
+)
+LOOKING_CASE = """\
+  - {name: looks, strategy: single, scaling: none, batch_per_rank: 8, world: [1], workload: {name: ./looks.py:Looks}}
+"""
 
 
 @pytest.fixture
@@ -43,8 +50,8 @@ def marked(tmp_path: Path) -> Marked:
     return Marked(tmp_path)
 
 
-def suite(folder: Path, name: str) -> str:
-    (folder / "mine.yaml").write_text(SUITE.replace("NAME", name))
+def suite(folder: Path, name: str, text: str = SUITE) -> str:
+    (folder / "mine.yaml").write_text(text.replace("NAME", name))
     return str(folder / "mine.yaml")
 
 
@@ -59,11 +66,12 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Pat
 
 def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
     install(tmp_path, "net_package", "net = net_package:Net", NET)
+    (tmp_path / "looks.py").write_text(LOOKS)
     marked.environment["PYTHONPATH"] = str(tmp_path)
     results = tmp_path / "r"
     call = [
         "suite",
-        suite(tmp_path, "net"),
+        suite(tmp_path, "net", SUITE + LOOKING_CASE),
         "--results",
         str(results),
         "--session",
@@ -75,10 +83,25 @@ def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path
     assert done.returncode == 0, done.stderr
     runs = {path.parent.name: json.loads(path.read_text()) for path in results.glob("s/*/run.json")}
     assert {name: run["outcome"]["status"] for name, run in runs.items()} == {
-        "ddp.1x1.r0": "ok", "ddp.1x2.r0": "ok", "fsdp.1x2.r0": "ok",
+        "ddp.1x1.r0": "ok", "ddp.1x2.r0": "ok", "fsdp.1x2.r0": "ok", "looks.1x1.r0": "ok",
     }  # fmt: skip
+    looks = runs.pop("looks.1x1.r0")
     assert {run["spec"]["workload"] for run in runs.values()} == {"net"}
-    asked = "SELECT run_id, final_loss FROM run_summary ORDER BY 1"
+    _flops_are_counted_or_it_is_said_why_not(runs, looks, done.stderr)
+    asked = "SELECT run_id, final_loss FROM run_summary WHERE case_name <> 'looks' ORDER BY 1"
     answer = json.loads(marked.run("sql", asked, "--results", str(results), "--format", "json").stdout)
     losses = [row["final_loss"] for row in answer]
     assert losses == pytest.approx([losses[0]] * 3, rel=1e-5)
+
+
+def _flops_are_counted_or_it_is_said_why_not(
+    runs: dict[str, dict[str, Any]], looks: dict[str, Any], said: str
+) -> None:
+    """Over both ranks, and without what checkpointing computes again: 16 multiplications forward, twice as many
+    backward, but for the 12 of the first layer's input."""
+    outcomes = [run["outcome"] for run in runs.values()]
+    assert [outcome["flops_per_step"] for outcome in outcomes] == [8 * 2 * (3 * 16 - 12)] * 3
+    note = "it looks at values, as by item() or an if on a tensor, where only shapes are"
+    note += " (in loss() of looks.py:Looks, line 16)"
+    assert (looks["outcome"]["flops_per_step"], looks["outcome"]["flops_note"]) == (None, note)
+    assert said.count(f"case looks: FLOPs were not counted: {note}") == 1
