@@ -16,7 +16,9 @@ _READING = (
     "is serial and β what every pair of workers costs; with β above 0 there is a number of workers beyond which "
     "training gets slower. ± is the standard error, r² how close the curve comes to what was measured, 1 being exact; "
     "the Universal Scalability Law, with one coefficient more, mostly comes closer. "
-    "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them."
+    "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them. "
+    "Communication predicts each size from the smallest one and from collectives that were timed on such a machine, "
+    "fitted to no other size of the case: its error is the prediction's against what was measured."
 )
 _ROUNDING = 1e-9
 """Of a coefficient: a standard error below it is that of floating-point numbers."""
@@ -55,6 +57,17 @@ def _peak(row: Row) -> str:
     return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
 
 
+def _communication(row: Row) -> str:
+    """HTML: `+3 % at 2, −12 % at 4`."""
+    errors = row["communication_errors"] or []
+    said = [f"{_percent(error['relative_error'])} at {error['workers']:,}" for error in errors]
+    return ", ".join(said).replace(" ", "\u00a0").replace(",\u00a0", ", ") or units.UNKNOWN
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:+.0f} %".replace("-", "\u2212")
+
+
 def _said(row: Row) -> str:
     return " ".join(filter(None, [says(row), closer(row)]))
 
@@ -79,5 +92,9 @@ _COLUMNS = [
     (("usl_beta",), Column(label="β ±\u00a0se", cell=lambda row: _with_error(row, "usl_beta"), numeric=True)),
     (("usl_gamma",), Column(label="peak [95\u00a0%]", cell=_peak, numeric=True)),
     (("r2",), Column(label="USL\u00a0r²", cell=_r2("r2"), numeric=True)),
+    (
+        ("communication_errors",),
+        Column(label="communication's error", cell=_communication, numeric=True),
+    ),
 ]
 """With the names of which one must be known for the column to be shown."""

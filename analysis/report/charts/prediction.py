@@ -1,4 +1,4 @@
-"""Speedup that fitted laws predict beyond the largest measured size."""
+"""Speedup that fitted laws, and communication, predict beyond the largest measured size."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ def _limit_note(rows: pl.DataFrame, named: list[str]) -> str:
 
 
 def _by_law(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The universal law first; of a session with both modes Amdahl's and Gustafson's stand in one picture."""
+    """The universal law first; of a session with both modes Amdahl's and Gustafson's stand in one picture.
+    Communication, which is no fit to these points, last."""
     serial = [law for law in _SERIAL if law in distinct(rows, "law")]
     parts = {
         "USL": rows.filter(pl.col("law") == "usl"),
         " or ".join(_SERIAL[law] for law in serial): rows.filter(pl.col("law").is_in(serial)),
+        "communication": rows.filter(pl.col("law") == "communication"),
     }
     return {label: part for label, part in parts.items() if not part.is_empty()}
 
@@ -112,14 +114,15 @@ _MEASURED = [
     alt.Tooltip("workers:Q", title="workers", format="d"),
     alt.Tooltip("measured_speedup:Q", title="measured speedup, ×", format=".3~f"),
     alt.Tooltip("law:N", title="law"),
-    alt.Tooltip("relative_error:Q", title="error of the law", format="+.1%"),
+    alt.Tooltip("relative_error:Q", title="error of it", format="+.1%"),
 ]
 
 CHART = Chart(
     order=32,
     question="Would it scale further?",
     reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to what was measured; "
-    "nothing there was run. Grey: ideal. Bands: 95 % intervals of the law's curve, where it has any. What begins only "
-    "at larger sizes no law knows.",
+    "nothing there was run. Grey: ideal. Bands: 95 % intervals of the law's curve, where it has any; of communication, "
+    "which was not fitted to these points, from nothing that overlaps to all. What begins only at larger sizes none "
+    "of them knows.",
     draw=_draw,
 )

@@ -1,5 +1,21 @@
--- One row per case with a fitted law: its coefficients and what follows from them.
+-- One row per case with a fitted law: its coefficients and what follows from them; or whose communication predicts it:
+-- how far off that is at each measured size but the one that it starts from.
+WITH errors AS (
+    SELECT
+        case_name,
+        list({'workers': workers, 'relative_error': relative_error} ORDER BY workers) AS communication_errors
+    FROM scaling_prediction
+    WHERE session_id = $session_id AND law = 'communication' AND kind = 'measured'
+        AND workers > (
+            SELECT min(smallest.workers)
+            FROM law_points AS smallest
+            WHERE smallest.session_id = $session_id AND smallest.case_name = scaling_prediction.case_name
+        )
+    GROUP BY case_name
+)
 SELECT *
 FROM scaling_law
-WHERE session_id = $session_id AND (serial_fraction IS NOT NULL OR usl_gamma IS NOT NULL)
+LEFT JOIN errors USING (case_name)
+WHERE session_id = $session_id
+    AND (serial_fraction IS NOT NULL OR usl_gamma IS NOT NULL OR communication_errors IS NOT NULL)
 ORDER BY case_name;

@@ -19,6 +19,7 @@ def law(**values):
         "speedup_limit": 24.9, "speedup_limit_lo": 21.2, "speedup_limit_hi": 29.3,
         "usl_alpha": 0.0305, "usl_alpha_se": 0.004, "usl_beta": 0.001, "usl_beta_se": 0.0001, "usl_gamma": 640.0,
         "r2": 0.9995, "peak_workers": 31.1, "peak_workers_lo": 26.0, "peak_workers_hi": 37.2,
+        "communication_errors": None,
     }  # fmt: skip
     return row | values
 
@@ -90,6 +91,13 @@ def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
 def test_columns_of_a_law_that_no_case_has_are_left_out():
     (head, _) = rows_of(laws([law(usl_alpha=None, usl_beta=None, usl_gamma=None, r2=None)]))
     assert head == "case its laws say sizes serial fraction ± se its r²"
+
+
+def test_the_error_of_what_communication_predicts_stands_at_each_size_that_was_measured():
+    errors = [{"workers": 2, "relative_error": 0.031}, {"workers": 4, "relative_error": -0.117}]
+    head, row = rows_of(laws([law(communication_errors=errors)]))
+    assert head.endswith("USL r² communication's error")
+    assert row.endswith("0.9995 +3 % at 2, −12 % at 4")
 
 
 def test_the_table_stands_on_the_page_where_a_case_has_sizes_enough(page_of):

@@ -42,6 +42,14 @@ def test_the_reader_chooses_the_law_that_predicts(fitted):
     assert list(drawing(CHART, few, cases).views) == ["Amdahl"]
 
 
+def test_what_communication_predicts_is_a_choice_of_its_own_after_the_laws(fitted):
+    rows, cases = fitted.charts["prediction"], fitted.cases
+    sent = rows.filter(pl.col("law") == "amdahl").with_columns(law=pl.lit("communication"))
+    drawn = drawing(CHART, pl.concat([rows, sent]), cases)
+    assert list(drawn.views) == ["USL", "Amdahl or Gustafson", "communication"]
+    assert list(drawing(CHART, sent, cases).views) == ["communication"]
+
+
 def test_of_many_cases_predictions_are_drawn_for_the_highest_and_the_lowest(fitted):
     rows, cases = many(fitted.charts["prediction"], 30)
     drawn = drawing(CHART, rows, cases)
