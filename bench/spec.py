@@ -75,6 +75,9 @@ class TrainSpec:
     """torch.compile the model; compilation happens in the warm-up, and the column `compile_s` says how long it took."""
     compile_mode: CompileMode = "default"
     """torch.compile's; only with compile."""
+    compile_loss: bool = False
+    """Compile what the workload does around its model too, as logits in bf16 that become a loss in fp32; with compile,
+    under strategy single."""
     cudnn_benchmark: bool = False
     """Let cuDNN try its convolution algorithms in the warm-up and keep the fastest; without effect on a CPU."""
     checkpointing: bool = False

@@ -32,6 +32,7 @@ def broken_rules(case: Case) -> Broken:
     yield from _schedule(case)
     yield from _momentum(case)
     yield from impossible(case)
+    yield from _compiled_loss(case)
     yield from _warmup(case)
     yield from _average(case)
 
@@ -123,6 +124,20 @@ def _momentum(case: Case) -> Broken:
         yield (
             ("train", "momentum"),
             f"train.momentum is {train.momentum:g}: it is sgd's, and the optimizer is {train.optimizer}",
+        )
+
+
+def _compiled_loss(case: Case) -> Broken:
+    if not case.train.compile_loss:
+        return
+    place = ("train", "compile_loss")
+    if not case.train.compile:
+        yield place, "train.compile_loss compiles the loss together with the model: give train.compile: true"
+    if case.strategy.name != "single":
+        yield (
+            place,
+            f"train.compile_loss under strategy {case.strategy.name}: backward would be one graph, whose gradients all "
+            "come at its end, with nothing left to hide their communication behind; leave it out, or take single",
         )
 
 

@@ -69,6 +69,9 @@ class Training:
         )
         self.autocast = precision.autocast(train.precision, self.device)
         self.ema = None if train.ema_decay is None else Ema(self.optimizer, train.ema_decay)
+        self.loss = self.workload.loss
+        if train.compile_loss:  # traces into the model, which stays compiled by itself for validation
+            self.loss = torch.compile(self.loss, mode=train.compile_mode)
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
 
@@ -125,7 +128,7 @@ class Training:
             marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
                 with self.autocast:
-                    loss = self.workload.loss(self.model, batch)
+                    loss = self.loss(self.model, batch)
                     if micro_batches > 1:
                         loss = loss / micro_batches
                 marks.append(mark())

@@ -40,6 +40,8 @@ def case(suite: Path, *settings: str) -> Case:
         (("train.ema_decay=1",), "train.ema_decay is 1: it must be less than 1"),
         (("measure.nonfinite=ignore",), 'measure.nonfinite is "ignore": it must be one of record, fail'),
         (("train.compile_mode=fast",), 'train.compile_mode is "fast": it must be one of default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs'),
+        (("train.compile_loss=true",), "train.compile_loss compiles the loss together with the model: give train.compile: true"),
+        (("train.compile=true", "train.compile_loss=true", "cases.one.strategy=ddp"), "train.compile_loss under strategy ddp: backward would be one graph"),
         (("train.momentum=0.9",), "train.momentum is 0.9: it is sgd's, and the optimizer is adamw"),
         (("train.momentum=1",), "train.momentum is 1: it must be less than 1"),
         (("train.weight_decay=-1",), "train.weight_decay is -1: it must be greater than or equal to 0"),
@@ -56,6 +58,7 @@ def test_what_cannot_go_together_is_refused(suite: Path, settings: tuple[str, ..
     [
         ("measure.warmup=0",),
         ("train.compile=true", "train.compile_mode=reduce-overhead"),
+        ("train.compile=true", "train.compile_loss=true"),
         ("train.compile_mode=max-autotune",),  # of a case whose matrix has compile: [false, true]
         ("measure.garbage_collection=frozen", "measure.nonfinite=fail"),
         ("train.ema_decay=0.999", "train.ema_validation=true"),

@@ -66,6 +66,17 @@ def run(made: Training, folder: Path, before: Callable[[int], None] = lambda _st
     made.run(clock(folder), lambda _steps: None)
 
 
+@pytest.mark.parametrize("name", ["resnet50", "ddpm_unet", "transformer_lm"])
+def test_a_loss_is_one_graph_for_the_compiler_with_the_model_in_it(name: str) -> None:
+    made = workload(name)
+    torch.manual_seed(0)
+    model, places = made.model(), torch.arange(4)
+    batch = made.batch(places, places)
+    compiled = torch.compile(made.loss, backend="eager", fullgraph=True)
+    exact = made.loss(model, batch)
+    assert compiled(model, batch).item() == pytest.approx(exact.item(), rel=1e-4)
+
+
 def test_averaged_parameters_are_those_of_the_formula(tmp_path: Path) -> None:
     made, decay = training({"ema_decay": 0.9}), 0.9
     assert made.ema is not None
@@ -191,13 +202,13 @@ def test_a_validation_is_where_garbage_is_collected(tmp_path: Path, collections:
 
 def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_its_rows(tmp_path: Path) -> None:
     made = training()
-    good = made.workload.loss
+    good = made.loss
 
     def loss(model: Any, batch: Any) -> torch.Tensor:
         found = good(model, batch)
         return found * math.inf if len(recorder.read(tmp_path / "steps.raw").words) == 5 else found
 
-    made.workload.loss = loss  # type: ignore[method-assign]
+    made.loss = loss
     with pytest.raises(NonFiniteLossError, match=r"^loss of step 5 is not finite: inf$"):
         made.run(clock(tmp_path, StrictStepFile), lambda _steps: None)
     rows = recorder.read(tmp_path / "steps.raw")
