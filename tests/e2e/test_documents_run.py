@@ -57,6 +57,22 @@ INSTEAD = {
     "python benchmarks/law_coverage.py --draws 1000": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "python benchmarks/suites.py": "python benchmarks/suites.py --help",
+    "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 50",
+    "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
+    "bench suite smoke --quick --set train.precision=fp32": (
+        "bench suite smoke --quick --set train.precision=fp32 --case single"
+    ),
+    # that it repeats is shown by test_repeats_until.py
+    "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8": (
+        "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8 --dry-run"
+    ),
+    (
+        "bench suite ./my_suite.yaml --quick --case ddp "
+        "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8"
+    ): (
+        "bench suite ./my_suite.yaml --quick --case ddp "
+        "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8 --world 1"
+    ),
     "bench COMMAND --help": "bench suite --help",
 }
 """Shown -> run."""
