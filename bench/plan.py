@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,13 @@ from bench.errors import InputError
 from bench.plan_batch import size_of
 from bench.plan_sizes import Placement, placements, why_not
 from bench.slots import slots_per_node, threads_per_rank
-from bench.spec import DeviceType, PlannedRun, RunSpec, Slots
+from bench.spec import DeviceType, MeasureSpec, PlannedRun, RunSpec, Slots
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite
 
+TRACED_STEPS = 2
+"""Profiled steps of a case that has none of its own, where a trace is wanted."""
 OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
 """How a skip reason ends where there are too few slots."""
 _MAX_RUNS = 100_000
@@ -30,6 +32,7 @@ def plan(
     oversubscribe: bool = False,
     data_root: str | None = None,
     tags: tuple[str, ...] = (),
+    trace: bool = False,
 ) -> tuple[PlannedRun, ...]:
     """Every run in the order in which it is to run: first repeats of all cases, second repeats, and so on.
 
@@ -45,6 +48,7 @@ def plan(
             oversubscribe=oversubscribe,
             data_root=data_root,
             tags=tags,
+            trace=trace,
         )
         for case in suite.cases
     ]
@@ -87,6 +91,13 @@ class _CasePlan:
     oversubscribe: bool
     data_root: str | None
     tags: tuple[str, ...]
+    trace: bool
+
+    @property
+    def measure(self) -> MeasureSpec:
+        """A trace is of profiled steps."""
+        asked = self.case.measure
+        return replace(asked, profiled=asked.profiled or TRACED_STEPS) if self.trace else asked
 
     @property
     def device(self) -> DeviceType:
@@ -161,7 +172,7 @@ class _CasePlan:
             data=case.data,
             data_root=self.data_root,
             train=case.train,
-            measure=case.measure,
+            measure=self.measure,
             strategy=case.strategy.name,
             strategy_options=case.strategy.options,
             scaling=case.scaling,
@@ -179,6 +190,7 @@ class _CasePlan:
             baseline=case.baseline,
             tags=list(self.tags),
             find_batch=case.find_batch,
+            trace=self.trace,
         )
         return PlannedRun(spec=spec, skip_reason=skip_reason, pending=case.find_batch is not None)
 

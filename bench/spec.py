@@ -115,8 +115,9 @@ class MeasureSpec:
     """Longest time for one run before its ranks are ended."""
     memory_limit_bytes: Annotated[int, Ge(2**20), Le(2**50)] | None = None
     """`8GiB`, `500MB` or bytes: what a rank may allocate for model, gradients, optimizer, activations and batches."""
-    profiled: Annotated[int, Ge(0), Le(0)] = 0
-    """Profiled steps after the measured ones; this version has none, so only 0 is taken."""
+    profiled: Annotated[int, Ge(0), Le(1000)] = 0
+    """Steps under torch's profiler after the measured ones: how long ranks communicate, and wait for it. ddp: then as
+    many that synchronise nothing. They are in no other figure; 0 has none."""
 
     @property
     def most_repeats(self) -> int:
@@ -181,6 +182,8 @@ class RunSpec:
     """Set where the micro-batch is not the suite's but the largest that fits."""
     probe: bool = False
     """It only finds out whether its micro-batch fits: part of no figure but the largest batch."""
+    trace: bool = False
+    """Keep the Chrome trace of the profiled steps."""
 
     @property
     def micro_batch(self) -> int:

@@ -28,6 +28,10 @@ _CHOICE = (
     click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device instead of the suite's."),
     click.option("--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="Slots per node, set by hand."),
     click.option("--oversubscribe", is_flag=True, help="Run world sizes beyond the slots; their rows get no verdict."),
+    click.option(
+        "--trace", is_flag=True,
+        help="Keep each rank's profiled steps as trace.rankN.json.gz; 2 of them where the suite has none.",
+    ),
     click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results."),
     click.option("--data", "data_root", metavar="DIR", help="Folder that real data sets lie in."),
     click.option("--session", metavar="NAME", help="Name the session; resumes it where it exists."),

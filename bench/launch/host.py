@@ -31,7 +31,7 @@ class Report:
     said: dict[str, Any]
     """What the first rank that could say anything said of model and device; with `device_names` of all."""
     rows: dict[int, int]
-    """Completed steps by rank."""
+    """Completed steps by rank, those after the training left out."""
     setup_s: float | None
     """From the begin of the run to the ranks' common barrier."""
     finalised: bool
@@ -106,7 +106,7 @@ class Host:
             fault=outcome.fault,
             said=_said(outcome),
             rows=dict.fromkeys(outcome.outcomes, 0)
-            | {rank.identity["rank"]: len(rank.words) for rank in rows if rank.identity},
+            | {rank.identity["rank"]: rank.trained for rank in rows if rank.identity},
             setup_s=(min(barriers) - span[0]) / 1e9 if barriers else None,
             finalised=finalised,
         )
@@ -121,6 +121,8 @@ class Host:
         if job.local_task == 0:
             finalise.write_samples(folder, identity, self._sensors.rows_between(*span), barrier)
         finalise.write_evals(folder, identity, evals.read(scratch))
+        for trace in scratch.glob("trace.rank*.json.gz"):  # whole: it has its name
+            copy_whole(trace, folder / trace.name)
         finalise.write_rank_tables(scratch, folder, (run.session_id, run.run_id, run.attempt))
 
 

@@ -40,6 +40,7 @@ class Request:
     device: str | None
     ranks_per_node: int | None
     oversubscribe: bool
+    trace: bool
     results: str | None
     data_root: str | None
     session: str | None
@@ -146,6 +147,7 @@ class Request:
             oversubscribe=self.oversubscribe,
             data_root=data_root,
             tags=self.tags,
+            trace=self.trace,
         )
 
     def _refuse_a_container_without_gpus(self, suite: ResolvedSuite) -> None:
@@ -158,7 +160,7 @@ class Request:
         given = {
             "--quick": self.quick, "--case": self.cases, "--set": self.settings, "--world": self.world,
             "--repeats": self.repeats, "--device": self.device, "--tag": self.tags, "--data": self.data_root,
-            "--oversubscribe": self.oversubscribe,
+            "--oversubscribe": self.oversubscribe, "--trace": self.trace,
         }  # fmt: skip
         changed = [name for name, value in given.items() if value]
         if self.resume is not None:

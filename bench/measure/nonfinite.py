@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from bench.measure.recorder import StepFile
+from bench.measure.recorder import TRAINING, StepFile
 
 
 class NonFiniteLossError(ArithmeticError):
@@ -23,6 +23,6 @@ class StrictStepFile(StepFile):
     def store(self, *row: float) -> None:
         super().store(*row)  # type: ignore[arg-type]
         loss = row[6]
-        if not math.isfinite(loss) and not self._refused:
+        if row[0] in TRAINING and not math.isfinite(loss) and not self._refused:
             self._refused = True
             raise NonFiniteLossError(f"loss of step {self._rows - 1} is not finite: {loss}")

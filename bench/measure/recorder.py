@@ -35,6 +35,8 @@ FIELDS = (
 ROW_WORDS = len(FIELDS)
 KINDS = {1: "warmup", 2: "measured", 3: "profiled", 4: "no_sync"}
 WARMUP, MEASURED, PROFILED, NO_SYNC = 1, 2, 3, 4
+TRAINING = (WARMUP, MEASURED)
+"""What trains; the other kinds come after it, and belong to no figure but those of communication."""
 UNKNOWN = -1
 """A memory reading that was not taken."""
 
@@ -44,12 +46,13 @@ _H_MAGIC, _H_CAPACITY, _H_ROWS, _H_BARRIER_NS, _H_TEXT_BYTES = range(5)
 class StepFile:
     """The writing side, in the rank."""
 
-    def __init__(self, path: Path, capacity: int, identity: dict[str, Any]) -> None:
-        """Allocate room for `capacity` rows. Raises OSError where the disk is full: before the run, not within."""
+    def __init__(self, path: Path, capacity: int, identity: dict[str, Any], further: int = 0) -> None:
+        """Allocate room for `capacity` rows that train and `further` rows after them. Raises OSError where the disk is
+        full: before the run, not within."""
         text = json.dumps(identity).encode()
         if len(text) > HEADER_WORDS * 8 - _TEXT_OFFSET_BYTES:
             raise ValueError(f"identity of {len(text)} bytes does not fit the recorder's header")
-        size = (HEADER_WORDS + capacity * ROW_WORDS) * 8
+        size = (HEADER_WORDS + (capacity + further) * ROW_WORDS) * 8
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.posix_fallocate(fd, 0, size)  # a full disk under a memory map is a SIGBUS
@@ -110,6 +113,11 @@ class StepRows:
     words: np.ndarray[Any, np.dtype[np.int64]]
     """[rows, ROW_WORDS] int64, completed rows only, in order of step."""
 
+    @property
+    def trained(self) -> int:
+        """Rows of steps that train."""
+        return int(np.isin(self.column("kind"), TRAINING).sum())
+
     def column(self, name: str) -> np.ndarray[Any, np.dtype[Any]]:
         column = self.words[:, FIELDS.index(name)]
         return column.view(np.float64) if name == "loss" else column
@@ -149,7 +157,7 @@ class LastStep:
 
 
 def peek(path: Path) -> LastStep | None:
-    """The last completed row of a file that is being written; null before the first. Two small reads."""
+    """The last completed row that trains, of a file that is being written; null before the first. Two small reads."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -158,7 +166,7 @@ def peek(path: Path) -> LastStep | None:
         header = np.frombuffer(os.pread(fd, 64, 0), dtype=np.int64)
         if len(header) < 8 or header[_H_MAGIC] != _MAGIC or header[_H_ROWS] == 0:
             return None
-        rows = int(header[_H_ROWS])
+        rows = int(min(header[_H_ROWS], header[_H_CAPACITY]))
         raw = os.pread(fd, ROW_WORDS * 8, (HEADER_WORDS + (rows - 1) * ROW_WORDS) * 8)
     finally:
         os.close(fd)

@@ -38,6 +38,8 @@ class Strategy(Protocol):
     #       what the torch at hand has not; null where it has all
     # Optional, asked by a rank:
     #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
+    #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch: nothing
+    #       of it is sent to other ranks, which from then on train models of their own
     #   sharded_scaler = True where fp16's loss scaler must ask the other ranks for overflows
 
     def __init__(self, options: Any) -> None: ...

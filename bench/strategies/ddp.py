@@ -129,6 +129,10 @@ class Strategy:
         synchronising_later: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
         return synchronising_later
 
+    def unsynchronised(self, model: nn.Module) -> AbstractContextManager[None]:
+        alone: AbstractContextManager[None] = model.no_sync()  # type: ignore[operator]
+        return alone
+
     def clip(self, model: nn.Module, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_
 

@@ -23,12 +23,17 @@ class Compilations:
         self._began_ns = 0
         self._measured = 0
         self._measuring = False
+        self._is_over = False
         callback_handler.register_start_callback(self._begin)
         callback_handler.register_end_callback(self._end)
 
     def measure(self) -> None:
         """The steps that follow are measured."""
         self._measuring = True
+
+    def stop(self) -> None:
+        """What compiles from now on is not counted: it is for no step that trains."""
+        self._is_over = True
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -46,9 +51,13 @@ class Compilations:
         }
 
     def _begin(self, _: Any) -> None:
+        if self._is_over:
+            return
         self._count += 1
         self._measured += self._measuring
         self._began_ns = perf_counter_ns()
 
     def _end(self, _: Any) -> None:
+        if self._is_over:
+            return
         self._compile_ns += perf_counter_ns() - self._began_ns

@@ -120,6 +120,11 @@ class Training:
         marks.append(clock.mark())
         clock.step_done(marks, loss, kind)
 
+    def unrecorded_step(self) -> None:
+        """One optimizer step of which nothing is kept."""
+        self._accumulate(_no_mark, [])
+        self._update()
+
     def _accumulate(self, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate
         total: Any = None
@@ -158,3 +163,7 @@ class Training:
         if self.device.type == "cpu":
             return batch
         return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
+
+
+def _no_mark() -> None:
+    """In place of a clock's."""

@@ -136,7 +136,8 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns what is known of workload and model."""
     from bench.measure import evals
-    from bench.train import group
+    from bench.measure.rank_tables import Writer
+    from bench.train import afterwards, group
     from bench.train.coupling import couples_examples
     from bench.train.validate import Validation
 
@@ -150,6 +151,9 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     file = Path(job.scratch) / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
     training.run(clock, _nothing if spec.probe else validation)
+    if afterwards.profiled_steps(spec):
+        writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+        afterwards.run(training, clock, Path(job.scratch), writer)
     group.leave()
     return {
         **model,
@@ -224,6 +228,7 @@ def _training(
 
     from bench import strategies
     from bench.data import loader
+    from bench.train import afterwards
     from bench.train.loop import Training
 
     kind = strategies.load(spec.strategy)
@@ -243,7 +248,7 @@ def _training(
         strategy=strategy,
         model=model,
         device=device,
-        batches=loader.batches(workload, spec, job.rank, steps),
+        batches=loader.batches(workload, spec, job.rank, steps + afterwards.batches_after(spec, strategy)),
         steps=steps,
     )
     return training, {"parameters": parameters, "blocks": len(blocks)}
@@ -269,6 +274,7 @@ def _measured_steps(spec: RunSpec, dataset_size: int) -> int:
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
     from bench.measure.nonfinite import StrictStepFile
     from bench.measure.recorder import StepFile
+    from bench.train import afterwards
 
     identity = {
         "session_id": spec.session_id,
@@ -279,7 +285,7 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
         "local_task": job.local_task,
     }
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
-    file = kind(job.step_file(), steps, identity)
+    file = kind(job.step_file(), steps, identity, further=2 * afterwards.profiled_steps(spec))
     if device.type == "cuda":
         from bench.measure.clock_cuda import CudaClock
 

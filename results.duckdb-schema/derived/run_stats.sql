@@ -37,7 +37,7 @@ over_steps AS (
         avg(loss) FILTER (kind = 'measured') AS finite_mean_loss,
         coalesce(sum(nonfinite_losses) FILTER (kind = 'measured'), 0) AS measured_nonfinite,
         arg_max_null(loss, step) FILTER (kind = 'measured') AS final_loss,
-        sum(nonfinite_losses) AS nonfinite_losses
+        sum(nonfinite_losses) FILTER (kind IN ('warmup', 'measured')) AS nonfinite_losses
     FROM incoming_steps
     GROUP BY session_id, run_id, attempt
 ),

@@ -28,7 +28,7 @@ read AS (
         steps_completed AS steps
     FROM step_stats
     JOIN shfirst_begun USING (session_id, run_id, attempt)
-    WHERE session_id = $session_id AND memory_allocated_bytes IS NOT NULL
+    WHERE session_id = $session_id AND kind IN ('warmup', 'measured') AND memory_allocated_bytes IS NOT NULL
 ),
 binned AS (
     SELECT

@@ -17,7 +17,6 @@ from bench.suite.resolve import Selection, load_suite
 SUITES = sorted(path.stem for path in (Path(__file__).parents[3] / "suites").glob("*.yaml"))
 SECTIONS: dict[str, Any] = {"data": DataSpec, "train": TrainSpec, "measure": MeasureSpec}
 UNUSED: dict[str, str] = {
-    "measure.profiled": "takes 0 alone in this version",
     "train.seed": "any seed is as good as 0; a repeat's own follows from it",
 }
 """Key -> why no suite has to set it."""

@@ -1,0 +1,91 @@
+"""What a run does once every step is measured and validated, where `measure.profiled` asks for it: steps under the
+profiler; then, where the strategy can, steps in which no rank synchronises.
+
+Nothing of it reaches loss, validation or figures of the training. The latter steps let the ranks' models diverge, so
+they are a run's very last.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.measure.recorder import NO_SYNC, PROFILED
+from bench.train import memory_limit
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.measure.rank_tables import Writer
+    from bench.spec import RunSpec
+    from bench.strategies import Strategy
+    from bench.train.loop import Clock, Training
+
+
+def profiled_steps(spec: RunSpec) -> int:
+    """Recorded ones."""
+    return 0 if spec.probe else spec.measure.profiled
+
+
+def batches_after(spec: RunSpec, strategy: Strategy) -> int:
+    """Optimizer steps after the last measured one; each kind begins with a step that is not recorded."""
+    steps = profiled_steps(spec)
+    kinds = 2 if hasattr(strategy, "unsynchronised") else 1
+    return kinds * (1 + steps) if steps else 0
+
+
+def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+    """All of it; rows of the tables `profile` and `profile_collectives`, and a trace, lie in `scratch` then."""
+    if training.spec.measure.memory_limit_bytes is not None:
+        memory_limit.lift()  # the profiler's own memory is not the training's
+    training.compilations.stop()
+    training.garbage.settle()
+    try:
+        clock.resume()
+        _profile(training, clock, scratch, writer)
+        if hasattr(training.strategy, "unsynchronised"):
+            training.strategy = _Unsynchronised(training.strategy)  # type: ignore[assignment] # a step needs no more
+            training.unrecorded_step()
+            for _ in range(profiled_steps(training.spec)):
+                training.step(clock, NO_SYNC)
+        clock.flush()
+    except Exception:
+        clock.abandon()
+        raise
+    finally:
+        training.garbage.release()
+
+
+def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+    from bench.train.profiling import Profiling
+
+    spec = training.spec
+    sharded_over = spec.strategy_options.get("shard_size") or spec.world_size
+    profiling = Profiling(
+        scratch,
+        writer,
+        training.device,
+        gathering_ranks=min(sharded_over, spec.world_size),
+        trace=spec.trace,
+    )
+    with profiling.recording():
+        training.unrecorded_step()  # the profiler's first is slow
+        for step in range(training.steps, training.steps + profiled_steps(spec)):
+            with profiling.step(step):
+                training.step(clock, PROFILED)
+        clock.flush()
+
+
+class _Unsynchronised:
+    """The strategy, all of whose micro-batches are computed without a word to other ranks."""
+
+    def __init__(self, strategy: Any) -> None:
+        self._strategy = strategy
+
+    def accumulating(self, model: torch.nn.Module, last: bool) -> AbstractContextManager[None]:  # noqa: ARG002
+        context: AbstractContextManager[None] = self._strategy.unsynchronised(model)
+        return context
+
+    def clip(self, model: torch.nn.Module, max_norm: float) -> None:
+        self._strategy.clip(model, max_norm)

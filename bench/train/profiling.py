@@ -1,0 +1,157 @@
+"""Profiled steps: what torch's profiler saw of them becomes rows, and, where it is asked for, a Chrome trace.
+
+Everything here is imported and started after the last measured step.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, record_function
+
+from bench.measure import collective_names, rank_tables
+from bench.measure.collective_names import Message, NcclKernel
+from bench.measure.profiled_step import (
+    Event,
+    StepProfile,
+    compute_intervals,
+    is_nccl,
+    profile,
+    windows,
+)
+from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
+
+_MARK = "bench.step "
+_KINDS = ("cpu_op", "user_annotation", "kernel")
+_FASTEST_THAT_IS_SMALL = 6
+"""gzip's level: 9 takes thrice as long for 1 % less."""
+
+
+class Profiling:
+    """One rank's profiled steps."""
+
+    def __init__(
+        self, scratch: Path, writer: Writer, device: torch.device, *, gathering_ranks: int, trace: bool
+    ) -> None:
+        """`gathering_ranks`: over how many parameters are sharded, where they are."""
+        self._gathering_ranks = gathering_ranks
+        self._scratch = scratch
+        self._writer = writer
+        self._device = device
+        self._trace = trace
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Around the steps, those that are not marked included; the rows are written at its end."""
+        activities = [ProfilerActivity.CPU]
+        if self._device.type == "cuda":
+            activities.append(ProfilerActivity.CUDA)
+        # shapes say how many bytes a collective moved
+        profiler = torch.profiler.profile(activities=activities, record_shapes=True)
+        profiler.start()
+        try:
+            yield
+        finally:
+            profiler.stop()
+        assert profiler.profiler is not None
+        assert profiler.profiler.kineto_results is not None
+        self._write(profiler.profiler.kineto_results.events())
+        if self._trace:
+            self._keep(profiler)
+
+    @contextmanager
+    def step(self, number: int) -> Iterator[None]:
+        """Around one step; on a GPU its kernels lie inside, too."""
+        with record_function(f"{_MARK}{number}"):
+            yield
+            if self._device.type == "cuda":
+                torch.cuda.synchronize(self._device)
+
+    def _write(self, kineto: list[Any]) -> None:
+        events = [_event(each) for each in kineto if each.activity_type() in _KINDS]
+        messages = [_message(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
+        threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
+        collectives = [
+            *collective_names.of_gloo(messages, self._gathering_ranks),
+            *collective_names.of_nccl(_nccl(kineto)),
+        ]
+        compute = compute_intervals(events, threads)
+        for number, window in sorted(windows(events, _MARK)):
+            self._append(number, profile(window, compute, collectives))
+
+    def _append(self, number: int, step: StepProfile) -> None:
+        row = (
+            number,
+            step.step_ns,
+            step.communication_ns,
+            step.exposed_communication_ns,
+            step.compute_ns,
+        )
+        self._rows("profile", [row])
+        self._rows(
+            "profile_collectives",
+            [
+                (number, op, of.calls, UNKNOWN if of.message_bytes is None else of.message_bytes, of.time_ns)
+                for op, of in step.collectives.items()
+            ],
+        )
+
+    def _rows(self, table: str, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            rank_tables.append(self._scratch, table, self._writer, np.array(rows, dtype=TABLES[table]))
+
+    def _keep(self, profiler: torch.profiler.profile) -> None:
+        """The trace lies in the scratch folder under its name only when it is whole."""
+        text = self._scratch / f"trace.rank{self._writer.rank}.json"
+        small = text.with_name(f".{text.name}.gz")
+        profiler.export_chrome_trace(str(text))
+        with text.open("rb") as source, gzip.open(small, "wb", _FASTEST_THAT_IS_SMALL) as target:
+            shutil.copyfileobj(source, target)
+        text.unlink()
+        small.rename(text.with_name(f"{text.name}.gz"))
+
+
+def _event(kineto: Any) -> Event:
+    return Event(
+        name=kineto.name(),
+        kind=kineto.activity_type(),
+        begin_ns=kineto.start_ns(),
+        end_ns=kineto.end_ns(),
+        thread=kineto.start_thread_id(),
+    )
+
+
+def _message(kineto: Any) -> Message:
+    shapes = [shape for shape in kineto.shapes() if shape]
+    return Message(
+        name=kineto.name(),
+        begin_ns=kineto.start_ns(),
+        end_ns=kineto.end_ns(),
+        elements=tuple(math.prod(shape) for shape in shapes),
+        dtype=next((dtype for dtype in kineto.dtypes() if dtype and dtype != "Scalar"), ""),
+    )
+
+
+def _nccl(kineto: list[Any]) -> Iterator[NcclKernel]:
+    """Each kernel with its call, which several kernels of one call do not count twice."""
+    calls = {
+        each.correlation_id(): dict(each.extra_meta())
+        for each in kineto
+        if each.name() == "record_param_comms"
+    }
+    for each in kineto:
+        if each.activity_type() == "kernel" and is_nccl(each.name()):
+            yield NcclKernel(
+                name=each.name(),
+                begin_ns=each.start_ns(),
+                end_ns=each.end_ns(),
+                call=calls.pop(each.linked_correlation_id(), {}),
+            )

@@ -1,0 +1,134 @@
+"""Figures of a profiled step from events that were constructed for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.measure.collective_names import Collective, Message, NcclKernel, bytes_of, of_gloo, of_nccl, op_of
+from bench.measure.profiled_step import Event, OpProfile, compute_intervals, profile, windows
+
+
+def operator(name: str, begin_ns: int, end_ns: int, thread: int = 1, kind: str = "cpu_op") -> Event:
+    return Event(name=name, kind=kind, begin_ns=begin_ns, end_ns=end_ns, thread=thread)
+
+
+def collective(begin_ns: int, end_ns: int, op: str = "all_reduce", size: int | None = 100) -> Collective:
+    return Collective(op=op, begin_ns=begin_ns, end_ns=end_ns, message_bytes=size)
+
+
+def message(name: str, at_ns: int, *elements: int, dtype: str = "float") -> Message:
+    return Message(name=name, begin_ns=at_ns, end_ns=at_ns + 10, elements=elements, dtype=dtype)
+
+
+def test_communication_is_exposed_where_nothing_is_computed():
+    step = profile((100, 200), [(90, 130), (150, 160)], [collective(120, 155), collective(150, 170)])
+    assert (step.step_ns, step.communication_ns, step.compute_ns) == (100, 50, 40)
+    assert step.exposed_communication_ns == (150 - 130) + (170 - 160)
+    assert step.collectives == {"all_reduce": OpProfile(calls=2, message_bytes=200, time_ns=50)}
+
+
+def test_a_collective_of_the_step_before_is_none_of_this_one_and_counts_to_the_end_of_its_own():
+    calls = [collective(90, 120), collective(190, 230)]
+    assert profile((100, 200), [], calls).communication_ns == 10
+    assert profile((50, 100), [], calls).communication_ns == 10
+
+
+def test_collectives_are_told_by_kind_and_one_of_unknown_size_makes_its_kind_unknown():
+    calls = [
+        collective(0, 5, "all_gather"),
+        collective(3, 9, "all_gather", None),
+        collective(8, 10, "broadcast"),
+    ]
+    found = profile((0, 20), [], calls).collectives
+    assert found["all_gather"] == OpProfile(calls=2, message_bytes=None, time_ns=9)
+    assert found["broadcast"] == OpProfile(calls=1, message_bytes=100, time_ns=2)
+
+
+def test_on_a_cpu_operators_compute_and_what_waits_or_belongs_to_gloo_does_not():
+    events = [
+        operator("aten::mm", 0, 10),
+        operator("aten::copy_", 2, 4),
+        operator("torch::distributed::reducer::mul_out", 20, 30),
+        operator("c10d::allreduce_", 40, 50),
+        operator("autograd::engine::evaluate_function: AddmmBackward0", 0, 100),
+        operator("torch::autograd::AccumulateGrad", 60, 70),
+        operator("aten::div_", 80, 90, thread=2),
+        operator("FSDP::pre_forward (0)", 0, 100, kind="user_annotation"),
+        operator("## Call CompiledFxGraph abc ##", 90, 95, kind="user_annotation"),
+    ]
+    assert compute_intervals(events, frozenset({2})) == [(0, 10), (20, 30), (90, 95)]
+
+
+def test_on_a_gpu_only_its_kernels_compute():
+    events = [
+        operator("aten::mm", 0, 100),
+        operator("gemm", 20, 30, kind="kernel"),
+        operator("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", 25, 60, kind="kernel"),
+    ]
+    assert compute_intervals(events, frozenset()) == [(20, 30)]
+
+
+def test_gloo_is_named_and_sized_by_what_was_asked_of_it():
+    messages = [
+        message("c10d::_allgather_base_", 0, 8, 4),
+        message("gloo:all_gather", 5, 4),
+        message("c10d::_reduce_scatter_base_", 20, 4, 8),
+        message("gloo:all_reduce", 25, 8),
+        message("c10d::allreduce_", 40),
+        message("gloo:all_reduce", 45, 8, dtype="c10::BFloat16"),
+        message("gloo:all_gather", 60, 7),
+        message("gloo:all_reduce", 80, 1),
+        message("gloo:all_reduce", 90, 8, dtype="int"),
+    ]
+    assert [(found.op, found.message_bytes) for found in of_gloo(messages, 3)] == [
+        ("all_gather", 32),
+        ("reduce_scatter", 32),
+        ("all_reduce", 16),
+        ("all_gather", 84),
+        ("control", 4),
+        ("control", 32),
+    ]
+
+
+def test_nccl_is_named_and_sized_by_the_call_behind_the_kernel():
+    call = {
+        "Collective name": "_allgather_base",
+        "In msg nelems": "4",
+        "Out msg nelems": "8",
+        "dtype": "Float",
+    }
+    known, unknown = of_nccl(
+        [
+            NcclKernel(name="ncclDevKernel_AllGather_RING_LL(...)", begin_ns=0, end_ns=5, call=call),
+            NcclKernel(
+                name="ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(...)", begin_ns=5, end_ns=9, call={}
+            ),
+        ]
+    )
+    assert (known.op, known.message_bytes) == ("all_gather", 32)
+    assert (unknown.op, unknown.message_bytes) == ("reduce_scatter", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "op"),
+    [
+        ("allreduce_", "all_reduce"),
+        ("allreduce_coalesced", "all_reduce"),
+        ("_reduce_scatter_base_", "reduce_scatter"),
+        ("allgather_into_tensor_coalesced_", "all_gather"),
+        ("AllGather", "all_gather"),
+        ("broadcast_", "broadcast"),
+        ("SendRecv", "SendRecv"),
+    ],
+)
+def test_names_of_collectives_are_those_of_torch_distributed(said, op):
+    assert op_of(said) == op
+
+
+def test_bytes_of_a_type_that_is_not_known_are_not_known():
+    assert (bytes_of(3, "Half"), bytes_of(0, ""), bytes_of(3, "float8")) == (6, 0, None)
+
+
+def test_marked_steps_are_found_by_their_number():
+    events = [operator("bench.step 12", 5, 9, kind="user_annotation"), operator("aten::mm", 5, 9)]
+    assert list(windows(events, "bench.step ")) == [(12, (5, 9))]
