@@ -24,11 +24,12 @@ def training(
     steps: int,
     device: torch.device,
     precision: Precision = "fp32",
+    **train: Any,
 ) -> Training:
-    """AdamW on generated examples; `steps` at most, all of them measured."""
+    """AdamW on generated examples; `steps` at most, all of them measured. `train`: more of a suite's section."""
     spec = RunSpec(
         session_id="benchmark", run_id="one", suite="benchmark", case_name="one", workload=name,
-        workload_options=options, data=DataSpec(), train=TrainSpec(precision=precision),
+        workload_options=options, data=DataSpec(), train=TrainSpec(precision=precision, **train),
         measure=MeasureSpec(warmup=0, steps=steps), strategy="single", strategy_options={}, scaling="none",
         axis="ranks", workers=1, world_size=1, nodes=1, ranks_per_node=1, threads=1, repeat=0,
         device_type=device.type, batch_per_rank=batch, global_batch=batch,

@@ -1,0 +1,59 @@
+"""The measured loop on a GPU: the host never waits in it, and its clock agrees with the host's over many steps."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+PROGRAM = Path(__file__).with_name("measured_steps.py")
+PHASES = ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")
+STEPS = 50
+SMALL: dict[str, dict[str, Any]] = {
+    "ddpm_unet": {"base_channels": 32, "channel_multipliers": [1, 2], "image_size": 16, "dropout": 0.1},
+    "transformer_lm": {"layers": 2, "d_model": 128, "heads": 4, "sequence_length": 64, "vocab_size": 512},
+    "resnet50": {"image_size": 64, "classes": 10, "layers": [1, 1, 1, 1]},
+}
+TRAIN: dict[str, dict[str, Any]] = {
+    "as_it_is": {},
+    "much_asked": {"clip_norm": 1.0, "ema_decay": 0.99, "accumulate": 2, "lr_schedule": "cosine"},
+    # the scaler of a fused optimizer leaves the look for overflows to the device; without fused, torch waits for it
+    "fp16_fused": {"precision": "fp16", "fused_optimizer": True},
+}
+
+
+def measured(name: str, options: dict[str, Any], batch: int, train: dict[str, Any]) -> dict[str, Any]:
+    arguments = [name, json.dumps(options), str(batch), str(STEPS), json.dumps(train)]
+    done = subprocess.run([sys.executable, PROGRAM, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("train", TRAIN)
+@pytest.mark.parametrize("name", SMALL)
+def test_the_host_waits_for_nothing_in_a_measured_step(name: str, train: str) -> None:
+    found = measured(name, SMALL[name], 16, TRAIN[train])
+    assert len(found["loss"]) == STEPS
+    assert all(math.isfinite(loss) for loss in found["loss"])
+    assert all(span >= 0 for phase in PHASES for span in found[phase])
+    assert all(
+        later >= earlier + sum(found[phase][step] for phase in PHASES) - 2_000  # float32 milliseconds
+        for step, (earlier, later) in enumerate(pairwise(found["start_ns"]))
+    )
+    allocated, reserved = found["memory_allocated_bytes"], found["memory_reserved_bytes"]
+    assert all(0 < inside <= outside for inside, outside in zip(allocated, reserved, strict=True))
+
+
+def test_phases_by_events_add_up_to_the_wall_time() -> None:
+    """Steps of tens of milliseconds, so that the device is never idle between two of them."""
+    found = measured("resnet50", {}, 128, {"fused_optimizer": True})
+    assert sum(sum(found[phase]) for phase in PHASES) == pytest.approx(found["wall_ns"], rel=0.01)
