@@ -39,12 +39,18 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
             f"torch.compile still compiled among measured steps of {', '.join(session['recompiled'])}: their times "
             "contain it. More warm-up steps, or batches of one shape, keep it out."
         )
-    if session["synthetic"]:
+    if session["synthetic"] and any(point["throughput"] is not None for point in points):
         yield "The examples are synthetic: generated, and no statement about a real data set."
 
 
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
     if imported is None:
+        return
+    if not any(point["throughput"] is not None for point in points):
+        yield (
+            "These times were not measured by scalebench: each is the mean over the iterations that whoever ran it "
+            "chose, so nothing is known of how they varied within a run."
+        )
         return
     yield (
         "These times were not measured by scalebench: each run is one whole training, timed by whoever ran it. There "

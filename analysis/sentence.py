@@ -12,11 +12,16 @@ Point = dict[str, Any]
 """A row of the view `scaling`."""
 
 
-def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str) -> str:
+def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str, machine: str = "") -> str:
     """Speedup and efficiency of the most telling row of `scaling`: the largest size, strong scaling first; of equals
     the first, so that the suite's order of cases decides. `name` makes of a case's name, the only text in it that is
-    not ours, what is shown."""
+    not ours, what is shown. `machine` says what runs that train nothing found, and is the answer where nothing was
+    trained."""
     measured = [point for point in points if point["throughput"] is not None]
+    if not measured and machine:
+        return machine
+    if not measured and any(point["elapsed_s"] is not None for point in points):
+        return "Nothing was trained, so there is no speedup to tell."
     if not measured:
         return "No run of this session is ok, so there is no speedup to tell."
     compared = [point for point in measured if point["speedup"] is not None and not point["is_baseline"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, sessions, tables
+from analysis import database, machine, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -40,7 +40,8 @@ def show(
         laws = session_rows(connection, "scaling_law", session_id)
         session_row = sessions.head(connection, session_id)
         batches = session_rows(connection, "batch_limits", session_id)
-    tables.show(out, session_id, key_columns(points), value_columns(points, coverage))
+        found = machine.read(connection, session_id)
+    _show_points(out, session_id, points, coverage, found)
     if every_run:
         _show_runs(out, [run for run in runs if run["measured_steps"]])
     if session_row["imported"] is not None:
@@ -55,7 +56,21 @@ def show(
         out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
-    out.print(Text(closing_sentence(points, cell), style="bold"))
+    out.print(Text(closing_sentence(points, cell, machine.sentence(found, cell)), style="bold"))
+
+
+def _show_points(
+    out: Console, title: str, points: list[Row], coverage: list[Row], found: machine.Machine
+) -> None:
+    """The scaling table; where nothing was trained, what the machine can do."""
+    if not found or any(point["throughput"] is not None for point in points):
+        tables.show(out, title, key_columns(points), value_columns(points, coverage))
+        title = ""
+    shown = [machine.exchange_columns(found.exchanges)] if found.exchanges else []
+    shown += [machine.multiplication_columns(found.multiplications)] if found.multiplications else []
+    for keys, values in shown:
+        tables.show(out, title, keys, values)
+        title = ""
 
 
 def scaling_rows(results: Path, session_id: str) -> list[Row]:

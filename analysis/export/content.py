@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
+from analysis import machine
 from analysis.caveats import caveats
 from analysis.fetched import Row
 from analysis.plain import cell
@@ -44,6 +45,7 @@ class Content:
     points: list[Row]
     """Rows of `scaling`, as the plan orders them."""
     coverage: list[Row]
+    found: machine.Machine
 
     def of(self, points: list[Row]) -> Content:
         """The same of some of its rows."""
@@ -62,7 +64,7 @@ class Content:
 
     def sentence(self, name: Name = cell) -> str:
         """The one with which the session closes."""
-        return closing_sentence(self.points, name)
+        return closing_sentence(self.points, name, machine.sentence(self.found, name))
 
     def caveats(self) -> Iterator[str]:
         """What limits the numbers; every word is ours."""
@@ -84,6 +86,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
         values=_values(points, coverage),
         points=points,
         coverage=coverage,
+        found=machine.read(connection, session_id),
     )
 
 

@@ -9,12 +9,13 @@ import duckdb
 import polars as pl
 
 from analysis.fetched import Row
+from analysis.machine import Machine
 from analysis.report import frames
 from analysis.report.charts import all_charts
 
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
-    "batches",
+    "batches", "exchanges", "multiplications",
 )  # fmt: skip
 
 
@@ -33,6 +34,18 @@ class Contents:
 
     def rows(self, table: str) -> list[Row]:
         return self.tables[table].to_dicts()
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(exchanges=self.rows("exchanges"), multiplications=self.rows("multiplications"))
+
+    @property
+    def is_of_a_machine(self) -> bool:
+        """Whether nothing was trained, but the machine measured."""
+        measured = any(
+            not self.charts[name].is_empty() for name, chart in all_charts().items() if chart.machine
+        )
+        return measured and self.tables["summary"].get_column("throughput").is_null().all()
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:

@@ -39,10 +39,14 @@ def figures(contents: Contents) -> str:
 
 
 def _absent(charts: dict[str, Chart], contents: Contents) -> str:
-    if contents.session["imported"] is not None:
+    if contents.session["imported"] is not None and not contents.is_of_a_machine:
         return '<p class="empty">Charts of steps, memory and sensors need runs that were measured here.</p>'
-    missing = [chart.question for name, chart in charts.items() if contents.charts[name].is_empty()]
-    if not missing:
+    missing = [
+        chart.question
+        for name, chart in charts.items()
+        if contents.charts[name].is_empty() and not chart.machine
+    ]
+    if not missing or contents.is_of_a_machine:
         return ""
     questions = " · ".join(html.escape(question) for question in missing)
     return f'<p class="empty">No run of this session has rows for: {questions}</p>'

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from analysis.caveats import caveats, was_compared
 from analysis.fetched import Row
+from analysis.machine import Machine, sentence
 from analysis.provenance import imported_from
 from analysis.report import units
 from analysis.report.markup import attribute, headline, short, text, unordered
@@ -20,17 +21,21 @@ MOST_CASES = 6
 
 
 def opening(
-    session: Row, points: list[Row], not_ok: list[Row], comparisons: Mapping[str, str] = MappingProxyType({})
+    session: Row,
+    points: list[Row],
+    not_ok: list[Row],
+    machine: Machine,
+    comparisons: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`session` of queries/session.sql, `points` rows of `scaling`, `not_ok` of queries/not_ok.sql; `comparisons` with
-    this session are titles by the file name of their page."""
+    """`session` of queries/session.sql, `points` rows of `scaling`, `not_ok` of queries/not_ok.sql, `machine` what runs
+    that train nothing found; `comparisons` with this session are titles by the file name of their page."""
     why = f'<p class="why">{text(session["why"])}</p>' if session["why"] else ""
     return (
         f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
         f"{headline(session['title'] or session['suite'])}"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
         f"{_provenance(session)}"
-        f'<p class="verdict">{_sentence(points)}</p>'
+        f'<p class="verdict">{_sentence(points, sentence(machine, text))}</p>'
         f"{_trouble(not_ok)}{_others(points)}</header>"
     )
 
@@ -75,9 +80,9 @@ def _facts(session: Row) -> Iterator[str]:
     yield from (f"tag {short(tag)}" for tag in session["tags"] or [])
 
 
-def _sentence(points: list[Row]) -> str:
+def _sentence(points: list[Row], machine: str = "") -> str:
     """HTML; no line ends between a number and its percent sign."""
-    return closing_sentence(points, text).replace(" %", "\u00a0%")
+    return closing_sentence(points, text, machine).replace(" %", "\u00a0%")
 
 
 def _others(points: list[Row]) -> str:

@@ -16,6 +16,7 @@ from analysis.report.files import page_name
 from analysis.report.hardware import hardware, nodes_of
 from analysis.report.hyperparameters import hyperparameters, settings_frame, settings_of
 from analysis.report.laws_table import laws
+from analysis.report.machine_tables import exchanges, multiplications
 from analysis.report.markup import Section, attribute, navigation, sections
 from analysis.report.opening import notes, opening
 from analysis.report.repeating import repeating
@@ -44,7 +45,9 @@ def session_page(
     body = "".join(
         [
             '<a class="skip" href="#charts">Skip to the charts</a>',
-            opening(session, contents.rows("summary"), contents.rows("not_ok"), comparisons),
+            opening(
+                session, contents.rows("summary"), contents.rows("not_ok"), contents.machine, comparisons
+            ),
             f'<main data-stem="{attribute(page_name(session["session_id"]).removesuffix(".html"))}">',
             navigation(parts),
             _NO_SCRIPT,
@@ -66,6 +69,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
     if not contents.session["ok"]:
         yield covered
     yield _summary(contents)
+    yield _machine(contents)
     yield _strategies(contents)
     yield _batches(contents)
     yield Section(
@@ -82,7 +86,20 @@ def _summary(contents: Contents) -> Section:
     points, every_run = contents.rows("summary"), contents.rows("runs")
     saved = _csv(contents, "summary", "summary") + _csv(contents, "runs", "every run")
     content = summary(points) + placements(points) + runs(every_run) + saved
-    return Section(identifier="summary", title="Summary", content=content if contents.session["ok"] else "")
+    is_shown = contents.session["ok"] and not contents.is_of_a_machine
+    return Section(identifier="summary", title="Summary", content=content if is_shown else "")
+
+
+def _machine(contents: Contents) -> Section:
+    """Nothing where all runs train."""
+    content = "".join(
+        shown(contents.rows(name)) + _csv(contents, name, name)
+        for name, shown in (("exchanges", exchanges), ("multiplications", multiplications))
+        if not contents.tables[name].is_empty()
+    )
+    if content and contents.is_of_a_machine:  # there is no summary to stand in
+        content += runs(contents.rows("runs")) + _csv(contents, "runs", "every run")
+    return Section(identifier="machine", title="What the machine can do", content=content)
 
 
 def _strategies(contents: Contents) -> Section:
