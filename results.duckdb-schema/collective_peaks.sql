@@ -15,7 +15,7 @@ final AS (
         arg_min(time_us_lo, message_bytes) AS smallest_time_us_lo,
         arg_min(time_us_hi, message_bytes) AS smallest_time_us_hi,
         arg_max(message_bytes, bus_gbps) AS peak_message_bytes,  -- at which the bus bandwidth was largest
-        max(bus_gbps) AS peak_bus_gbps,
+        max(bus_gbps) AS peak_bus_gbps,  -- the largest of all message sizes, 10^9 bytes per second
         arg_max(bus_gbps_lo, bus_gbps) AS peak_bus_gbps_lo,
         arg_max(bus_gbps_hi, bus_gbps) AS peak_bus_gbps_hi
     FROM exchanged

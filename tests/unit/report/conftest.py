@@ -13,11 +13,16 @@ from analysis.load import load
 from analysis.report import frames, write
 from analysis.report.compare_page import compare_page
 from analysis.report.contents import Contents, read
+from bench.measure.bandwidth import bus_factor
+from bench.spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
+from tests.machine_rows import add_collectives, add_matmuls, machine_case
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
 BROKEN = "20261121T044925Z-broken-0001"
+MACHINE = "machine"
+"""A session that trains nothing; `measured` has its contents, it is in no report."""
 LAWS = "laws"
 """A session with sizes enough for every law; `fitted` has its contents, it is in no report."""
 HOSTILE = "we<i>rd\"&'[x] \u202ename"
@@ -66,6 +71,33 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
     load(folder)
     with database.reader(folder) as connection:
         return read(connection, LAWS)
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results folder with MACHINE alone, loaded: links of 100 GB/s with 20 us of latency, 500 TFLOP/s."""
+    folder = tmp_path_factory.mktemp("machine")
+    cases = [
+        machine_case("links", [1, 2, 16], device_type="cuda"),
+        machine_case("square", [1], workload="matmul", device_type="cuda"),
+    ]
+    make_session(folder, cases, session_id=MACHINE)
+
+    def exchange_ns(spec: RunSpec, op: str, message_bytes: int) -> float:
+        return (20_000 + message_bytes * bus_factor(op, spec.world_size) / 100) * (1 + 0.02 * spec.repeat)
+
+    add_collectives(folder / MACHINE, exchange_ns, ops=("all_reduce", "broadcast"), sizes=(1024, 2**30))
+    add_matmuls(
+        folder / MACHINE, lambda spec, n: 2 * n**3 / 500e3 * (1 + 0.02 * spec.repeat), sizes=(512, 8192)
+    )
+    assert load(folder).problems == ()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def measured(machine: Path) -> Contents:
+    with database.reader(machine) as connection:
+        return read(connection, MACHINE)
 
 
 def _make(folder: Path, session_id: str, hours: int, case: Case) -> None:

@@ -14,7 +14,7 @@ from analysis.report.chart import drawing, few_sizes, specification
 from analysis.report.charts import all_charts
 from analysis.report.curves import extremes, workers_axis
 from analysis.report.legend import legend, without_legends
-from tests.unit.report.conftest import GPUS, LAWS, SCALING
+from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING
 
 CHARTS = all_charts()
 
@@ -32,10 +32,10 @@ def encodings(unit):
 
 
 @pytest.fixture(scope="module")
-def read(results, fitted):
+def read(results, fitted, measured):
     with database.reader(results) as connection:
         found = {session: contents.read(connection, session) for session in (SCALING, GPUS)}
-    return {**found, LAWS: fitted}
+    return {**found, LAWS: fitted, MACHINE: measured}
 
 
 def anywhere(views, name):
@@ -72,6 +72,9 @@ def many(rows, count):
 
 def test_the_charts_stand_in_the_stated_order():
     assert list(CHARTS) == [
+        "collective_bandwidth",
+        "collective_time",
+        "matmul_throughput",
         "speedup",
         "efficiency",
         "throughput",
@@ -155,7 +158,8 @@ def test_a_case_has_the_same_colour_in_every_chart(views):
 
 def test_no_colour_stands_for_two_values(read):
     for name in CHARTS:
-        rows, cases = many(read[LAWS if name == "prediction" else GPUS].charts[name], 30)
+        session = MACHINE if CHARTS[name].machine else LAWS if name == "prediction" else GPUS
+        rows, cases = many(read[session].charts[name], 30)
         if "of_all" in rows.columns:  # the query keeps as many as there are colours
             rows = rows.filter(pl.col("case_name").is_in(cases[:8]))
         for unit in [unit for spec in views_of(name, rows, cases) for unit in units_of(spec)]:

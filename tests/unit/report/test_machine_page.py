@@ -1,0 +1,98 @@
+"""The page and the summary of a session that trains nothing: what its machine can do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis import database, summary
+from analysis import machine as machines
+from analysis.report import write
+from analysis.report.chart import drawing
+from analysis.report.charts import all_charts
+from analysis.sentence import closing_sentence
+from tests.unit.report.conftest import MACHINE
+
+
+@pytest.fixture(scope="module")
+def page(machine, tmp_path_factory):
+    out = tmp_path_factory.mktemp("public")
+    write(machine, [MACHINE], out)
+    return (out / f"{MACHINE}.html").read_text(encoding="utf-8")
+
+
+def plain(html):
+    return re.sub(r"<[^>]*>", "", html).replace("\u00a0", " ")
+
+
+def test_the_page_says_what_the_machine_can_do_and_nothing_of_scaling(page):
+    drawn = re.findall(r'<figure class="[^"]*" id="(\w+)"', page)
+    assert drawn[:3] == ["collective_bandwidth", "collective_time", "matmul_throughput"]
+    assert not {"speedup", "efficiency", "throughput", "time", "phases", "loss"} & set(drawn)
+    assert 'id="summary"' not in page
+    assert 'id="machine"' in page
+    said = plain(page)
+    for word in ("speedup", "No run of this session", "synthetic: generated"):
+        assert word not in said.partition("Every number on this page")[0]
+
+
+def test_its_verdict_names_the_largest_exchange_and_the_fastest_multiplication(page):
+    verdict = plain(re.search(r'<p class="verdict">(.*?)</p>', page)[1])
+    assert verdict == (
+        "all_reduce on 16 ranks over 2 nodes: 98.0 GB/s of bus bandwidth at 1 GiB, 20.4 µs for 1 KiB. A rank of NVIDIA "
+        "H200 multiplies at 490 TFLOP/s in fp32, 8,192 × 8,192 × 8,192."
+    )
+
+
+def test_one_rank_exchanges_nothing(measured):
+    assert set(measured.charts["collective_bandwidth"]["placement"]) == {"1x2", "2x8"}
+    assert [(row["op"], row["placement"]) for row in measured.rows("exchanges")] == [
+        ("all_reduce", "1x2"), ("all_reduce", "2x8"), ("broadcast", "1x2"), ("broadcast", "2x8"),
+    ]  # fmt: skip
+
+
+def test_every_operation_is_a_view_of_the_same_colours(measured):
+    drawn = drawing(
+        all_charts()["collective_bandwidth"], measured.charts["collective_bandwidth"], measured.cases
+    )
+    assert list(drawn.views) == ["all_reduce", "broadcast"]
+    scales = {
+        str(view.to_dict(validate=False)["layer"][1]["encoding"]["color"]) for view in drawn.views.values()
+    }
+    assert len(scales) == 1
+
+
+def test_bus_bandwidth_is_that_of_the_links_whatever_the_operation_and_the_ranks(measured):
+    rows = [row for row in measured.rows("exchanges") if row["peak_message_bytes"] == 2**30]
+    assert [row["peak_bus_gbps"] for row in rows] == [pytest.approx(98, rel=0.002)] * 4
+    assert all(row["peak_bus_gbps_lo"] < row["peak_bus_gbps"] < row["peak_bus_gbps_hi"] for row in rows)
+
+
+def test_the_terminal_says_the_same(machine, capsys):
+    summary.show(machine, MACHINE)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["operation", "case", "placement", "bus", "GB/s", "at", "latency", "µs", "of"]
+    assert lines[3].split() == ["all_reduce", "links", "1x2", "97.9", "1", "GiB", "20.4", "1", "KiB"]
+    assert any(line.split()[:3] == ["square", "1x1", "fp32"] for line in lines)
+    assert lines[-1].startswith("all_reduce on 16 ranks over 2 nodes: 98.0 GB/s")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (2**20, "1 MiB"), (2**33, "8 GiB")]
+)
+def test_bytes_are_said_in_powers_of_two(count, said):
+    assert machines.bytes_text(count) == said
+
+
+def test_where_nothing_was_exchanged_nothing_is_said_of_failure():
+    assert closing_sentence([{"throughput": None, "elapsed_s": 2.0}]) == (
+        "Nothing was trained, so there is no speedup to tell."
+    )
+
+
+def test_a_session_that_trains_has_no_such_section(results):
+    with database.reader(results) as connection:
+        found = machines.read(connection, "20261121T014925Z-smoke-3f9a")
+    assert not found
+    assert machines.sentence(found) == ""
