@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.spec import TrainSpec
+
+
+def replays_graphs(train: TrainSpec, device: torch.device) -> bool:
+    """Whether torch.compile records CUDA graphs. It takes every forward pass that no backward is pending for as the
+    begin of an iteration, which is right for our loop: torch.compiler.cudagraph_mark_step_begin() is not needed, and
+    once called would have to be called before every validation batch too."""
+    modes = ("reduce-overhead", "max-autotune")
+    return device.type == "cuda" and train.compile and train.compile_mode in modes
 
 
 class Compilations:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from bench.measure.recorder import MEASURED, WARMUP
+from bench.train import compilation, precision
 from bench.train import optimizer as optimizers
-from bench.train import precision
 from bench.train.compilation import Compilations
 from bench.train.ema import Ema
 from bench.train.garbage import Garbage
@@ -72,8 +72,18 @@ class Training:
         self.loss = self.workload.loss
         if train.compile_loss:  # traces into the model, which stays compiled by itself for validation
             self.loss = torch.compile(self.loss, mode=train.compile_mode)
+        self.keeps_gradients = train.accumulate > 1 and compilation.replays_graphs(train, self.device)
+        if self.keeps_gradients:
+            self.make_gradients()
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
+
+    def make_gradients(self) -> None:
+        """Gradients that stay where they are, for micro-batches to be added to. CUDA graphs would make a parameter's
+        first one in memory of their own, which the next replay overwrites, and torch refuses to add to it."""
+        for parameter in self.model.parameters():
+            if parameter.requires_grad:
+                parameter.grad = torch.zeros_like(parameter)
 
     def run(self, clock: Clock, validate: Callable[[int], None]) -> None:
         """All warm-up and measured steps. `validate` gets the steps done, between two steps and after the last."""
@@ -157,7 +167,7 @@ class Training:
             self.ema.update()
         if self.schedule is not None:
             self.schedule.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=not self.keeps_gradients)
 
     def _to_device(self, batch: Batch) -> Batch:
         if self.device.type == "cpu":

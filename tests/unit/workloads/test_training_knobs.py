@@ -20,6 +20,7 @@ from bench.measure.clock_cpu import CpuClock
 from bench.measure.nonfinite import NonFiniteLossError, StrictStepFile
 from bench.measure.recorder import StepFile
 from bench.spec import MeasureSpec, TrainSpec
+from bench.train.compilation import replays_graphs
 from bench.train.loop import Training
 from bench.train.validate import score
 
@@ -64,6 +65,38 @@ def run(made: Training, folder: Path, before: Callable[[int], None] = lambda _st
 
     made.batches = told(made.batches)
     made.run(clock(folder), lambda _steps: None)
+
+
+def test_gradients_that_are_kept_train_the_same(tmp_path: Path) -> None:
+    """As CUDA graphs need it where micro-batches accumulate."""
+    losses = []
+    for kept in (False, True):
+        made = training({"accumulate": 2})
+        made.keeps_gradients = kept
+        if kept:
+            made.make_gradients()
+        before = [parameter.grad for parameter in made.model.parameters()]
+        (tmp_path / str(kept)).mkdir()
+        run(made, tmp_path / str(kept))
+        after = [parameter.grad for parameter in made.model.parameters()]
+        assert all(one is other for one, other in zip(before, after, strict=True))
+        losses.append(recorder.read(tmp_path / str(kept) / "steps.raw").column("loss").tolist())
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "device", "expected"),
+    [
+        ({"compile": True, "compile_mode": "reduce-overhead"}, "cuda", True),
+        ({"compile": True, "compile_mode": "max-autotune"}, "cuda", True),
+        ({"compile": True, "compile_mode": "max-autotune-no-cudagraphs"}, "cuda", False),
+        ({"compile": True}, "cuda", False),
+        ({"compile_mode": "reduce-overhead"}, "cuda", False),
+        ({"compile": True, "compile_mode": "reduce-overhead"}, "cpu", False),
+    ],
+)
+def test_cuda_graphs_are_recorded_in_two_modes(asked: dict[str, Any], device: str, expected: bool) -> None:
+    assert replays_graphs(TrainSpec(**asked), torch.device(device)) is expected
 
 
 @pytest.mark.parametrize("name", ["resnet50", "ddpm_unet", "transformer_lm"])
