@@ -1,4 +1,4 @@
-"""What is chosen of a suite, and where it reads and writes: the options that `suite` and `script` have in common."""
+"""What is chosen of a suite, and where it reads and writes: the options that `suite`, `script` and `predict` share."""
 
 from __future__ import annotations
 
@@ -46,6 +46,18 @@ def suite_options(function: _Function) -> _Function:
     return function
 
 
+def options_named(*names: str) -> Callable[[_Function], _Function]:
+    """Decorates a command with some of them, in the order of all."""
+
+    def decorate(function: _Function) -> _Function:
+        every: list[click.Parameter] = vars(suite_options(lambda: None))["__click_params__"]
+        kept = vars(function).setdefault("__click_params__", [])
+        kept += [parameter for parameter in every if parameter.name in names]
+        return function
+
+    return decorate
+
+
 def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]:
     """The arguments that the command was called with, but for the parameters of those names."""
     words: list[str] = []
@@ -73,7 +85,7 @@ def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
     from bench.suite.resolve import Selection, load_suite
 
     chosen = ("quick", "cases", "settings", "world", "repeats", "device")
-    return load_suite(suite, Selection(**{key: options[key] for key in chosen}))
+    return load_suite(suite, Selection(**{key: options[key] for key in chosen if key in options}))
 
 
 def folders_read(suite: str | None, data_root: str | None) -> list[str]:

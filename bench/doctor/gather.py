@@ -53,7 +53,7 @@ def gather(results: Path) -> Facts:
         cpus_online=os.cpu_count() or 1,
         cpus_given=len(os.sched_getaffinity(0)),
         cpu_quota=cpu_quota(),
-        memory_available_bytes=_memory_available_bytes(),
+        memory_available_bytes=memory_available_bytes(),
         nvidia=gather_nvidia(),
         slots=counted,
         slots_error=slots_error,
@@ -105,7 +105,8 @@ def _file_system(path: Path) -> str:
     return next((mounts[place] for place in (path, *path.parents) if place in mounts), "unknown")
 
 
-def _memory_available_bytes() -> int:
+def memory_available_bytes() -> int:
+    """Of this machine and of the control groups around this process, the less."""
     left = memory_left_bytes()
     available: int = psutil.virtual_memory().available
     return available if left is None else min(available, left)

@@ -228,7 +228,7 @@ def _training(
 
     from bench import strategies
     from bench.data import loader
-    from bench.train import afterwards
+    from bench.train import afterwards, checkpointing
     from bench.train.loop import Training
 
     kind = strategies.load(spec.strategy)
@@ -237,7 +237,7 @@ def _training(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     blocks = workload.blocks(model)
     if spec.train.checkpointing:
-        _checkpoint(blocks)
+        checkpointing.recompute(blocks)
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
@@ -252,16 +252,6 @@ def _training(
         steps=steps,
     )
     return training, {"parameters": parameters, "blocks": len(blocks)}
-
-
-def _checkpoint(blocks: list[torch.nn.Module]) -> None:
-    """Recompute each block's forward in backward."""
-    from functools import partial
-
-    from torch.utils.checkpoint import checkpoint
-
-    for block in blocks:
-        block.forward = partial(checkpoint, block.forward, use_reentrant=False)
 
 
 def _measured_steps(spec: RunSpec, dataset_size: int) -> int:

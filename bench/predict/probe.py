@@ -1,0 +1,89 @@
+"""Run as a program: reads questions as one JSON list, answers each with one line of JSON; torch is only here.
+
+A question is what preflight asks of a run, with `micro_batches` and `gathered`; an answer has `size`, `working_sets`
+(one per micro-batch) and `flops_per_example`, or `problem`, why there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from bench import workloads
+from bench.errors import InputError
+from bench.train.blame import place_of
+from bench.train.describe import describe
+from bench.workloads import Workload
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a user's model prints is no answer
+    for question in json.load(sys.stdin):
+        answers.write(json.dumps(_answer(question)) + "\n")
+        answers.flush()
+
+
+def _answer(question: dict[str, Any]) -> dict[str, Any]:
+    try:
+        workload = _workload(question)
+        if workload is None:
+            return {"problem": "it trains nothing: there is no step to predict"}
+        return _found(workload, question)
+    except InputError as error:
+        return {"problem": str(error)}
+    except (Exception, SystemExit) as error:  # an own workload may raise anything
+        return {"problem": _why_not(error) + place_of(error, question["workload"])}
+
+
+def _workload(question: dict[str, Any]) -> Workload | None:
+    kind = workloads.load(question["workload"])
+    if getattr(kind, "measures_machine", False):
+        return None
+    options = kind.Options(**question["options"])
+    workload = kind(options, question["source"], question["data_root"], question["seed"])
+    workload.prepare()
+    return workload
+
+
+def _found(workload: Workload, question: dict[str, Any]) -> dict[str, Any]:
+    from bench.predict.working_set import How, size_of, working_set
+
+    how = How(**{key: question[key] for key in ("device_type", "precision", "gathered", "checkpointing")})
+    return {
+        "size": asdict(size_of(workload)),
+        "working_sets": {
+            str(micro_batch): asdict(working_set(workload, micro_batch, how))
+            for micro_batch in question["micro_batches"]
+        },
+        "flops_per_example": _flops(workload, question),
+    }
+
+
+def _flops(workload: Workload, question: dict[str, Any]) -> float | None:
+    if not question["counts_flops"]:
+        return None
+    from bench.train.flops import count
+
+    largest = max(question["micro_batches"])
+    counted = count(workload, largest)
+    if "per_example" in counted:
+        return float(counted["per_example"])
+    return counted["per_micro_batch"] / largest if "per_micro_batch" in counted else None
+
+
+def _why_not(error: BaseException) -> str:
+    from torch._subclasses.fake_tensor import DataDependentOutputException
+
+    if isinstance(error, DataDependentOutputException):
+        return (
+            "model or loss looks at values (item(), tolist(), an if on a tensor), and only shapes are there"
+        )
+    return describe(error)
+
+
+if __name__ == "__main__":
+    main()
