@@ -17,7 +17,7 @@ import click
 import bench
 from bench.container import container_kind
 
-_ORDER = "suite list show script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
+_ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
 _ANALYSIS = ("altair", "duckdb", "polars", "scipy", "vl_convert")
 """What only loading, querying and reporting need: a compute node may do without."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bench.cli._suite_options import options_named
+
+if TYPE_CHECKING:
+    from bench.predict.known import Measured
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -48,10 +52,26 @@ def command(suite: str, as_json: bool, **options: Any) -> None:
     from bench.predict.show import lines
     from bench.slots import detect
 
-    known = machine(options)
+    known = machine(options, _measured(options["results"]))
     resolved = resolve(suite, options)
     found = predictions(resolved, detect(options["ranks_per_node"]), known, options["data_root"])
+    words = dict.fromkeys(word for one in found for word in known.words(one.spec.device_type))
     if as_json:
-        click.echo(json.dumps([one.to_json() for one in found], indent=1))
+        click.echo(
+            json.dumps({"machine": list(words), "predictions": [one.to_json() for one in found]}, indent=1)
+        )
         return
-    click.echo("\n".join(lines(found)))
+    click.echo("\n".join([*words, "", *lines(found)]))
+
+
+def _measured(results: str | None) -> dict[str, Measured]:
+    """By the type of device; nothing where duckdb is not installed."""
+    from bench.paths import results_folder
+    from bench.predict.known import Measured
+
+    if importlib.util.find_spec("duckdb") is None:
+        return {"cpu": Measured(), "cuda": Measured()}
+    from analysis import known_machine
+
+    folder = results_folder(results)
+    return {kind: Measured.of(**known_machine.measured(folder, kind)) for kind in ("cpu", "cuda")}

@@ -25,6 +25,8 @@ class Machine:
     """That one device achieves at the run's precision."""
     memory_bytes: Callable[[RunSpec], int | None]
     """That a rank has."""
+    words: Callable[[str], tuple[str, ...]]
+    """Where a type of device has its figures from, or how to get them."""
 
 
 @dataclass(frozen=True, kw_only=True)

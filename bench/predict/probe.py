@@ -66,13 +66,10 @@ def _found(workload: Workload, question: dict[str, Any]) -> dict[str, Any]:
 def _flops(workload: Workload, question: dict[str, Any]) -> float | None:
     if not question["counts_flops"]:
         return None
-    from bench.train.flops import count
+    from bench.train.flops import of_batches
 
-    largest = max(question["micro_batches"])
-    counted = count(workload, largest)
-    if "per_example" in counted:
-        return float(counted["per_example"])
-    return counted["per_micro_batch"] / largest if "per_micro_batch" in counted else None
+    largest: int = max(question["micro_batches"])
+    return of_batches(workload, largest)[0] / largest or None
 
 
 def _why_not(error: BaseException) -> str:
