@@ -95,7 +95,7 @@ def by_hand(
     words = f"{gbps:g} GB/s and {latency_us:g} µs per message"
     if between != (gbps, latency_us):
         words += f", between nodes {between[0]:g} GB/s and {between[1]:g} µs"
-    return Fabric(lines=tuple(lines), source=f"the network as given: {words}", trees=trees)
+    return Fabric(lines=tuple(lines), source=f"{words}, as given", trees=trees)
 
 
 def total(times: Iterable[float | None]) -> float | None:

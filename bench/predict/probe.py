@@ -14,8 +14,8 @@ from typing import Any
 
 from bench import workloads
 from bench.errors import InputError
-from bench.train.blame import place_of
-from bench.train.describe import describe
+from bench.predict.working_set import How, size_of, working_set
+from bench.train.flops import of_batches, why_not
 from bench.workloads import Workload
 
 
@@ -36,7 +36,7 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
     except InputError as error:
         return {"problem": str(error)}
     except (Exception, SystemExit) as error:  # an own workload may raise anything
-        return {"problem": _why_not(error) + place_of(error, question["workload"])}
+        return {"problem": why_not(error, question["workload"])}
 
 
 def _workload(question: dict[str, Any]) -> Workload | None:
@@ -50,8 +50,6 @@ def _workload(question: dict[str, Any]) -> Workload | None:
 
 
 def _found(workload: Workload, question: dict[str, Any]) -> dict[str, Any]:
-    from bench.predict.working_set import How, size_of, working_set
-
     how = How(**{key: question[key] for key in ("device_type", "precision", "gathered", "checkpointing")})
     return {
         "size": asdict(size_of(workload)),
@@ -66,20 +64,8 @@ def _found(workload: Workload, question: dict[str, Any]) -> dict[str, Any]:
 def _flops(workload: Workload, question: dict[str, Any]) -> float | None:
     if not question["counts_flops"]:
         return None
-    from bench.train.flops import of_batches
-
     largest: int = max(question["micro_batches"])
     return of_batches(workload, largest)[0] / largest or None
-
-
-def _why_not(error: BaseException) -> str:
-    from torch._subclasses.fake_tensor import DataDependentOutputException
-
-    if isinstance(error, DataDependentOutputException):
-        return (
-            "model or loss looks at values (item(), tolist(), an if on a tensor), and only shapes are there"
-        )
-    return describe(error)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def _unit(size_bytes: float) -> tuple[str, int]:
 
 
 def _ms(seconds: float | None) -> str:
-    return "" if seconds is None else f"{1e3 * seconds:.3g}"
+    return "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
 
 
 def _percent(fraction: float | None) -> str:
