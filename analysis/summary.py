@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, machine, sessions, tables
+from analysis import database, machine, machine_tables, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -41,8 +41,10 @@ def show(
         session_row = sessions.head(connection, session_id)
         batches = session_rows(connection, "batch_limits", session_id)
         found = machine.read(connection, session_id)
+        sizes = machine_tables.read(connection, session_id)
     _show_points(out, session_id, points, coverage, found)
     if every_run:
+        machine_tables.show(out, sizes)
         _show_runs(out, [run for run in runs if run["measured_steps"]])
     if session_row["imported"] is not None:
         out.print(Text(cell(imported_from(session_row))))
@@ -73,10 +75,12 @@ def _show_points(
         title = ""
 
 
-def scaling_rows(results: Path, session_id: str) -> list[Row]:
-    """A session's rows of the view `scaling` in the order of its plan; values that JSON knows only."""
+def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
+    """A session's rows in the order of its plan, by view: `scaling`, and what was measured of the machine; values that
+    JSON knows only."""
     with database.reader(results) as connection:
-        return session_rows(connection, "scaling", session_id)
+        scaling = {"scaling": session_rows(connection, "scaling", session_id)}
+        return scaling | machine_tables.read(connection, session_id)
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:

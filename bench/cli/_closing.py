@@ -26,7 +26,7 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
             click.echo(_stopped(ended), err=True)
         return ended.stopped_by
     answer: dict[str, Any] = {}
-    show = partial(_add_scaling, answer, ended) if as_json else partial(_show, ended.folder)
+    show = partial(_add_rows, answer, ended) if as_json else partial(_show, ended.folder)
     sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
     code = max(ended.exit_code, 0 if sound else 1)
     if as_json:
@@ -116,7 +116,7 @@ def _as_json(ended: Ended, code: int) -> dict[str, Any]:
     }
 
 
-def _add_scaling(answer: dict[str, Any], ended: Ended) -> None:
-    from analysis.summary import scaling_rows
+def _add_rows(answer: dict[str, Any], ended: Ended) -> None:
+    from analysis import summary
 
-    answer["scaling"] = scaling_rows(ended.folder.parent, ended.session_id)
+    answer |= summary.answer(ended.folder.parent, ended.session_id)

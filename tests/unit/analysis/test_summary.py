@@ -152,7 +152,7 @@ def test_the_command_prints_plain_lines_into_a_pipe(sessions):
 
 
 def test_the_rows_of_a_session_are_json_in_the_order_of_its_plan(sessions):
-    rows = json.loads(json.dumps(summary.scaling_rows(sessions, "older"), allow_nan=False))
+    rows = json.loads(json.dumps(summary.answer(sessions, "older")["scaling"], allow_nan=False))
     assert [(row["case_name"], row["workers"]) for row in rows] == [
         ("single", 1),
         ("ddp", 1),
