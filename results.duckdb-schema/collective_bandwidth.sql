@@ -38,11 +38,7 @@ with_bandwidths AS (
     SELECT
         *,
         message_bytes / time_ns AS algorithm_gbps,
-        algorithm_gbps * CASE op
-            WHEN 'all_reduce' THEN 2 * (world_size - 1) / world_size
-            WHEN 'broadcast' THEN 1
-            ELSE (world_size - 1) / world_size
-        END AS bus_gbps,
+        algorithm_gbps * bus_factor_of(op, world_size) AS bus_gbps,
         exp(t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(log_variance / repeats)) AS spread
     FROM per_placement
 ),

@@ -23,6 +23,11 @@ _PARTS = (
     "data", "data_root", "train", "measure",
 )  # fmt: skip
 """Parts of a run's specification that are a case's settings; sizes stand in the summary."""
+_WITHOUT_MODEL = {
+    "workload", "workload_options", "strategy", "device_type", "axis", "train.precision", "train.seed",
+    "measure.warmup", "measure.steps", "measure.repeats", "measure.timeout_s", "threads",
+}  # fmt: skip
+"""Settings of a run that trains nothing, by their beginning: the others have no effect on it."""
 
 Settings = Mapping[str, Mapping[str, str]]
 """Case -> setting -> value."""
@@ -35,16 +40,29 @@ def settings_of(rows: list[Row]) -> Settings:
 
 def _settings(row: Row) -> Iterator[tuple[str, str]]:
     config = json.loads(row["config"])
-    batch = "global_batch" if config.get("scaling") == "strong" else "batch_per_rank"
-    for part in (*_PARTS, batch):
-        yield from _flat(part, config.get(part))
-    if config.get("device_type") == "cpu" and config.get("axis") == "ranks":
-        yield from _flat("threads", config.get("threads"))
+    if config.get("strategy") == "process_group":
+        yield from ((name, value) for name, value in _written(config) if _has_effect(name))
+        return
+    yield from _written(config)
     for name in ("parameters", "dataset_size"):
         if row[name] is not None:
             yield name, f"{row[name]:,}"
     if row["data_source"] is not None:
         yield "data that was read", row["data_source"]
+
+
+def _has_effect(name: str) -> bool:
+    """On a run that trains nothing."""
+    return name in _WITHOUT_MODEL or name.partition(".")[0] in _WITHOUT_MODEL
+
+
+def _written(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """As the suite has it."""
+    batch = "global_batch" if config.get("scaling") == "strong" else "batch_per_rank"
+    for part in (*_PARTS, batch):
+        yield from _flat(part, config.get(part))
+    if config.get("device_type") == "cpu" and config.get("axis") == "ranks":
+        yield from _flat("threads", config.get("threads"))
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench import strategies
 from bench.launch.agent import Agent
 from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
@@ -210,7 +211,7 @@ class Execution:
             "tokens_per_example": said.get("tokens_per_example"),
             "couples_examples": said.get("couples_examples"),
             "dataset_size": said.get("dataset_size"),
-            "data_source": spec.data.source,
+            "data_source": spec.data.source if strategies.lays_models(spec.strategy) else None,
             "setup_s": reports[0].setup_s,
             "memory_before_bytes": said.get("memory_before_bytes"),
             **{key: said.get(key) for key in OF_THE_SLOWEST},

@@ -1,4 +1,4 @@
--- One row per case and placement with an ok repeat: time of an epoch, as the data set's examples / throughput, with the
+-- One row per case and placement with an ok repeat of training: time of an epoch, as the data set's examples / throughput, with the
 -- throughput's 95 % interval; and wall time of a whole run, mean over ok repeats, with the fastest and the slowest.
 WITH wall AS (
     SELECT
@@ -7,7 +7,7 @@ WITH wall AS (
         CASE WHEN count(*) > 1 THEN min(elapsed_s) END AS run_s_lo,
         CASE WHEN count(*) > 1 THEN max(elapsed_s) END AS run_s_hi
     FROM run_summary
-    WHERE session_id = $session_id AND status = 'ok'
+    WHERE session_id = $session_id AND status = 'ok' AND strategy <> 'process_group'  -- those have no epochs
     GROUP BY case_name, nodes, ranks_per_node, threads
 ),
 final AS (
