@@ -93,6 +93,7 @@ class Case:
     max_repeats: int | None = None
     tokens_per_example: int | None = None
     couples_examples: bool | None = False
+    flops_per_example: float | None = None
     workload: str = "spiral_mlp"
 
     def step_ms_of(self, spec: RunSpec) -> float:
@@ -299,7 +300,7 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "blocks": 3,
         "tokens_per_example": case.tokens_per_example,
         "couples_examples": case.couples_examples,
-        "flops_per_step": None,
+        "flops_per_step": case.flops_per_example and case.flops_per_example * spec.global_batch,
         "dataset_size": 10_000,
         "data_source": "synthetic",
         "steps_completed": completed,

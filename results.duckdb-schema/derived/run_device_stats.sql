@@ -1,10 +1,85 @@
 -- A run that completed no step has its row here too: it shows how far it came.
 INSERT INTO run_device_stats BY NAME
-SELECT
-    session_id, run_id, attempt, node, device,
-    count(*) AS readings,
-    max(memory_used_bytes) AS memory_used_bytes_peak,
-    max(rss_bytes) AS rss_bytes_peak
-FROM samples
-WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-GROUP BY session_id, run_id, attempt, node, device;
+WITH incoming_samples AS (
+    SELECT * FROM samples WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
+-- Measured steps without a pause between them, such as a validation makes: most runs have one such stretch.
+with_begins AS (
+    SELECT
+        session_id, run_id, attempt, end_ns,
+        end_ns - step_ns AS begin_ns,
+        lag(end_ns) OVER earlier AS previous_end_ns
+    FROM step_stats
+    WHERE kind = 'measured' AND session_id IN (SELECT session_id FROM incoming_sessions)
+    WINDOW earlier AS (PARTITION BY session_id, run_id, attempt ORDER BY step)
+),
+numbered AS (
+    SELECT
+        *,
+        count(*) FILTER (begin_ns IS DISTINCT FROM previous_end_ns)
+            OVER (PARTITION BY session_id, run_id, attempt ORDER BY begin_ns) AS stretch
+    FROM with_begins
+),
+stretches AS (
+    SELECT session_id, run_id, attempt, stretch, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns
+    FROM numbered
+    GROUP BY session_id, run_id, attempt, stretch
+),
+-- The counter between two readings rises evenly, and after the last as it did before it.
+counters AS (
+    SELECT
+        session_id, run_id, attempt, node, device, time_ns, energy_j,
+        coalesce(
+            (lead(energy_j) OVER in_time - energy_j) / nullif(lead(time_ns) OVER in_time - time_ns, 0),
+            (energy_j - lag(energy_j) OVER in_time) / nullif(time_ns - lag(time_ns) OVER in_time, 0)
+        ) AS j_per_ns
+    FROM incoming_samples
+    WHERE device IS NOT NULL AND energy_j IS NOT NULL
+    WINDOW in_time AS (PARTITION BY session_id, run_id, attempt, node, device ORDER BY time_ns)
+),
+devices AS (
+    SELECT DISTINCT session_id, run_id, attempt, node, device FROM counters
+),
+edges AS (
+    SELECT devices.*, stretch, unnest([begin_ns, end_ns]) AS at_ns, unnest([-1, 1]) AS sign
+    FROM stretches
+    JOIN devices USING (session_id, run_id, attempt)
+),
+energies AS (
+    SELECT
+        edges.session_id, edges.run_id, edges.attempt, edges.node, edges.device,
+        -- before the first reading nothing is known
+        CASE WHEN count(j_per_ns) = count(*) THEN sum(sign * (energy_j + j_per_ns * (at_ns - time_ns))) END AS energy_j
+    FROM edges
+    ASOF LEFT JOIN counters
+        ON counters.session_id = edges.session_id AND counters.run_id = edges.run_id
+        AND counters.attempt = edges.attempt AND counters.node = edges.node AND counters.device = edges.device
+        AND counters.time_ns <= edges.at_ns
+    GROUP BY edges.session_id, edges.run_id, edges.attempt, edges.node, edges.device
+),
+readings AS (
+    SELECT
+        session_id, run_id, attempt, node, device,
+        avg(gpu_util_pct) AS gpu_util_pct,
+        avg(sm_clock_mhz) AS sm_clock_mhz
+    FROM incoming_samples
+    JOIN stretches USING (session_id, run_id, attempt)
+    WHERE device IS NOT NULL AND time_ns BETWEEN begin_ns AND end_ns
+    GROUP BY session_id, run_id, attempt, node, device
+),
+whole_runs AS (
+    SELECT
+        session_id, run_id, attempt, node, device,
+        count(*) AS readings,
+        max(memory_used_bytes) AS memory_used_bytes_peak,
+        max(rss_bytes) AS rss_bytes_peak
+    FROM incoming_samples
+    GROUP BY session_id, run_id, attempt, node, device
+),
+final AS (
+    SELECT whole_runs.*, gpu_util_pct, sm_clock_mhz, energy_j
+    FROM whole_runs
+    LEFT JOIN readings USING (session_id, run_id, attempt, node, device)
+    LEFT JOIN energies USING (session_id, run_id, attempt, node, device)
+)
+SELECT * FROM final;
