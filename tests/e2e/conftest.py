@@ -10,6 +10,14 @@ import pytest
 from tests.e2e.browser import Browser
 from tests.e2e.report_pages import make_sessions, write_report
 
+LONGEST = ("test_documents_run.py", "test_quickstart.py", "test_shipped_suites.py")
+"""Files of minutes: they come first, so that no worker is left alone with one in the end."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:

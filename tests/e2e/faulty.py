@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -26,6 +27,8 @@ class Options:
     """Rank that it happens on."""
     step_s: float = 0.0
     """Time that every step sleeps, so that a test can act meanwhile."""
+    hold: str = ""
+    """While there is a file of this name, rank `on_rank` waits at step `at_step`, and all others for it."""
     validation_examples: int = 0
     """Examples to validate on."""
 
@@ -96,10 +99,15 @@ class Workload:
         time.sleep(self.options.step_s)
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
+        while step == self.options.at_step and rank == self.options.on_rank and self._held():
+            time.sleep(0.02)
         factor = None
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             factor = globals()[self.options.fault]()
         return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
+
+    def _held(self) -> bool:
+        return self.options.hold != "" and Path(self.options.hold).exists()
 
     def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
         return {"x": torch.ones(len(indices), 4)}

@@ -31,7 +31,7 @@ class Marked:
             [*BENCH, *arguments], env=self.environment, text=True, capture_output=True, check=False
         )
 
-    def left(self, wait_s: float = 3.0) -> list[str]:
+    def left(self, wait_s: float = 15.0) -> list[str]:
         """Command lines of marked processes that are still there after at most `wait_s`."""
         deadline = time.monotonic() + wait_s
         while (found := self._marked()) and time.monotonic() < deadline:

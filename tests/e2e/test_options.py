@@ -22,18 +22,10 @@ UNET = {
 UNET |= {"validation_examples": 8}
 SAME = {
     "static-graph": {"strategy": {"name": "ddp", "static_graph": True}},
-    "static-graph-accumulate": {
-        "strategy": {"name": "ddp", "static_graph": True},
-        "train": {"accumulate": 2},
-    },
-    "find-unused": {"strategy": {"name": "ddp", "find_unused_parameters": True}},
     "small-buckets": {"strategy": {"name": "ddp", "bucket_cap_mb": 1, "gradient_as_bucket_view": False}},
-    "ddp-accumulate": {"train": {"accumulate": 2}},
     "ddp-checkpointing": {"train": {"checkpointing": True}},
-    "fsdp": {"strategy": "fsdp"},
     "fsdp-grad-op": {"strategy": {"name": "fsdp", "reshard": "grad_op"}},
     "fsdp-checkpointing": {"strategy": "fsdp", "train": {"checkpointing": True}},
-    "fsdp-accumulate": {"strategy": "fsdp", "train": {"accumulate": 2}},
     "fused": {"train": {"fused_optimizer": True}},
     "fsdp-fused": {"strategy": "fsdp", "train": {"fused_optimizer": True}},
     "cudnn-benchmark": {"train": {"cudnn_benchmark": True}},
@@ -48,7 +40,7 @@ SAME = {
     "loader-processes": {"data": {"workers": 1}},
     "fresh-loader-processes": {"data": {"workers": 1, "persistent_workers": False, "prefetch": 1}},
 }
-"""Must train to the losses of plain DDP."""
+"""Must train to the losses of plain DDP. More are in test_strategy_options.py, accumulation in test_parity.py."""
 OTHER = {
     "bf16": {"train": {"precision": "bf16"}},
     "fsdp-bf16": {"strategy": "fsdp", "train": {"precision": "bf16"}},

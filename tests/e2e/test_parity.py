@@ -98,6 +98,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "suite", str(path), "--results", str(folder), "--session", "s", "--ranks-per-node", "4", "--no-load"
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("results: "), "--no-load leaves the database alone"
+    assert not (folder / "results.duckdb").exists()
     return folder / "s"
 
 

@@ -25,8 +25,7 @@ CHARTS = {SCALING: 15, GPUS: 18, BROKEN: 2}
 """On a session's page; the others are of a single size, which has no law."""
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)], ids=["390-dark", "1280-light"])
 @pytest.mark.parametrize("session", KINDS.values(), ids=KINDS)
 def test_every_chart_draws_and_the_page_is_silent_offline_and_fits(browser, report, session, width, dark):
     browser.screen(width, dark=dark)

@@ -22,8 +22,8 @@ from tests.e2e.test_faults import ddp, suite_file
 
 RUNS = ("slow.2x2.r0", "alone.1x2.r0", "together.2x1.r0")
 ROWS = 5
-"""Completed steps of every rank before anything is done to the session."""
-STEPS = 101
+"""Completed steps of every rank before anything is done to the session: in the sixth, rank 3 waits."""
+STEPS = 13
 """Of a run of `slow`, warm-up included."""
 
 
@@ -135,8 +135,14 @@ def _until(condition: Callable[[], bool]) -> None:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     told = Story(tmp_path_factory.mktemp("story"))
-    cases = [ddp("slow", world="2x2", step_s=0.05), ddp("alone", world="1x2"), ddp("together", world="2x1")]
-    suite = suite_file(told.folder, cases, steps=STEPS - 1, timeout_s=100)
+    hold = told.folder / "hold"
+    hold.touch()
+    cases = [
+        ddp("slow", world="2x2", hold=str(hold), on_rank=3),
+        ddp("alone", world="1x2"),
+        ddp("together", world="2x1"),
+    ]
+    suite = suite_file(told.folder, cases, steps=STEPS - 1, timeout_s=300)
 
     def stop(tasks: Tasks) -> None:
         told.look_around(tasks)
@@ -146,6 +152,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     told.stage("leader killed", "--resume", "s", then=lambda tasks: tasks.processes[0].kill())
     told.stage("follower killed", "--resume", "s", then=lambda tasks: tasks.processes[1].kill())
     told.load()
+    hold.unlink()
     told.stage("completed", "--resume", "s")
     told.load()
     return told

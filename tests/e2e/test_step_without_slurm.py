@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.processes import Marked
 from tests.e2e.tasks import Tasks
-from tests.e2e.test_faults import ddp, outcome, suite_file
+from tests.e2e.test_faults import ddp, outcome, patience, suite_file
 
 FAULTS = ["fail", "leave", "killed", "freeze", "endless"]
 """Of tests/e2e/faulty.py, each on the last rank, which the second agent hosts."""
@@ -22,7 +22,7 @@ class Ended:
 
     def __init__(self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]]) -> None:
         self.results, self.marked = folder / "r", Marked(folder)
-        suite = suite_file(folder, cases, timeout_s=6)
+        suite = suite_file(folder, cases)
         command = ["suite", str(suite), "--results", str(self.results), "--session", "s"]
         self.tasks = Tasks(self.marked, folder, tasks_per_node, *command, "--ranks-per-node", "4")
         self.exit_codes = self.tasks.start().wait()
@@ -50,7 +50,7 @@ def steps_of(path: Path) -> dict[int, list[int]]:
 def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """One task on each of two nodes, four slots each."""
     cases = [ddp("alone", world="1x2"), ddp("healthy", world="2x4", step_s=0.2)]
-    cases += [ddp(fault, world="2x2", fault=fault, on_rank=3) for fault in FAULTS]
+    cases += [ddp(fault, world="2x2", fault=fault, on_rank=3) | patience(fault, 6) for fault in FAULTS]
     return Ended(tmp_path_factory.mktemp("two_nodes"), (1, 1), [*cases, ddp("last", world="2x1")])
 
 

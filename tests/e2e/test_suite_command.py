@@ -110,25 +110,21 @@ def test_a_resume_refuses_options_that_it_would_ignore(session: tuple[Path, Mark
     assert "leave out --repeats" in done.stderr
 
 
-def test_json_carries_the_scaling_rows(session: tuple[Path, Marked, str]) -> None:
-    folder, marked, _ = session
-    done = marked.run(*command(folder), "--case", "ddp", "--world", "1,2", "--json", "--session", "second")
-    answer = json.loads(done.stdout)
-    assert answer["statuses"] == {"ok": 4}
-    assert [(row["case_name"], row["workers"], row["repeats"]) for row in answer["scaling"]] == [
-        ("ddp", 1, 2),
-        ("ddp", 2, 2),
-    ]
-
-
-def test_oversubscribed_runs_are_marked_and_get_no_verdict(session: tuple[Path, Marked, str]) -> None:
+def test_json_carries_the_scaling_rows_and_oversubscribed_runs_are_marked_and_get_no_verdict(
+    session: tuple[Path, Marked, str],
+) -> None:
     folder, marked, _ = session
     more = ["--case", "ddp", "--world", "1,4", "--oversubscribe", "--json", "--session", "crowded"]
     answer = json.loads(marked.run(*command(folder), *more).stdout)
-    by_workers = {row["workers"]: row for row in answer["scaling"]}
-    assert by_workers[4]["oversubscribed"] is True
-    assert by_workers[4]["verdict"] is None
-    assert by_workers[4]["throughput"] > 0
+    assert answer["statuses"] == {"ok": 4}
+    alone, crowded = answer["scaling"]
+    assert [(row["case_name"], row["workers"], row["repeats"]) for row in (alone, crowded)] == [
+        ("ddp", 1, 2),
+        ("ddp", 4, 2),
+    ]
+    assert (alone["oversubscribed"], crowded["oversubscribed"]) == (False, True)
+    assert crowded["verdict"] is None
+    assert crowded["throughput"] > 0
 
 
 def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path: Path) -> None:
@@ -196,11 +192,3 @@ def test_a_compute_node_needs_nothing_of_the_analysis(tmp_path: Path) -> None:
     )
     del marked.environment["PYTHONPATH"]
     assert "1 session, 4 runs, 48 step rows" in marked.run("load", str(tmp_path / "r")).stdout
-
-
-def test_no_load_leaves_the_database_alone(tmp_path: Path) -> None:
-    (tmp_path / "spirals.yaml").write_text(SUITE)
-    done = Marked(tmp_path).run(*command(tmp_path), "--no-load", "--case", "single", "--repeats", "1")
-    assert done.returncode == 0, done.stderr
-    assert not (tmp_path / "r/results.duckdb").exists()
-    assert done.stdout.startswith("results: ")

@@ -142,13 +142,15 @@ def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path, rank:
 
 
 def start_slow(folder: Path, marked: Marked) -> Any:
-    """A slow session; returns once it has validated."""
+    """A session that has validated once and waits for the end of the file `hold`."""
+    (folder / "hold").touch()
     case = {"name": "slow", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
-    suite = write_suite(folder, [case | {"workload": {"step_s": 0.05}}], validate_every=4, steps=100)
+    held = {"workload": {"hold": str(folder / "hold"), "at_step": 6}}
+    suite = write_suite(folder, [case | held], validate_every=4, timeout_s=300)
     process = marked.start(
         "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not any(path.stat().st_size for path in folder.glob("bench-*/slow.1x2.r0.0/evals.raw")):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
@@ -160,7 +162,7 @@ def test_a_session_told_to_stop_keeps_its_validations(tmp_path: Path) -> None:
     marked = Marked(tmp_path)
     process = start_slow(tmp_path, marked)
     os.killpg(process.pid, signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert marked.run("load", str(tmp_path / "r")).returncode == 0
     assert query(tmp_path / "r", "SELECT min(step), min(val_loss) > 0 FROM evals") == [(4, True)]
     assert list((tmp_path / "r").rglob("*.raw")) == []
@@ -170,14 +172,15 @@ def test_a_session_whose_agent_was_killed_keeps_its_validations(tmp_path: Path) 
     marked = Marked(tmp_path)
     process = start_slow(tmp_path, marked)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
+    (tmp_path / "hold").unlink()
     done = marked.run("suite", "--resume", "s", "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
     assert done.returncode == 0, done.stderr
     counted = query(
         tmp_path / "r", "SELECT attempt, count(*), min(step), max(step) FROM evals GROUP BY ALL ORDER BY ALL"
     )
     assert counted[0][0::2] == (0, 4)
-    assert counted[1] == (1, 26, 4, 102)
+    assert counted[1] == (1, 3, 4, 12)
 
 
 def test_validating_without_examples_is_refused(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_an_exit_code_and_an_interrupt_pass_through(cluster: Cluster) -> None:
     assert sleeping.stdout is not None
     assert sleeping.stdout.readline() == "started\n"
     sleeping.terminate()
-    sleeping.wait(10)
+    sleeping.wait(30)
     cluster.run("while pgrep -u user -x sleep; do /bin/sleep 0.05; done")
     assert not any("sleep 600" in line for line in cluster.processes())
 
@@ -72,12 +72,12 @@ def test_nothing_outlives_the_command_that_started_it(
 
     second.stop(number)
 
-    running.wait(10)
+    running.wait(30)
     assert _gone(namespace)
     assert not any("scalebench/mount" in line for line in Path("/proc/self/mounts").read_text().splitlines())
 
 
-def _gone(namespace: Path, wait_s: float = 10) -> bool:
+def _gone(namespace: Path, wait_s: float = 30) -> bool:
     """Whether the last process of a process namespace is gone, after at most `wait_s`."""
     deadline = time.monotonic() + wait_s
     while (left := _living(namespace)) and time.monotonic() < deadline:
