@@ -15,7 +15,7 @@ from tests.e2e.cluster.studies import ROWS, Step, Study, figures, held_case, in_
 
 CASES = [
     held_case("killed"),
-    held_case("hang", measure={"timeout_s": 4}),
+    held_case("hang", measure={"timeout_s": 10}),
     held_case("healthy"),
     held_case("agent"),
     held_case("after", "2x1", "1x2"),

@@ -45,6 +45,11 @@ class Folder:
         code = self.run(rf"scontrol -o show job {job} | sed -E 's/.* ExitCode=([0-9]+):.*/\1/'")
         return int(code), self.said(job)
 
+    def signal_once(self, job: str, line: str, after_s: int = 0) -> None:
+        """What Slurm does two minutes before the time limit, as soon as the job has printed such a line."""
+        said = f"until grep -q {shlex.quote(line)} {job}.out; do sleep 0.1; done; sleep {after_s}"
+        self.run(f"{said}; scancel --signal=USR1 --batch {job}")
+
     def said(self, job: str) -> str:
         path = self.outside / f"{job}.out"
         return path.read_text() if path.exists() else ""
@@ -106,9 +111,7 @@ def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(ended: tuple[Fo
 def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: Folder, image: str) -> None:
     folder.print_script(image, f"{SUITE} {SIZE} --world 1,2 --set measure.steps=200 --session stopped")
     job = folder.submit()
-    folder.run(f"until grep -q '^.1/2. .* ok ' {job}.out; do sleep 0.2; done; sleep 2")
-    # what Slurm does two minutes before the time limit
-    folder.run(f"scancel --signal=USR1 --batch {job}")
+    folder.signal_once(job, "^.1/2. .* ok ", after_s=2)
     code, said = folder.wait(job)
     assert (code, "stopped by the file STOP" in said) == (143, True), said
     before = folder.asked("SELECT run_id, attempt, status FROM runs ORDER BY ALL")
@@ -130,8 +133,7 @@ def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_wa
     suite += " --set measure.steps=300"  # seconds, in which the signal comes
     folder.run(f"apptainer run {image} script {suite} --rounds 2 --session ab > job.sh")
     job = folder.submit()
-    folder.run(f"until grep -q '^session ab-b-r1' {job}.out; do sleep 0.2; done")
-    folder.run(f"scancel --signal=USR1 --batch {job}")
+    folder.signal_once(job, "^session ab-b-r1")
     code, said = folder.wait(job)
     assert (code, "stopped by the file STOP" in said) == (143, True), said
     assert not (folder.outside / "results/ab-b-r2").exists()
