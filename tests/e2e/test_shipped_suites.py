@@ -96,6 +96,44 @@ def test_their_report_is_drawn_without_a_word_in_the_console(
         assert browser.console() == [], page.name
 
 
+MESSAGES = """
+WITH profiled AS (
+    SELECT
+        case_name, op,
+        sum(calls) / count(DISTINCT (run_id, step)) AS seen,
+        sum(message_bytes) / count(DISTINCT (run_id, step)) AS seen_bytes
+    FROM profile_collectives
+    JOIN (SELECT session_id, run_id, case_name, world_size FROM runs) USING (session_id, run_id)
+    WHERE session_id = 'comm_options' AND rank = 0 AND world_size = 2
+    GROUP BY case_name, op
+),
+expected AS (
+    SELECT case_name, op, sum(messages) AS messages, sum(message_bytes) AS message_bytes
+    FROM message_times
+    WHERE session_id = 'comm_options' AND kind = 'measured' AND world_size = 2
+    GROUP BY case_name, op
+)
+SELECT * FROM expected LEFT JOIN profiled USING (case_name, op) WHERE messages > 0
+"""
+
+
+def test_a_rank_sends_the_messages_that_predictions_suppose(results: Path, marked: Marked) -> None:
+    done = marked.run("load", str(results))
+    assert done.returncode == 0, done.stderr
+    done = marked.run("sql", MESSAGES, "--results", str(results), "--format", "json")
+    rows = json.loads(done.stdout)
+    assert {(row["case_name"], row["op"]) for row in rows} >= {
+        ("ddp_bf16", "all_reduce"),
+        ("fsdp", "all_gather"),
+        ("fsdp_grad_op", "all_gather"),
+        ("fsdp_bf16_reduction", "reduce_scatter"),
+    }
+    wrong = [
+        row for row in rows if (row["seen"], row["seen_bytes"]) != (row["messages"], row["message_bytes"])
+    ]
+    assert wrong == []
+
+
 def _well(run: dict[str, Any]) -> bool:
     """A probing run may find that its micro-batch does not fit."""
     return run["outcome"]["status"] in (("ok", "oom") if run["spec"]["probe"] else ("ok", "skipped"))
