@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,12 @@ def clock(device: torch.device, folder: Path, steps: int) -> Clock:
         made = CpuClock(file)
     made.barrier()
     return made
+
+
+def need_a_gpu(parser: argparse.ArgumentParser) -> None:
+    """Ends the program with 2 where there is none."""
+    if not torch.cuda.is_available():
+        parser.error("--device cuda: torch sees no GPU here; `bench doctor` says why")
 
 
 def block(loop: Training, clock: Clock) -> interleaved.Block:

@@ -1,9 +1,10 @@
-"""What stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread.
+"""What stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread; on a GPU transformer_lm
+of 10 M parameters, whose steps take some milliseconds there, and what they add to the host's own time.
 
 Instrumented and bare steps alternate step by step in random order inside one process, because blocks of steps hide
 effects under 100 us behind drift. Printed: the difference of medians with a 95 % bootstrap interval.
 
-    python benchmarks/stamps.py [--steps 20000]
+    python benchmarks/stamps.py [--steps 20000] [--device cuda]
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ import argparse
 import os
 import random
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 import numpy as np
 import one_rank
 import torch
 
 from bench.measure.recorder import MEASURED
+from bench.train.loop import Training
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Pair = tuple[Array, Array]
+"""Bare, and instrumented."""
+Times = dict[str, Pair]
 
 
 class NoClock:
@@ -31,24 +40,47 @@ class NoClock:
     def flush(self) -> None: ...
 
 
-def measure(steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whole-step times in ns, from just before start to just after step_done: (bare, instrumented)."""
+def on_a_cpu(steps: int) -> Times:
+    """From just before start to just after step_done."""
     torch.set_num_threads(1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
-    loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=torch.device("cpu"))
+    device = torch.device("cpu")
+    loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=device)
+    return {"step": alternate(loop, device, steps, lambda: None)[0]}
+
+
+def on_a_gpu(steps: int) -> Times:
+    """Of the step, from an idle device to an idle device; of the host, until it has asked for everything."""
+    device = torch.device("cuda", 0)
+    torch.cuda.set_device(device)
+    loop = one_rank.training(
+        "transformer_lm", {"preset": "10m"}, batch=128, steps=steps, device=device, precision="bf16",
+        fused_optimizer=True,
+    )  # fmt: skip
+    step, host = alternate(loop, device, steps, torch.cuda.synchronize)
+    return {"step": step, "host": host}
+
+
+def alternate(
+    loop: Training, device: torch.device, steps: int, wait: Callable[[], None]
+) -> tuple[Pair, Pair]:
+    """Times in ns of the whole step, `wait` included, and of the host alone; each bare, then instrumented."""
+    whole: tuple[list[int], list[int]] = ([], [])
+    host: tuple[list[int], list[int]] = ([], [])
+    order = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
-        clock = one_rank.clock(torch.device("cpu"), Path(folder), steps)
-        clocks = (NoClock(), clock)
-        times: tuple[list[int], list[int]] = ([], [])
-        order = random.Random(0)
+        clocks = (NoClock(), one_rank.clock(device, Path(folder), steps))
         for step in range(steps):
             which = order.randrange(2)
             begin = perf_counter_ns()
             loop.step(clocks[which], MEASURED)
-            taken = perf_counter_ns() - begin
-            if step >= 500:
-                times[which].append(taken)
-    return np.array(times[0]), np.array(times[1])
+            asked = perf_counter_ns()
+            wait()
+            done = perf_counter_ns()
+            if step >= min(500, steps // 4):
+                whole[which].append(done - begin)
+                host[which].append(asked - begin)
+    return (np.array(whole[0]), np.array(whole[1])), (np.array(host[0]), np.array(host[1]))
 
 
 def bootstrap(bare: np.ndarray, instrumented: np.ndarray, draws: int = 1000) -> tuple[float, float]:
@@ -65,13 +97,22 @@ def bootstrap(bare: np.ndarray, instrumented: np.ndarray, draws: int = 1000) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20_000)
-    bare, instrumented = measure(parser.parse_args().steps)
-    low, high = bootstrap(bare, instrumented)
-    added = float(np.median(instrumented) - np.median(bare))
-    print(f"bare step          median {np.median(bare) / 1e3:8.1f} us  ({len(bare)} steps)")
-    print(f"instrumented step  median {np.median(instrumented) / 1e3:8.1f} us  ({len(instrumented)} steps)")
-    print(f"added              {added / 1e3:8.1f} us  [{low / 1e3:.1f}, {high / 1e3:.1f}]")
-    print(f"                   {added / np.median(bare):8.2%} of the step")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    asked = parser.parse_args()
+    if asked.device == "cuda":
+        one_rank.need_a_gpu(parser)
+    found = on_a_gpu(asked.steps) if asked.device == "cuda" else on_a_cpu(asked.steps)
+    whole = float(np.median(found["step"][0]))
+    for name, (bare, instrumented) in found.items():
+        low, high = bootstrap(bare, instrumented)
+        added = float(np.median(instrumented) - np.median(bare))
+        print(f"bare {name:17} median {np.median(bare) / 1e3:8.1f} us  ({len(bare)} steps)")
+        print(
+            f"instrumented {name:9} median {np.median(instrumented) / 1e3:8.1f} us  ({len(instrumented)} steps)"
+        )
+        print(
+            f"added {added / 1e3:24.1f} us  [{low / 1e3:.1f}, {high / 1e3:.1f}], {added / whole:.2%} of the step"
+        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+"""ci/gpu where there is no GPU; what it does with one, only such a machine can show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "ci" / "gpu"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run([PROGRAM, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_without_a_gpu_it_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    done = run("--out", str(tmp_path / "gpu"), "doctor")
+    assert done.returncode == 2
+    assert "torch sees no GPU here" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
+    done = run("doktor")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no part doktor: there are doctor tests throughput" in done.stderr
+
+
+def test_shellcheck_finds_nothing(require_program: Callable[[str], str]) -> None:
+    done = subprocess.run(
+        [require_program("shellcheck"), PROGRAM], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == ""
