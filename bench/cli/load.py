@@ -7,20 +7,30 @@ import click
 
 @click.command(name="load")
 @click.argument("results", required=False, metavar="[RESULTS]")
-@click.option("--results", "option", metavar="DIR", help="The same as the argument.")
+@click.option(
+    "--results",
+    "option",
+    metavar="DIR",
+    help="The same as the argument; of an archive the folder that it goes to.",
+)
 def command(results: str | None, option: str | None) -> int:
     """Bring results.duckdb up to the result files; the files are the truth.
 
     RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
-    code is 1."""
+    code is 1. Or it is an archive of `bench pack`, FILE.zip: every checksum is verified, then its session stands in
+    the folder of --results, and is loaded; where anything is wrong nothing is written."""
     from analysis.load import load
     from bench.errors import InputError
     from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
-    from bench.paths import results_folder
+    from bench.packing.unpack import looks_like_one, unpack
+    from bench.paths import results_folder, writable_results_folder
     from bench.slurm.accounting import note_max_rss
 
     folder = results_folder(results or option)
+    if looks_like_one(folder):
+        archive, folder = folder, writable_results_folder(option)
+        click.echo(f"verified: {unpack(archive, folder)}")
     if (folder / "session.json").exists():
         raise InputError(f"{folder}: this is a session: give the folder above, {folder.resolve().parent}")
     note_max_rss(folder)

@@ -1,28 +1,21 @@
-"""The folder of an imported session: made aside, then given its name, so that it is there whole or not at all."""
+"""The folder of an imported session."""
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.errors import InputError
 from bench.files import write_json
 from bench.importing import exchanges
+from bench.importing.aside import place
 from bench.importing.exchanges import Exchanges
 from bench.importing.formats import Found
 from bench.importing.found import Measurement
 from bench.launch.session import PLAN_KEYS, SessionFolder, utc_now
 from bench.spec import SCHEMA_VERSION
 
-_ASIDE = ".import-"
-_STALE_S = 86_400.0
 UNKNOWN_STRATEGY = "unknown"
 """Rows of views are told apart by strategy, so it cannot be null."""
 
@@ -41,40 +34,7 @@ class Head:
 
 def write(session: SessionFolder, head: Head, found: Found) -> None:
     """Raises InputError where the session exists or the folder cannot be written; nothing is left behind then."""
-    results = session.path.parent
-    if session.path.exists():
-        raise InputError(
-            f"session {session.session_id} exists in {results}: choose another --session, or leave it out for a new one"
-        )
-    aside = None
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        _sweep(results)
-        aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=results))
-        aside.chmod(0o777 & ~_umask())
-        _write(aside, session.session_id, head, found)
-        aside.rename(session.path)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and session.path.exists():
-            raise InputError(f"session {session.session_id} was made by somebody else just now") from error
-        raise InputError(f"results cannot be written: {error}; --results names another folder") from error
-    finally:
-        if aside is not None:
-            shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sweep(results: Path) -> None:
-    """What imports that were killed left behind; one of today may still be going on."""
-    for folder in results.glob(f"{_ASIDE}*"):
-        if time.time() - folder.stat().st_mtime > _STALE_S:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _umask() -> int:
-    """mkdtemp's folder is for its owner alone; a session's is like any other folder of this user."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    place(session, lambda folder: _write(folder, session.session_id, head, found))
 
 
 def _write(folder: Path, session_id: str, head: Head, found: Found) -> None:

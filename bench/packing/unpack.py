@@ -1,0 +1,140 @@
+"""From an archive to a session's folder: every sum is verified, and nothing is there before all are.
+
+An archive may come from anybody. Its manifest says which files there are and how long each is; what is not listed, is
+longer, or has another sum ends the call, and what was written so far is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.errors import InputError
+from bench.importing.aside import place
+from bench.launch.session import SessionFolder
+from bench.packing.manifest import MOST_FILES, MOST_MANIFEST_BYTES, NAME, REPORT, Listed, Manifest, parse
+
+_CHUNK = 2**20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 1
+
+
+def looks_like_one(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() == ".zip"
+
+
+def unpack(path: Path, results: Path) -> Path:
+    """The new session's folder. Raises InputError with the place in the archive where anything is wrong."""
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        manifest = parse(_manifest(archive))
+        _compare(archive, manifest)
+        _has_room(results, manifest)
+        session = SessionFolder(results, manifest.session_id)
+        if session.path.exists():
+            raise InputError(
+                f"session {manifest.session_id} exists in {results}: --results names another folder"
+            )
+        place(session, lambda folder: _fill(folder, archive, manifest))
+    return session.path
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Names the archive in every error."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{path}: no sound archive of `bench pack`: {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}; nothing was written") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _manifest(archive: zipfile.ZipFile) -> bytes:
+    try:
+        info = archive.getinfo(NAME)
+    except KeyError:
+        raise InputError(f"has no {NAME}: not written by `bench pack`") from None
+    if info.file_size > MOST_MANIFEST_BYTES:
+        raise InputError(f"{NAME}: {info.file_size:,} bytes: no manifest is")
+    _check_member(info)
+    with archive.open(info) as member:
+        return member.read(MOST_MANIFEST_BYTES)
+
+
+def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    """Every file of the archive is listed, once, and the other way round."""
+    members = archive.infolist()
+    if len(members) > MOST_FILES + 1:
+        raise InputError(f"{len(members):,} files: no session has")
+    names = [member.filename for member in members]
+    for member in members:
+        _check_member(member)
+        if member.filename != NAME and member.filename not in manifest.files:
+            raise InputError(f"{member.filename[:120]!r} is not in {NAME}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{twice} is there twice")
+    if missing := manifest.files.keys() - set(names):
+        raise InputError(f"{min(missing)} is in {NAME}, and not there")
+
+
+def _check_member(member: zipfile.ZipInfo) -> None:
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG) or member.is_dir():
+        raise InputError(f"{member.filename[:120]!r} is a link or a folder, no file")
+    if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
+        raise InputError(
+            f"{member.filename[:120]!r} is encrypted, or packed in a way that `bench pack` does not use"
+        )
+
+
+def _has_room(results: Path, manifest: Manifest) -> None:
+    needed = sum(one.size_bytes for one in manifest.files.values())
+    there = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
+    if needed > (free := shutil.disk_usage(there).free):
+        raise InputError(f"needs {needed:,} bytes, {results} has {free:,}")
+
+
+def _fill(folder: Path, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    for name, listed in manifest.files.items():
+        if name != REPORT:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _extract(archive, name, listed, target)
+    _check_id(folder / "session.json", manifest.session_id)
+
+
+def _extract(archive: zipfile.ZipFile, name: str, listed: Listed, target: Path) -> None:
+    """Never more bytes than are listed, whatever the archive unfolds to."""
+    digest, size = hashlib.sha256(), 0
+    with archive.open(name) as member, target.open("xb") as file:
+        while chunk := member.read(_CHUNK):
+            size += len(chunk)
+            if size > listed.size_bytes:
+                break
+            digest.update(chunk)
+            file.write(chunk)
+    if size != listed.size_bytes:
+        more = "more" if size > listed.size_bytes else f"{size:,}"
+        raise InputError(f"{name}: {more} bytes, {NAME} says {listed.size_bytes:,}")
+    if digest.hexdigest() != listed.sha256:
+        raise InputError(f"{name}: its SHA-256 is not that of {NAME}: the archive was damaged or changed")
+
+
+def _check_id(path: Path, session_id: str) -> None:
+    """Raises InputError where a folder of this name would not hold a session of this name."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"session.json: not JSON: {str(error)[:80]}") from error
+    if not isinstance(found, dict) or found.get("session_id") != session_id:
+        raise InputError(f"session.json is not of session {session_id}")
