@@ -107,7 +107,7 @@ def shell_in(folder: Path) -> Shell:
     def run(line: str) -> subprocess.CompletedProcess[str]:
         command = ["bash", "-c", line]
         return subprocess.run(
-            command, cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=120
+            command, cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=600
         )
 
     return run

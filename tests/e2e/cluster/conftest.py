@@ -36,7 +36,7 @@ class Cluster:
         self._wait_until_ready()
 
     def run(
-        self, command: str, timeout: float = 120, *, root: bool = False, own_code: bool = False
+        self, command: str, timeout: float = 300, *, root: bool = False, own_code: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Its exit code and output. Raises subprocess.TimeoutExpired after `timeout` seconds."""
         line = self._line(command, root=root, own_code=own_code)

@@ -107,7 +107,7 @@ class Study:
     def bench(self, arguments: str) -> str:
         """What another command says, on the login node."""
         line = f"cd {self.inside} && apptainer exec {self._image} bench {arguments}"
-        done = self._cluster.run(line, timeout=120)
+        done = self._cluster.run(line, timeout=300)
         return str(done.stdout + done.stderr)
 
     def asked(self, sql: str) -> list[tuple[Any, ...]]:
@@ -133,7 +133,7 @@ class Step:
     def ended(self) -> bool:
         return self._process.poll() is not None
 
-    def wait(self, patience_s: float = 240) -> int:
+    def wait(self, patience_s: float = 600) -> int:
         """Its exit code, srun's."""
         return self._process.wait(patience_s)
 

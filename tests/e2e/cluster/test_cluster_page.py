@@ -68,7 +68,7 @@ def folder(cluster: Any, image: str) -> str:
 def test_a_command_for_a_cluster_works_there(command: str, cluster: Any, folder: str) -> None:
     for shown, run in SMALLER.items():
         command = f"{command} ".replace(shown, run).strip()
-    done = cluster.run(f"cd {folder} && set -o pipefail && {command}", timeout=240)
+    done = cluster.run(f"cd {folder} && set -o pipefail && {command}", timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     if job := re.search(r"Submitted batch job (\d+)", done.stdout):
         assert ended_well(job[1], cluster, Path(folder)) == "COMPLETED"
@@ -79,7 +79,7 @@ def ended_well(job: str, cluster: Any, folder: Path) -> str:
     waited = (
         f"while squeue --noheader --job {job} | grep -q .; do sleep 0.2; done; scontrol -o show job {job}"
     )
-    state = re.search(r"JobState=(\w+)", cluster.run(waited, timeout=480).stdout)
+    state = re.search(r"JobState=(\w+)", cluster.run(waited, timeout=600).stdout)
     assert state is not None
     return state[1] if state[1] == "COMPLETED" else str(cluster.run(f"cat {folder}/slurm-{job}.out").stdout)
 

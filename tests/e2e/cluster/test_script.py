@@ -29,7 +29,7 @@ class Folder:
     def run(self, command: str, folder: str | None = None) -> str:
         """Its output. `folder`: another than this one."""
         line = f"cd {shlex.quote(folder or self.inside)} && {command}"
-        done = self.cluster.run(line, timeout=240)
+        done = self.cluster.run(line, timeout=600)
         assert done.returncode == 0, done.stdout + done.stderr
         return str(done.stdout)
 
