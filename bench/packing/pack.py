@@ -35,7 +35,7 @@ Page = Callable[[Path, Path], Path | None]
 """Writes a session's page into a folder, and says where; null where it cannot be made."""
 
 
-def no_page(session: Path, folder: Path) -> None:  # noqa: ARG001 - as a Page
+def no_page(session: Path, folder: Path) -> None:
     """For an archive without a report."""
 
 

@@ -73,6 +73,7 @@ INSTEAD = {
         "bench suite ./my_suite.yaml --quick --case ddp "
         "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8 --world 1"
     ),
+    "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
     "bench COMMAND --help": "bench suite --help",
 }
 """Shown -> run."""

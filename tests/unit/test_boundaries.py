@@ -28,6 +28,7 @@ NEVER_TORCH = (
     "bench/paths",
     "bench/errors",
     "bench/importing",
+    "bench/packing",
 )
 DEVELOPERS_PROGRAM = "bench/data/digits/make.py"
 """Wrote the data files that ship; needs scikit-learn, a development dependency."""
