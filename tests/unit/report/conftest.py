@@ -16,7 +16,11 @@ from analysis.report.contents import Contents, read
 from bench.measure.bandwidth import bus_factor
 from bench.spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
+<<<<<<< HEAD
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
+=======
+from tests.profile_rows import Figures, add_profile
+>>>>>>> db09de3 (Views communication and communication_by_op, their chart and tests; how their numbers are made)
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
@@ -34,7 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Loaded; without jitter, so that every figure can be worked out."""
     folder = tmp_path_factory.mktemp("report") / "results"
     folder.mkdir()
-    make_session(
+    session = make_session(
         folder,
         [
             Case(name="ddp", step_ms={1: 400.0, 2: 200.0, 4: 125.0}, accuracy=0.9, steps=400, warmup=2),
@@ -49,14 +53,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
         session_id=SCALING,
     )
+    add_profile(session, _profiled, {"all_reduce": (1, 1_000_000, 40_000_000)})
     _make(
         folder, GPUS, 2, Case(name="fsdp", strategy="fsdp", device_type="cuda", step_ms={8: 60.0, 16: 40.0})
     )
+    add_profile(folder / GPUS, _profiled, {"all_gather": (2, 2_000_000, 40_000_000)})
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
     _make(folder, BROKEN, 3, Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed))
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
     assert load(folder).problems == ()
     return folder
+
+
+def _profiled(_spec: RunSpec, _rank: int) -> Figures:
+    return 120, 40, 30, 60
 
 
 @pytest.fixture(scope="session")

@@ -82,6 +82,7 @@ def test_the_charts_stand_in_the_stated_order():
         "time",
         "step_time_distribution",
         "phases",
+        "communication",
         "wall_time",
         "step_time_by_rank",
         "training_loss",
@@ -232,7 +233,7 @@ def test_coloured_cases_of_one_size_leave_the_axis_as_it_is_for_all(read):
     assert all(values == sorted(set(rows.get_column("workers"))) for values in axes)
 
 
-@pytest.mark.parametrize("name", ["step_time_distribution", "phases", "wall_time"])
+@pytest.mark.parametrize("name", ["step_time_distribution", "phases", "communication", "wall_time"])
 def test_of_many_bars_those_that_matter_are_drawn_and_the_note_counts_them(read, name):
     rows, cases = many(read[SCALING].charts[name], 30)
     rows = rows.with_columns(label=pl.col("case_name") + pl.col("label"))

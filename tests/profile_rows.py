@@ -1,0 +1,54 @@
+"""Profiled steps with exact figures for sessions of tests.factory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bench.measure import finalise, rank_tables
+from bench.measure.rank_tables import TABLES, Writer
+from bench.spec import RunSpec
+
+Figures = tuple[int, int, int, int]
+"""Of a step, in ms: the step, communication, exposed communication, compute."""
+Ops = Mapping[str, tuple[int, int, int]]
+"""op -> calls, bytes, ns of a rank in a step."""
+
+
+def add_profile(session: Path, figures: Callable[[RunSpec, int], Figures], ops: Ops, steps: int = 2) -> None:
+    """`figures(spec, rank)` for every profiled step of every ok run."""
+    for run_json in sorted(session.glob("*/run.json")):
+        run = json.loads(run_json.read_text(encoding="utf-8"))
+        spec = RunSpec.from_json(run["spec"])
+        if run["outcome"]["status"] != "ok":
+            continue
+        folder = run_json.parent
+        for rank in range(spec.world_size):
+            writer = Writer(node=rank // spec.ranks_per_node, local_task=0, rank=rank)
+            times = tuple(1_000_000 * ms for ms in figures(spec, rank))
+            rows = [(100 + step, *times) for step in range(steps)]
+            of_ops = [(100 + step, op, *said) for step in range(steps) for op, said in ops.items()]
+            rank_tables.append(folder, "profile", writer, np.array(rows, TABLES["profile"]))
+            rank_tables.append(
+                folder, "profile_collectives", writer, np.array(of_ops, TABLES["profile_collectives"])
+            )
+        finalise.write_rank_tables(folder, folder, (spec.session_id, spec.run_id, spec.attempt))
+        for raw in folder.glob("profile*.raw"):
+            raw.unlink()
+
+
+def without_synchronisation(session: Path, run_id: str, first_step: int) -> None:
+    """The run's steps from `first_step` on are of the kind that synchronises nothing."""
+    path = session / run_id / "steps.node0.parquet"
+    table = pq.read_table(path)
+    alone = pc.greater_equal(table["step"], first_step)
+    kinds = pc.if_else(alone, pa.scalar("no_sync"), table["kind"].cast(pa.string()))
+    at = table.schema.get_field_index("kind")
+    metadata = pq.read_schema(path).metadata
+    pq.write_table(table.set_column(at, "kind", kinds).replace_schema_metadata(metadata), path)
