@@ -16,11 +16,8 @@ from analysis.report.contents import Contents, read
 from bench.measure.bandwidth import bus_factor
 from bench.spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
-<<<<<<< HEAD
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
-=======
 from tests.profile_rows import Figures, add_profile
->>>>>>> db09de3 (Views communication and communication_by_op, their chart and tests; how their numbers are made)
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
