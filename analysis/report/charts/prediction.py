@@ -22,6 +22,7 @@ from analysis.report.headroom import bounded, cut_note
 
 _TITLE = "speedup (×)"
 _SERIAL = {"amdahl": "Amdahl", "gustafson": "Gustafson"}
+_COMMUNICATION = "communication"
 _LIGHT = 0.65
 """Opacity of what is predicted."""
 
@@ -33,8 +34,14 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
     return Drawing(
         views=views,
         choice="predicted by",
-        note=sentences(_limit_note(rows, named), cut_note(shown, "speedup")),
+        note=sentences(_alone_note(views), _limit_note(rows, named), cut_note(shown, "speedup")),
     )
+
+
+def _alone_note(views: dict[str, alt.LayerChart]) -> str:
+    """A single picture has no choice beside it that would name it."""
+    alone = list(views) == [_COMMUNICATION]
+    return "Predicted from communication: no case has sizes enough for a law." if alone else ""
 
 
 def _limit_note(rows: pl.DataFrame, named: list[str]) -> str:
@@ -51,7 +58,7 @@ def _by_law(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     parts = {
         "USL": rows.filter(pl.col("law") == "usl"),
         " or ".join(_SERIAL[law] for law in serial): rows.filter(pl.col("law").is_in(serial)),
-        "communication": rows.filter(pl.col("law") == "communication"),
+        _COMMUNICATION: rows.filter(pl.col("law") == "communication"),
     }
     return {label: part for label, part in parts.items() if not part.is_empty()}
 

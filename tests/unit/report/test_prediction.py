@@ -47,7 +47,10 @@ def test_what_communication_predicts_is_a_choice_of_its_own_after_the_laws(fitte
     sent = rows.filter(pl.col("law") == "amdahl").with_columns(law=pl.lit("communication"))
     drawn = drawing(CHART, pl.concat([rows, sent]), cases)
     assert list(drawn.views) == ["USL", "Amdahl or Gustafson", "communication"]
-    assert list(drawing(CHART, sent, cases).views) == ["communication"]
+    alone = drawing(CHART, sent, cases)
+    assert list(alone.views) == ["communication"]
+    assert alone.note.startswith("Predicted from communication:")
+    assert "communication" not in drawn.note
 
 
 def test_of_many_cases_predictions_are_drawn_for_the_highest_and_the_lowest(fitted):
