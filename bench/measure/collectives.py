@@ -103,7 +103,7 @@ class _Buffers:
 
     def _fill(self, op: str) -> None:
         self.whole.zero_()
-        self.part.fill_(_own(self.machine.rank))
+        self.part.fill_(_own(self.machine.rank) if op == "all_gather" else 0)
         if op != "broadcast":
             self.whole[self.machine.rank :: self.machine.world_size] = 1  # each element is one rank's to add
         elif self.machine.rank == 0:
