@@ -30,7 +30,7 @@ cases:
     scaling: none
     batch_per_rank: 2048
     world: [1]
-  - {name: after, strategy: single, scaling: none, batch_per_rank: 32, world: [1], measure: {steps: 400}}
+  - {name: after, strategy: single, scaling: none, batch_per_rank: 32, world: [1], measure: {steps: 400, profiled: 2}}
   - {name: fused, strategy: single, scaling: none, batch_per_rank: 32, world: [1], train: {fused_optimizer: true}}
   - {name: tf32, strategy: single, scaling: none, batch_per_rank: 32, world: [1], train: {precision: tf32}}
   - {name: fp16, strategy: single, scaling: none, batch_per_rank: 32, world: [1], train: {precision: fp16}}
@@ -125,6 +125,38 @@ def test_energy_grows_as_power_says(results: Path) -> None:
         "WHERE device IS NOT NULL AND case_name = 'after'",
     )
     assert rise == pytest.approx(mean_w * seconds, rel=0.5)
+
+
+def test_flops_and_energy_become_shares_and_prices(results: Path) -> None:
+    rows = ask(
+        results,
+        "SELECT case_name, flops_per_s, peak_flops_per_s, mfu, mfu_problem FROM utilisation ORDER BY ALL",
+    )
+    assert len(rows) == 10
+    for _, flops_per_s, peak, mfu, problem in rows:
+        assert flops_per_s > 0
+        assert (mfu is None) == (peak is None)  # of a GPU that no table knows there is none
+        assert mfu is None or 0 < mfu < 1
+        assert problem is None
+    ((j_per_example, power_w, gpu_hours),) = ask(
+        results,
+        "SELECT j_per_example, power_w, gpu_hours_per_million_examples FROM energy WHERE case_name = 'after'",
+    )
+    assert j_per_example > 0
+    assert 5 < power_w < 2_000
+    assert gpu_hours > 0
+
+
+def test_profiled_steps_see_the_kernels(results: Path) -> None:
+    rows = ask(
+        results,
+        "SELECT step_ns, compute_ns, communication_ns FROM profile JOIN runs USING (session_id, run_id, attempt) "
+        "WHERE case_name = 'after'",
+    )
+    assert len(rows) == 2
+    for step_ns, compute_ns, communication_ns in rows:
+        assert 0 < compute_ns <= step_ns
+        assert communication_ns == 0  # one rank without a group
 
 
 def test_steps_have_phases_that_add_up_and_the_allocators_peaks(results: Path) -> None:
