@@ -41,8 +41,9 @@ def show(
         session_row = sessions.head(connection, session_id)
         batches = session_rows(connection, "batch_limits", session_id)
         found = machine.read(connection, session_id)
+        used = session_rows(connection, "utilisation", session_id)
         sizes = machine_tables.read(connection, session_id)
-    _show_points(out, session_id, points, coverage, found)
+    _show_points(out, session_id, points, value_columns(points, coverage, used), found)
     if every_run:
         machine_tables.show(out, sizes)
         _show_runs(out, [run for run in runs if run["measured_steps"]])
@@ -62,16 +63,16 @@ def show(
 
 
 def _show_points(
-    out: Console, title: str, points: list[Row], coverage: list[Row], found: machine.Machine
+    out: Console, title: str, points: list[Row], values: list[tables.Column], found: machine.Machine
 ) -> None:
-    """The scaling table; where nothing was trained, what the machine can do."""
+    """The scaling table with these values; where nothing was trained, what the machine can do."""
     if not found or any(point["throughput"] is not None for point in points):
-        tables.show(out, title, key_columns(points), value_columns(points, coverage))
+        tables.show(out, title, key_columns(points), values)
         title = ""
     shown = [machine.exchange_columns(found.exchanges)] if found.exchanges else []
     shown += [machine.multiplication_columns(found.multiplications)] if found.multiplications else []
-    for keys, values in shown:
-        tables.show(out, title, keys, values)
+    for keys, others in shown:
+        tables.show(out, title, keys, others)
         title = ""
 
 

@@ -30,9 +30,12 @@ def key_columns(points: Sequence[Row]) -> list[Column]:
     ]
 
 
-def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column]:
-    """What was found; a column may have nothing but empty cells. `coverage` are rows of `coverage`."""
+def value_columns(
+    points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()
+) -> list[Column]:
+    """What was found; a column may have nothing but empty cells. `coverage` and `utilisation` are rows of these."""
     troubles = {_place(row): trouble(row) for row in coverage}
+    used = {_place(row): _used(row) for row in utilisation}
     return [
         column(points, "nodes", text_of("nodes")),
         column(points, throughput_unit(points), _value("throughput")),
@@ -46,6 +49,7 @@ def value_columns(points: Sequence[Row], coverage: Iterable[Row]) -> list[Column
             styles=[_STYLES.get(row["verdict"], "") for row in points],
         ),
         column(points, "step ms ± std", _step),
+        column(points, "TFLOP/s (MFU)", lambda row: used.get(_place(row), "")),
         column(points, "run s", number_of("elapsed_s")),
         column(points, "s/epoch", _epoch),
         column(points, "best val loss", number_of("best_val_loss")),
@@ -133,6 +137,14 @@ def _efficiency(row: Row) -> str:
     ends = (100 * row[name] if has_interval else None for name in ("efficiency_lo", "efficiency_hi"))
     value, interval = estimate(100 * row["efficiency"], *ends)
     return f"{value:>4} % {interval}".rstrip()
+
+
+def _used(row: Row) -> str:
+    """Of one device, where its peak is known."""
+    if row["flops_per_s_per_device"] is None or row["peak_flops_per_s"] is None:
+        return ""
+    share = "over 100 %" if row["mfu"] is None else f"{100 * row['mfu']:.1f} %"
+    return f"{number(row['flops_per_s_per_device'] / 1e12, 3, strip=False)} ({share})"
 
 
 def _verdict(row: Row) -> str:

@@ -15,7 +15,7 @@ from analysis.report.charts import all_charts
 
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
-    "batches", "exchanges", "multiplications",
+    "batches", "exchanges", "multiplications", "hardware_use",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from analysis.report.downloads import csv_download
 from analysis.report.figures import figures
 from analysis.report.files import page_name
 from analysis.report.hardware import hardware, nodes_of
+from analysis.report.hardware_use_table import hardware_use
 from analysis.report.hyperparameters import hyperparameters, settings_frame, settings_of
 from analysis.report.laws_table import laws
 from analysis.report.machine_tables import exchanges, multiplications
@@ -70,6 +71,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
         yield covered
     yield _summary(contents)
     yield _machine(contents)
+    yield _hardware_use(contents)
     yield _strategies(contents)
     yield _batches(contents)
     yield Section(
@@ -100,6 +102,13 @@ def _machine(contents: Contents) -> Section:
     if content and contents.is_of_a_machine:  # there is no summary to stand in
         content += runs(contents.rows("runs")) + _csv(contents, "runs", "every run")
     return Section(identifier="machine", title="What the machine can do", content=content)
+
+
+def _hardware_use(contents: Contents) -> Section:
+    """Nothing where neither FLOP/s nor energy nor GPU-hours are known."""
+    content = hardware_use(contents.rows("hardware_use"))
+    saved = _csv(contents, "hardware_use", "use of the hardware") if content else ""
+    return Section(identifier="hardware_use", title="What does it use and cost?", content=content + saved)
 
 
 def _strategies(contents: Contents) -> Section:

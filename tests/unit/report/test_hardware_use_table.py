@@ -1,0 +1,64 @@
+"""The table of the page and the column of the terminal that say how much of the hardware was used."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from analysis import database, summary
+from analysis.load import load
+from analysis.report.contents import read
+from analysis.report.hardware_use_table import hardware_use
+from tests.factory import Case, make_session
+from tests.unit.report.test_session_page import rows_of, words
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """64 examples of 1e11 FLOPs in 100 ms on a GPU of 989.4 TFLOP/s, of 2e12 beyond it; a CPU."""
+    folder = tmp_path_factory.mktemp("use")
+    steps = {1: 100.0}
+    gpu = {"device_type": "cuda", "precision": "bf16", "step_ms": steps}
+    cases = [
+        Case(name="ddp", flops_per_example=1e11, **gpu),
+        Case(name="wrong", flops_per_example=2e12, **gpu),
+        Case(name="cpu", flops_per_example=1e6, step_ms=steps),
+        Case(name="uncounted", step_ms=steps),
+    ]
+    make_session(folder, cases, session_id="s")
+    load(folder)
+    return folder
+
+
+def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> None:
+    with database.reader(results) as connection:
+        shown = hardware_use(read(connection, "s").rows("hardware_use"))
+    head, *rows = rows_of(shown)
+    columns = [
+        "case",
+        "placement",
+        "precision",
+        "FLOP/s of a device",
+        "MFU [95 %]",
+        "power",
+        "examples/J [95 %]",
+    ]
+    assert head == " ".join([*columns, "energy / million", "GPU-hours / million"])
+    assert rows == [
+        "ddp 1x1 bf16 64.0 TFLOP/s 6.47 % [6.47, 6.47] 600 W 1.07 [1.07, 1.07] 938 kJ 0.434",
+        "wrong 1x1 bf16 1,280 TFLOP/s – 600 W 1.07 [1.07, 1.07] 938 kJ 0.434",
+        "cpu 1x1 fp32 640 MFLOP/s – – – – –",
+    ]
+    assert "wrong 1x1: 1280.0 TFLOP/s are 1.29 times the peak of NVIDIA H200." in words(shown)
+
+
+def test_the_terminal_has_a_column_where_a_peak_is_known(results: Path) -> None:
+    said = io.StringIO()
+    summary.show(results, "s", out=Console(file=said, width=300), every_run=False)
+    lines = said.getvalue().splitlines()
+    assert sum("TFLOP/s (MFU)" in line for line in lines) == 1
+    assert next("64.0 (6.5 %)" in line for line in lines if line.startswith("ddp"))
+    assert any("1280 (over 100 %)" in line for line in lines if line.startswith("wrong"))
