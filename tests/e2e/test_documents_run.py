@@ -37,6 +37,8 @@ INSTEAD = {
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
+    # that a trace is there is shown by test_profiled.py
+    "bench suite NAME --trace": "bench suite smoke --trace --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
     "bench compare tag:NAME-a tag:NAME-b": "bench compare A B",
     "for n in 1 2 3; do bench suite smoke --repeats 10 --session change-123-$n --tag change-123; done": (
