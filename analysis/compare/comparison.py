@@ -88,6 +88,11 @@ def compare(
         )
     _add_troubles(connection, rows, both)
     if all(row["ratio"] is None for row in rows):
+        if _measured_machines(connection, both):
+            raise AnalysisError(
+                'nothing to compare: these runs train nothing, so they have no throughput; `bench sql "FROM '
+                'collective_peaks"` and `bench sql "FROM matmul_peaks"` show what their machines can do'
+            )
         raise AnalysisError(
             f"nothing to compare: no case in common has an ok repeat on both sides: {_listed(map(_place, rows))}. "
             "`bench summary` says why runs are not ok"
@@ -132,6 +137,12 @@ def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
     query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
     rows = fetched(connection, query, {"sessions": list(side.session_ids), "only": side.case})
     return {(row["case_name"], row["placement"]): None for row in rows}
+
+
+def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Side]) -> bool:
+    query = "SELECT session_id FROM collective_peaks UNION SELECT session_id FROM matmul_peaks"
+    measured = {row["session_id"] for row in fetched(connection, query, [])}
+    return all(session_id in measured for side in both for session_id in side.session_ids)
 
 
 def _without(ran: Places, matched: Iterable[tuple[str, str]]) -> list[str]:

@@ -57,7 +57,7 @@ def size_lines(
     """`rows` are those that `start` draws."""
     y = result.y(rows)
     colour = {name: look for name, look in looks.items() if name == "color"}
-    points = start.mark_point(size=36, filled=True, opacity=1, clip=True)
+    points = start.mark_point(size=36, filled=True, opacity=1)
     layers = [
         start.mark_line(clip=True).encode(x=x, y=y, **looks),
         points.encode(x=x, y=y, tooltip=list(result.tooltip), **colour),

@@ -8,10 +8,15 @@ import pytest
 
 from analysis import database, summary
 from analysis import machine as machines
+from analysis.compare import comparison
+from analysis.errors import AnalysisError
+from analysis.load import load
 from analysis.report import write
 from analysis.report.chart import drawing
 from analysis.report.charts import all_charts
 from analysis.sentence import closing_sentence
+from tests.factory import make_session
+from tests.machine_rows import add_collectives, machine_case
 from tests.unit.report.conftest import MACHINE
 
 
@@ -91,8 +96,18 @@ def test_where_nothing_was_exchanged_nothing_is_said_of_failure():
     )
 
 
-def test_a_session_that_trains_has_no_such_section(results):
-    with database.reader(results) as connection:
-        found = machines.read(connection, "20261121T014925Z-smoke-3f9a")
-    assert not found
-    assert machines.sentence(found) == ""
+def test_there_is_no_throughput_to_compare(tmp_path):
+    for name in ("A", "B"):
+        make_session(tmp_path, [machine_case("links", [2])], session_id=name)
+        add_collectives(tmp_path / name, lambda *_: 20_000)
+    load(tmp_path)
+    with (
+        database.reader(tmp_path) as connection,
+        pytest.raises(AnalysisError, match="these runs train nothing"),
+    ):
+        comparison.compare(connection, "A", "B", margin=0.02, max_regression=0.05)
+
+
+def test_where_nothing_was_measured_there_is_nothing_to_say():
+    assert not machines.Machine()
+    assert machines.sentence(machines.Machine()) == ""
