@@ -127,18 +127,20 @@ def test_no_step_contains_a_validation_and_no_figure_its_pause(results: Path) ->
     assert [row for row in rows if not all(row[1:])] == []
 
 
-def killed_at(folder: Path, rank: int) -> list[tuple[Any, ...]]:
-    """Steps of the validations of a run in which that rank is killed in step 9."""
-    fault = {"fault": "killed", "at_step": 9, "on_rank": rank}
-    case = {"name": "killed", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
-    suite = write_suite(folder, [case | {"workload": fault}], validate_every=4)
-    assert run(Marked(folder), suite, folder / "r").returncode == 1
-    return query(folder / "r", "SELECT step, status FROM evals JOIN runs USING (run_id) ORDER BY step")
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path, rank: int) -> None:
-    assert killed_at(tmp_path, rank) == [(4, "failed"), (8, "failed")]
+def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path) -> None:
+    case = {"strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
+    cases = [
+        case | {"name": f"rank{rank}", "workload": {"fault": "killed", "at_step": 9, "on_rank": rank}}
+        for rank in (0, 1)
+    ]
+    suite = write_suite(tmp_path, cases, validate_every=4)
+    assert run(Marked(tmp_path), suite, tmp_path / "r").returncode == 1
+    kept = (
+        "SELECT case_name, step, status FROM evals JOIN runs USING (session_id, run_id, attempt) ORDER BY ALL"
+    )
+    assert query(tmp_path / "r", kept) == [
+        (f"rank{rank}", step, "failed") for rank in (0, 1) for step in (4, 8)
+    ]
 
 
 def start_slow(folder: Path, marked: Marked) -> Any:
