@@ -49,6 +49,9 @@ INSTEAD = {
     "bench compare tag:main tag:change": "bench compare A B",
     "bench compare SESSION:off SESSION:on": "bench compare A:ddp B:ddp",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
+    # which end at once where there is no GPU
+    "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
+    "python benchmarks/sensors.py --device cuda": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
     # what they compare with is not installed for the tests
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",

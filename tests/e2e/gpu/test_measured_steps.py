@@ -57,3 +57,27 @@ def test_phases_by_events_add_up_to_the_wall_time() -> None:
     """Steps of tens of milliseconds, so that the device is never idle between two of them."""
     found = measured("resnet50", {}, 128, {"fused_optimizer": True})
     assert sum(sum(found[phase]) for phase in PHASES) == pytest.approx(found["wall_ns"], rel=0.01)
+
+
+FLASH_ALONE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import one_rank, torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+options = {"transformer_lm": {"preset": "10m"}, "ddpm_unet": {"base_channels": 32}}
+for name in options:
+    loop = one_rank.training(
+        name, options[name], batch=4, steps=1, device=torch.device("cuda", 0), precision="bf16"
+    )
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        loop.unrecorded_step()
+"""
+
+
+def test_attention_in_bf16_takes_the_flash_kernel() -> None:
+    """Under sdpa_kernel torch raises where that kernel does not take what it is given."""
+    benchmarks = Path(__file__).parents[3] / "benchmarks"
+    command = [sys.executable, "-c", FLASH_ALONE, str(benchmarks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
