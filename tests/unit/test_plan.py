@@ -245,3 +245,12 @@ def test_tf32_is_skipped_on_a_cpu_whatever_sent_it_there() -> None:
         case("b", world=[1], train=tf32, measure=once, device="cpu"),
     )
     assert reasons(*both, slots=NODES) == {"a.1x1.r0": None, "b.1x1.r0": why}
+
+
+def test_a_trace_is_of_the_profiled_steps_that_a_case_has_else_of_two() -> None:
+    own = case("own", world=[1], measure=MeasureSpec(steps=10, repeats=1, profiled=5))
+    none = case("none", world=[1], measure=MeasureSpec(steps=10, repeats=1))
+    for trace, profiled in ((True, [5, 2]), (False, [5, 0])):
+        specs = [run.spec for run in plan(suite(own, none), LAPTOP, "session", trace=trace)]
+        assert [spec.measure.profiled for spec in specs] == profiled
+        assert [spec.trace for spec in specs] == [trace, trace]
