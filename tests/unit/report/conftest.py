@@ -38,7 +38,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     session = make_session(
         folder,
         [
-            Case(name="ddp", step_ms={1: 400.0, 2: 200.0, 4: 125.0}, accuracy=0.9, steps=400, warmup=2),
+            Case(
+                name="ddp",
+                step_ms={1: 400.0, 2: 200.0, 4: 125.0},
+                accuracy=0.9,
+                steps=400,
+                warmup=2,
+                flops_per_example=1e9,
+            ),
             Case(name="alone", strategy="single", scaling="none", step_ms={1: 100.0}),
             Case(
                 name="fsdp",
@@ -52,7 +59,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     add_profile(session, _profiled, {"all_reduce": (1, 1_000_000, 40_000_000)})
     _make(
-        folder, GPUS, 2, Case(name="fsdp", strategy="fsdp", device_type="cuda", step_ms={8: 60.0, 16: 40.0})
+        folder,
+        GPUS,
+        2,
+        Case(
+            name="fsdp",
+            strategy="fsdp",
+            device_type="cuda",
+            step_ms={8: 60.0, 16: 40.0},
+            flops_per_example=1e12,
+        ),
     )
     add_profile(folder / GPUS, _profiled, {"all_gather": (2, 2_000_000, 40_000_000)})
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}

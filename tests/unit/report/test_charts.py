@@ -90,6 +90,7 @@ def test_the_charts_stand_in_the_stated_order():
         "validation_loss",
         "loss",
         "memory",
+        "flops",
         "utilisation",
         "power",
         "temperature",

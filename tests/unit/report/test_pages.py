@@ -68,6 +68,7 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
     assert "<bdi>ddp</bdi> on 4 ranks: speedup 3.20 [3.20, 3.20] over 1 rank, efficiency 80.0\u00a0%" in page
     assert sections(page) == [
         "summary",
+        "hardware_use",
         "strategies",
         "notes",
         "coverage",

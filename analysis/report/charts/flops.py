@@ -1,0 +1,59 @@
+"""FLOP/s of a device beside its peak and what a multiplication achieved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from analysis.report import theme
+from analysis.report.chart import Cases, Chart, base, layered
+
+_UNITS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+
+
+def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.LayerChart:
+    most = rows.get_column("flops_per_s").max()
+    assert isinstance(most, float)
+    factor, unit = next((one for one in _UNITS if most >= one[0]), _UNITS[-1])
+    axis = alt.Axis(labelExpr=f"format(datum.value / {factor:.0f}, ',~r')")
+    y = alt.Y("label:N", title=None, sort=rows.get_column("label").unique(maintain_order=True).to_list())
+    titled: dict[str, Any] = {"title": f"{unit} of a device", "axis": axis, "scale": alt.Scale(zero=True)}
+    x = alt.X("flops_per_s:Q", stack=None, **titled)
+    bars = base().mark_bar(size=14).encode(x=x, y=y, tooltip=_tooltip())
+    marks = (
+        base().transform_filter("isValid(datum.reference)").mark_tick(thickness=2, size=20, color=theme.MUTED)
+    )
+    references = marks.encode(
+        x=alt.X("reference:Q", **titled),
+        y=y,
+        tooltip=[
+            alt.Tooltip("reference_name:N", title="mark"),
+            alt.Tooltip("reference:Q", title="FLOP/s", format=".4~s"),
+        ],
+    )
+    return layered(bars, references, height=24 * rows.get_column("label").n_unique())
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("label:N", title="case and placement"),
+        alt.Tooltip("device_name:N", title="device"),
+        alt.Tooltip("precision:N", title="precision"),
+        alt.Tooltip("flops_per_s:Q", title="FLOP/s", format=".4~s"),
+        alt.Tooltip("flops_per_s_lo:Q", title="from, FLOP/s", format=".4~s"),
+        alt.Tooltip("flops_per_s_hi:Q", title="to, FLOP/s", format=".4~s"),
+        alt.Tooltip("mfu:Q", title="MFU", format=".1%"),
+        alt.Tooltip("matmul_share:Q", title="share of matmul", format=".1%"),
+    ]
+
+
+CHART = Chart(
+    order=95,
+    question="How much of the hardware is used?",
+    reading="FLOP/s of one device: forward and backward of the model, without what is computed twice. The marks are "
+    "what the suite matmul achieved on such a device, and the device's dense peak; both stand only where they are "
+    "known, the peak of no CPU.",
+    draw=_draw,
+)

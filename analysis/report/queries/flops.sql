@@ -1,0 +1,14 @@
+-- One row per case and placement with FLOP/s: of one device, with the 95 % interval of throughput; the device's dense peak
+-- and what the suite matmul achieved on such a device, where they are known.
+SELECT
+    case_name, placement, case_name || ' ' || placement AS label, workers, device_name, precision, oversubscribed,
+    repeats,
+    flops_per_s_per_device AS flops_per_s,
+    flops_per_s_lo / devices AS flops_per_s_lo,
+    flops_per_s_hi / devices AS flops_per_s_hi,
+    mfu, matmul_share,
+    unnest([matmul_flops_per_s, peak_flops_per_s]) AS reference,
+    unnest(['achieved by matmul', 'peak']) AS reference_name
+FROM utilisation
+WHERE session_id = $session_id AND flops_per_s_per_device IS NOT NULL
+ORDER BY case_name, workers, nodes, threads, reference_name;
