@@ -2,7 +2,7 @@
 
 `message_bytes` is counted as nccl-tests does: the larger of a rank's input and output buffer (an all-gather's output,
 a reduce-scatter's input). gloo makes a reduce-scatter of an all-reduce, and says so; here it is what was asked for.
-Single numbers and integers, which are a scaler's overflow, a norm or a map of used parameters, are `control`.
+Single numbers and integers, which are a scaler's overflow or a map of used parameters, are `control`.
 """
 
 from __future__ import annotations
