@@ -33,7 +33,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.LayerChart:
             alt.Tooltip("reference:Q", title="FLOP/s", format=".4~s"),
         ],
     )
-    return layered(bars, references, height=24 * rows.get_column("label").n_unique())
+    return layered(bars, references, height=50 + 26 * rows.get_column("label").n_unique())
 
 
 def _tooltip() -> list[alt.Tooltip]:
