@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.predict.formulas import Algorithm, bus_factor_of, communication_time_of
+from bench.measure.bandwidth import OPS, bus_factor
+from bench.predict.formulas import Algorithm, communication_time_of
 from bench.predict.traffic import Sent, shard_count
 from bench.spec import RunSpec
-
-OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class Fabric:
     def _once(self, line: Line, message_bytes: float, ranks: int) -> float:
         if line.step_latency_s is None:
             assert line.latency_s is not None
-            return line.latency_s + bus_factor_of(line.op, ranks) * message_bytes / line.bus_bytes_per_s
+            return line.latency_s + bus_factor(line.op, ranks) * message_bytes / line.bus_bytes_per_s
         algorithms: tuple[Algorithm, ...] = ("ring", "tree") if self.trees else ("ring",)
         times = (
             communication_time_of(
@@ -89,7 +88,7 @@ def by_hand(
     )
     lines = (
         Line(op=op, across_nodes=across, bus_bytes_per_s=bus * 1e9, step_latency_s=latency * 1e-6)
-        for op in OPERATIONS
+        for op in OPS
         for across, (bus, latency) in ((False, (gbps, latency_us)), (True, between))
     )
     words = f"{gbps:g} GB/s and {latency_us:g} µs per message"

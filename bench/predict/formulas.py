@@ -8,19 +8,9 @@ from __future__ import annotations
 from math import log2
 from typing import Literal
 
+from bench.measure.bandwidth import bus_factor
+
 Algorithm = Literal["ring", "tree"]
-
-
-def bus_factor_of(op: str, n: int) -> float:
-    """Bus bandwidth ÷ algorithm bandwidth of an operation over n ranks (nccl-tests, doc/PERFORMANCE.md)."""
-    match op:
-        case "all_reduce":
-            return 2 * (n - 1) / n
-        case "all_gather" | "reduce_scatter":
-            return (n - 1) / n
-        case "broadcast":
-            return 1.0
-    raise ValueError(f"{op} is no operation with a bus bandwidth")
 
 
 def latency_steps_of(op: str, n: int, algorithm: Algorithm) -> float | None:
@@ -43,7 +33,7 @@ def communication_time_of(
     steps = latency_steps_of(op, n, algorithm)
     if steps is None:
         return None
-    factor = 2 if algorithm == "tree" and op == "all_reduce" else bus_factor_of(op, n)
+    factor = 2 if algorithm == "tree" and op == "all_reduce" else bus_factor(op, n)
     return steps * step_latency_s + factor * message_bytes / bus_bytes_per_s
 
 

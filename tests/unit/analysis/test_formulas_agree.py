@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from analysis import known_machine
+from analysis.database import reader as database_reader
+from analysis.fetched import fetched
+from analysis.load import load
+from bench import strategies
+from bench.measure.bandwidth import OPS, bus_factor
 from bench.predict import formulas
+from bench.predict.fabric import Fabric, total
+from bench.predict.known import Measured
+from bench.predict.traffic import sent
+from bench.spec import RunSpec
+from tests.factory import BEGAN, Case, make_session, specs
+from tests.machine_rows import add_collectives, machine_case
 
 MACROS = (
     "bus_factor_of",
@@ -18,7 +32,6 @@ MACROS = (
     "element_bytes_of",
 )
 FOLDER = Path(__file__).parents[3] / "results.duckdb-schema"
-OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 RANKS = (2, 3, 8, 64, 100)
 
 
@@ -38,7 +51,7 @@ def answer(database: duckdb.DuckDBPyConnection, call: str) -> float | None:
 
 def test_an_operation_takes_equally_long_in_both(database: duckdb.DuckDBPyConnection) -> None:
     for op, n, algorithm, message_bytes, latency_s in product(
-        OPERATIONS, RANKS, ("ring", "tree"), (0, 1_000, 10**9), (0.0, 5e-6)
+        OPS, RANKS, ("ring", "tree"), (0, 1_000, 10**9), (0.0, 5e-6)
     ):
         theirs = answer(
             database,
@@ -59,7 +72,55 @@ def test_as_much_of_it_shows_in_both(database: duckdb.DuckDBPyConnection) -> Non
 
 
 def test_factors_and_elements_are_the_same(database: duckdb.DuckDBPyConnection) -> None:
-    for op, n in product(OPERATIONS, RANKS):
-        assert formulas.bus_factor_of(op, n) == answer(database, f"bus_factor_of('{op}', {n})")
+    for op, n in product(OPS, RANKS):
+        assert bus_factor(op, n) == answer(database, f"bus_factor_of('{op}', {n})")
     for dtype in ("fp32", "tf32", "bf16", "fp16"):
         assert formulas.element_bytes_of(dtype) == answer(database, f"element_bytes_of('{dtype}')")
+
+
+PARAMETERS, UNITS = 2_804, 4
+"""Of the factory's model."""
+STEPS = {1: 20.0, 2: 15.0, 4: 12.0, 16: 11.0}
+CASES = [
+    Case(name="ddp", step_ms=STEPS),
+    Case(name="fsdp", strategy="fsdp", step_ms=STEPS, accumulate=2),
+    Case(
+        name="kept", strategy="fsdp", step_ms=STEPS, strategy_options={"reshard": "grad_op"}, precision="bf16"
+    ),
+    Case(name="hybrid", strategy="fsdp", step_ms=STEPS, strategy_options={"shard_size": 2}),
+]
+
+
+def whole(spec: RunSpec) -> RunSpec:
+    """With the options that the suite would fill in."""
+    options = strategies.load(spec.strategy).Options(**spec.strategy_options)
+    return dataclasses.replace(spec, strategy_options=dataclasses.asdict(options))
+
+
+def test_every_step_sends_as_long_in_both(results):
+    session_id = make_session(results, CASES).name
+    fabric = make_session(
+        results, [machine_case("sizes", (2, 4), repeats=2)], session_id="20261121T024925Z-collectives-77aa",
+        created_at=BEGAN + timedelta(hours=1),
+    )  # fmt: skip
+    add_collectives(
+        fabric,
+        lambda spec, op, size: 1e6 * spec.world_size + size / 2,
+        ops=OPS,
+        sizes=(1_000, 10_000, 100_000),
+    )
+    load(results)
+    with database_reader(results) as connection:
+        rows = fetched(connection, "FROM communication_prediction")
+    theirs = {(row["case_name"], row["workers"]): row["communication_ms"] for row in rows}
+    lines = Measured.of(**known_machine.measured(results, "cpu")).lines
+    ours = {}
+    for case in CASES:
+        for spec in specs(case, session_id, "suite", ()):
+            messages, _ = sent(whole(spec), PARAMETERS, UNITS)
+            seconds = total(
+                Fabric(lines=lines, source="", trees=False).seconds(one, spec) for one in messages
+            )
+            ours[case.name, spec.world_size] = 1e3 * (seconds or 0)
+    assert len(ours) == len(CASES) * len(STEPS)
+    assert {key: theirs[key] for key in ours} == pytest.approx(ours, rel=1e-9)

@@ -1,0 +1,114 @@
+"""`bench predict` from a suite to its answer: shapes in a process of their own, no training."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODEL = """
+import torch
+from torch import nn
+
+class Mlp:
+    def model(self):
+        return nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
+    def batch(self, places, keys):
+        return {"x": torch.zeros(len(places), 64)}
+    def loss(self, model, batch):
+        return model(batch["x"]).square().mean()
+
+class Looks(Mlp):
+    def loss(self, model, batch):
+        out = model(batch["x"])
+        return out.mean() * out.max().item()
+"""
+SUITE = {
+    "title": "Two models of my own",
+    "workload": {"name": "./model.py:Mlp"},
+    "measure": {"warmup": 1, "steps": 1, "repeats": 2},
+    "device": "cpu",
+    "cases": [
+        {"name": "ddp", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]},
+        {"name": "fsdp", "strategy": "fsdp", "scaling": "weak", "batch_per_rank": 4, "world": [2]},
+        {
+            "name": "looks", "workload": {"name": "./model.py:Looks"}, "strategy": "ddp", "scaling": "weak",
+            "batch_per_rank": 4, "world": [2],
+        },
+    ],
+}  # fmt: skip
+PARAMETERS = 64 * 256 + 256 + 256 * 64 + 64
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("predict")
+    (folder / "model.py").write_text(MODEL)
+    path = folder / "own.yaml"
+    path.write_text(json.dumps(SUITE))
+    return path
+
+
+def predict(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "bench",
+        "predict",
+        str(suite),
+        "--results",
+        str(suite.parent),
+        *arguments,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=suite.parent)
+
+
+def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path) -> None:
+    done = predict(
+        suite, "--json", "--world", "64", "--ranks-per-node", "8", "--bus-gbps", "50", "--latency-us", "10",
+        "--tflops", "0.001", "--memory", "300KiB",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    ddp, fsdp, looks = answer["predictions"]
+    assert (ddp["nodes"], ddp["ranks_per_node"], ddp["parameters"]) == (8, 8, PARAMETERS)
+    memory = ddp["memory_per_rank_bytes"]
+    assert memory["gradients"] == 4 * PARAMETERS
+    assert memory["optimizer"] == 8 * PARAMETERS
+    assert fsdp["memory_per_rank_bytes"]["optimizer"] < memory["optimizer"] / 60
+    assert (ddp["fits"], ddp["memory_bytes"]) == (False, 300 * 1024)
+    assert ddp["fsdp_would_take_bytes"] == fsdp["memory_per_rank_bytes"]["total"]
+    # one bucket round a ring of 64: 126 messages that wait for each other
+    assert ddp["communication_s"] == pytest.approx(126 * 10e-6 + 126 / 64 * 4 * PARAMETERS / 50e9)
+    flops = 4 * (3 * 2 * 2 * 64 * 256 - 2 * 64 * 256)
+    assert ddp["computation_s"] == pytest.approx(flops / 1e9)
+    assert ddp["efficiency"] == pytest.approx(ddp["computation_s"] / ddp["step_s"])
+    assert looks["memory_per_rank_bytes"] is None
+    assert "item()" in looks["problem"]
+
+
+def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
+    done = predict(suite, "--memory", "300KiB", "--case", "ddp")
+    assert done.returncode == 0, done.stderr
+    assert "network: not known; `bench suite collectives` measures it, --bus-gbps says it" in done.stdout
+    assert "2 ranks: 526 KiB of 300 KiB: does not fit, by 226 KiB; fsdp would take" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--latency-us", "5"), "--latency-us: only with --bus-gbps"),
+        (("--memory", "80 gigs"), "--memory 80 gigs: give a size as in 80GiB"),
+        (("--world", "0"), "--world 0"),
+    ],
+)
+def test_an_option_that_makes_no_sense_ends_with_2(
+    suite: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = predict(suite, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
