@@ -19,7 +19,7 @@ WITH tflops(device_pattern, fp32, tf32, bf16, fp16, source) AS (
         'https://resources.nvidia.com/en-us-tensor-core/nvidia-tensor-core-gpu-datasheet'),
     ('NVIDIA A100[- ].*GB( PCIe)?', 19.5, 156, 312, 312,
         'https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf'),
-    ('NVIDIA A10G?', 31.2, 62.5, 125, 125,
+    ('NVIDIA A10', 31.2, 62.5, 125, 125,
         'https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a10/pdf/a10-datasheet.pdf'),
     ('NVIDIA L40S', 91.6, 183, 362, 362, 'https://www.nvidia.com/en-us/data-center/l40s/'),
     ('NVIDIA L4', 30.3, 60, 121, 121, 'https://www.nvidia.com/en-us/data-center/l4/'),
