@@ -170,7 +170,7 @@ def test_one_chart_can_have_the_name_of_a_file(export, tmp_path):
     [
         (
             ["--format", "png", "--chart", "speed"],
-            "no chart 'speed': there are summary, speedup, efficiency, ",
+            "no chart 'speed': there are summary, ",
         ),
         (["--format", "png"], "all charts are several files: give --out DIR, or name one with --chart"),
         (["nosuch", "--format", "svg", "--chart", "loss"], "no session 'nosuch'"),
