@@ -41,6 +41,8 @@ class Collective:
     end_ns: int
     message_bytes: int | None
     """Null where it is not known."""
+    calls: int = 1
+    """0: goes on with what an earlier kernel began, whose bytes are all of its call's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +60,13 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class NcclKernel:
-    """A kernel of NCCL on the device, with what torch said of the call it came from; empty where nothing."""
+    """A kernel of NCCL on the device."""
 
     name: str
     begin_ns: int
     end_ns: int
-    call: Mapping[str, str]
+    call_id: int
+    """Of the call it came from, which nothing need be known of."""
 
 
 def of_gloo(messages: Iterable[Message], ranks: int) -> list[Collective]:
@@ -110,19 +113,30 @@ def _as_carried_out(message: Message, ranks: int) -> tuple[str, int]:
     return op, elements * ranks if op == "all_gather" else elements
 
 
-def of_nccl(kernels: Iterable[NcclKernel]) -> Iterator[Collective]:
-    """Written from torch's documentation and source, untried: names and sizes come from `record_param_comms`."""
-    for kernel in kernels:
-        counts = [int(kernel.call.get(key, 0)) for key in ("In msg nelems", "Out msg nelems")]
-        dtype = kernel.call.get("dtype", "")
-        op = op_of(kernel.call.get("Collective name") or _named_in(kernel.name))
-        known = bool(kernel.call)
+def of_nccl(kernels: Iterable[NcclKernel], calls: Mapping[int, Mapping[str, str]]) -> Iterator[Collective]:
+    """`calls`: what torch said of each, by its id. Of several kernels of one call the first has its bytes."""
+    begun: set[int] = set()
+    for kernel in sorted(kernels, key=lambda kernel: kernel.begin_ns):
+        call = calls.get(kernel.call_id)
+        op, message_bytes = (op_of(_named_in(kernel.name)), None) if not call else _asked(call, kernel.name)
+        again = call is not None and kernel.call_id in begun
+        begun.add(kernel.call_id)
         yield Collective(
-            op=_told_apart(op, max(counts), dtype) if known else op,
+            op=op,
             begin_ns=kernel.begin_ns,
             end_ns=kernel.end_ns,
-            message_bytes=bytes_of(max(counts), dtype) if known else None,
+            message_bytes=0 if again else message_bytes,
+            calls=0 if again else 1,
         )
+
+
+def _asked(call: Mapping[str, str], kernel: str) -> tuple[str, int | None]:
+    """The operation and its bytes by torch's `record_param_comms`, which puts texts in quotation marks."""
+    said = {key: value.strip('"') for key, value in call.items()}
+    elements = max(int(said.get(key, 0)) for key in ("In msg nelems", "Out msg nelems"))
+    dtype = said.get("dtype", "")
+    op = op_of(said.get("Collective name") or _named_in(kernel))
+    return _told_apart(op, elements, dtype), bytes_of(elements, dtype)
 
 
 def op_of(name: str) -> str:

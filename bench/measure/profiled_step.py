@@ -84,7 +84,7 @@ def _of_op(op: str, collectives: list[Collective], window: Interval) -> OpProfil
     calls = [each for each in collectives if each.op == op]
     sizes = [each.message_bytes for each in calls if each.message_bytes is not None]
     return OpProfile(
-        calls=len(calls),
+        calls=sum(each.calls for each in calls),
         message_bytes=sum(sizes) if len(sizes) == len(calls) else None,
         time_ns=total(within([(each.begin_ns, each.end_ns) for each in calls], window)),
     )

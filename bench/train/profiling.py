@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Profiling:
         threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
         collectives = [
             *collective_names.of_gloo(messages, self._gathering_ranks),
-            *collective_names.of_nccl(_nccl(kineto)),
+            *collective_names.of_nccl(_nccl_kernels(kineto), _nccl_calls(kineto)),
         ]
         compute = compute_intervals(events, threads)
         for number, window in sorted(windows(events, _MARK)):
@@ -140,18 +140,18 @@ def _message(kineto: Any) -> Message:
     )
 
 
-def _nccl(kineto: list[Any]) -> Iterator[NcclKernel]:
-    """Each kernel with its call, which several kernels of one call do not count twice."""
-    calls = {
-        each.correlation_id(): dict(each.extra_meta())
-        for each in kineto
-        if each.name() == "record_param_comms"
+def _nccl_calls(kineto: list[Any]) -> dict[int, Mapping[str, str]]:
+    return {
+        each.correlation_id(): each.extra_meta() for each in kineto if each.name() == "record_param_comms"
     }
+
+
+def _nccl_kernels(kineto: list[Any]) -> Iterator[NcclKernel]:
     for each in kineto:
         if each.activity_type() == "kernel" and is_nccl(each.name()):
             yield NcclKernel(
                 name=each.name(),
                 begin_ns=each.start_ns(),
                 end_ns=each.end_ns(),
-                call=calls.pop(each.linked_correlation_id(), {}),
+                call_id=each.linked_correlation_id(),
             )

@@ -90,23 +90,56 @@ def test_gloo_is_named_and_sized_by_what_was_asked_of_it():
     ]
 
 
-def test_nccl_is_named_and_sized_by_the_call_behind_the_kernel():
-    call = {
-        "Collective name": "_allgather_base",
-        "In msg nelems": "4",
-        "Out msg nelems": "8",
-        "dtype": "Float",
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"
+
+
+def nccl_kernel(begin_ns: int, call_id: int, name: str = ALL_REDUCE) -> NcclKernel:
+    return NcclKernel(name=name, begin_ns=begin_ns, end_ns=begin_ns + 5, call_id=call_id)
+
+
+def asked_of_nccl(name: str, elements_in: int, elements_out: int, dtype: str) -> dict[str, str]:
+    """As torch 2.15's profiler has it: texts in quotation marks, numbers without."""
+    return {
+        "Collective name": f'"{name}"',
+        "dtype": f'"{dtype}"',
+        "In msg nelems": str(elements_in),
+        "Out msg nelems": str(elements_out),
     }
-    known, unknown = of_nccl(
-        [
-            NcclKernel(name="ncclDevKernel_AllGather_RING_LL(...)", begin_ns=0, end_ns=5, call=call),
-            NcclKernel(
-                name="ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(...)", begin_ns=5, end_ns=9, call={}
-            ),
-        ]
-    )
-    assert (known.op, known.message_bytes) == ("all_gather", 32)
-    assert (unknown.op, unknown.message_bytes) == ("reduce_scatter", None)
+
+
+def test_nccl_is_named_and_sized_by_the_call_behind_the_kernel():
+    calls = {
+        1: {
+            "Collective name": '"allreduce"',
+            "dtype": '"Float"',
+            "In msg nelems": "1000",
+            "Out msg nelems": "1000",
+        },
+        2: asked_of_nccl("_allgather_base", 4, 8, "BFloat16"),
+        3: asked_of_nccl("allreduce", 1, 1, "Float"),
+    }
+    scatter = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(...)"
+    found = of_nccl([*(nccl_kernel(10 * each, each) for each in calls), nccl_kernel(40, 0, scatter)], calls)
+    assert [(each.op, each.message_bytes) for each in found] == [
+        ("all_reduce", 4000),
+        ("all_gather", 16),
+        ("control", 4),
+        ("reduce_scatter", None),
+    ]
+
+
+def test_several_kernels_of_one_call_are_one_call_and_take_the_time_of_all():
+    calls = {7: asked_of_nccl("allreduce", 100, 100, "Float")}
+    found = list(of_nccl([nccl_kernel(20, 7), nccl_kernel(0, 7)], calls))
+    whole = profile((0, 30), [], found).collectives
+    assert whole == {"all_reduce": OpProfile(calls=1, message_bytes=400, time_ns=10)}
+    assert profile((0, 10), [], found).collectives["all_reduce"].message_bytes == 400
+
+
+def test_kernels_whose_call_is_not_known_are_a_call_each():
+    found = of_nccl([nccl_kernel(0, 0), nccl_kernel(20, 0)], {})
+    unknown = profile((0, 30), [], list(found)).collectives
+    assert unknown == {"all_reduce": OpProfile(calls=2, message_bytes=None, time_ns=10)}
 
 
 @pytest.mark.parametrize(
