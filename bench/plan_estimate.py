@@ -23,6 +23,7 @@ _VOLATILE = (
     "oversubscribed",
     "data_root",
     "find_batch",
+    "trace",  # of the steps that it is of, `profiled` of `measure` tells
 )
 """What differs between runs that take equally long."""
 _OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes")

@@ -159,6 +159,20 @@ def test_a_plan_is_estimated_from_the_same_runs_measured_earlier() -> None:
     assert "ran here before" not in other.output
 
 
+def test_a_trace_takes_as_long_as_its_profiled_steps_do_without_one() -> None:
+    from bench.plan import plan
+    from bench.plan_estimate import key
+    from bench.slots import detect
+    from bench.suite.resolve import Selection, load_suite
+
+    def keys(asked: str, *, trace: bool) -> list[str]:
+        chosen = Selection(settings=(f"measure.profiled={asked}",))
+        return [key(run.spec) for run in plan(load_suite("tiny", chosen), detect(), "one", trace=trace)]
+
+    assert keys("4", trace=True) == keys("4", trace=False)
+    assert keys("4", trace=False) != keys("0", trace=False)
+
+
 def test_a_wrong_suite_ends_with_2_and_its_place() -> None:
     Path("suites/tiny.yaml").write_text(TINY.replace("warmup", "warmpu"))
     done = subprocess.run(
