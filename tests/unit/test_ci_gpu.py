@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,7 +28,7 @@ def test_without_a_gpu_it_says_so_and_leaves_nothing(tmp_path: Path) -> None:
 def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
     done = run("doktor")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no part doktor: there are doctor tests throughput" in done.stderr
+    assert "no part doktor: there are doctor tests session" in done.stderr
 
 
 def test_shellcheck_finds_nothing(require_program: Callable[[str], str]) -> None:
@@ -35,3 +36,15 @@ def test_shellcheck_finds_nothing(require_program: Callable[[str], str]) -> None
         [require_program("shellcheck"), PROGRAM], capture_output=True, text=True, check=False
     )
     assert done.stdout == ""
+
+
+def test_after_eight_minutes_parts_run_out_of_time_but_report_and_pack(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *doctor*) exec sleep 30 ;; esac\n')
+    python.chmod(0o755)
+    environment = os.environ | {"PYTHON": str(python), "SECONDS": "480"}
+    command = [PROGRAM, "--out", str(tmp_path / "gpu"), "doctor", "report"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"^doctor +\d s  out of time$", done.stdout, re.MULTILINE)
+    assert re.search(r"^report +\d s  passed$", done.stdout, re.MULTILINE)
