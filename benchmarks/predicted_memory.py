@@ -6,6 +6,7 @@ torch's allocator reserved.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -53,9 +54,13 @@ def predicted(suite: Path, results: Path) -> dict[str, dict[str, int]]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--workload", choices=WORKLOADS, help="only this one")
+    chosen = [only] if (only := parser.parse_args().workload) else list(WORKLOADS)
     cases = [
         case(workload, strategy, batch)
         for workload, batches in WORKLOADS.items()
+        if workload in chosen
         for strategy in ("ddp", "fsdp")
         for batch in batches
     ]

@@ -56,6 +56,12 @@ INSTEAD = {
     # what they compare with is not installed for the tests
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
     "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
+    "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
+    # which test_shipped_suites.py runs, with fewer and smaller messages
+    "bench suite collectives --set workload.smallest_bytes=1048576": (
+        "bench suite collectives --set workload.smallest_bytes=1048576 --dry-run"
+    ),
+    "bench suite collectives --quick --repeats 4 --world 2": "bench suite collectives --quick --world 2 --dry-run",
     "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
     "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
