@@ -1,7 +1,7 @@
--- Lines of the newest kind of device: fabric_lines has the newest session for each of its placements.
+-- Lines of the newest kind of device that has a name: fabric_lines has the newest session for each of its placements.
 WITH lines AS (
     SELECT * FROM fabric_lines
-    WHERE device_type = $device_type
+    WHERE device_type = $device_type AND device_name IS NOT NULL
 ),
 newest AS (
     SELECT device_name FROM lines
@@ -13,7 +13,7 @@ final AS (
         op, locality = 'across_nodes' AS across_nodes, nodes, ranks_per_node,
         latency_s, step_latency_s, bus_bytes_per_s, fabric_session_id
     FROM lines
-    JOIN newest ON lines.device_name IS NOT DISTINCT FROM newest.device_name
+    JOIN newest USING (device_name)
 )
 SELECT * FROM final
 ORDER BY ALL;

@@ -1,6 +1,7 @@
 -- One row per session, case, placement and operation of its steps (step_messages): how long it takes by fabric_lines,
 -- at placements that were measured and at the next four doublings of the largest, which fill nodes with the most ranks
--- that the session could host. time_s is null where no session has timed the operation on such a device.
+-- that the session could host. time_s is null where no session has timed the operation on a device of that name, or
+-- none between nodes where it goes between nodes.
 CREATE OR REPLACE VIEW message_times AS
 WITH points AS (
     SELECT * FROM communication_points
@@ -62,17 +63,14 @@ best_lines AS (
     FROM grouped
     LEFT JOIN lines
         ON lines.device_type = grouped.device_type AND lines.op = grouped.op
-        AND coalesce(lines.device_name = grouped.device_name, true)
+        AND lines.device_name = grouped.device_name
         AND (
-            lines.nodes IS NULL
+            lines.nodes IS NULL AND (locality = 'across_nodes') = (op_nodes > 1)
             OR lines.nodes = op_nodes AND lines.ranks_per_node * op_nodes = op_ranks
         )
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, kind, grouped.nodes, grouped.ranks_per_node, grouped.op, phase, scope
-        ORDER BY
-            fabric = 'measured' DESC,
-            (locality = 'across_nodes') = (op_nodes > 1) DESC,
-            created_at DESC
+        ORDER BY fabric = 'measured' DESC, created_at DESC
     ) = 1
 ),
 final AS (

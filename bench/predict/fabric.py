@@ -38,7 +38,8 @@ class Fabric:
     """Whether the faster of ring and tree is taken, as NCCL does; gloo has rings."""
 
     def seconds(self, sent: Sent, spec: RunSpec) -> float | None:
-        """Of all its messages, one after the other; null where the operation was never timed."""
+        """Of all its messages, one after the other; null where the operation was never timed: within a node, or
+        between nodes where it goes between nodes."""
         ranks, nodes = _over(sent, spec)
         if ranks == 1:
             return 0.0
@@ -48,6 +49,19 @@ class Fabric:
         shards = shard_count(spec) if sent.scope == "groups" else 1
         each = sent.message_bytes / shards / sent.messages
         return sent.messages * self._once(line, each, ranks)
+
+    def problem(self, sent: Sent, spec: RunSpec) -> str | None:
+        """Why there is no time, and the remedy."""
+        if self.seconds(sent, spec) is not None:
+            return None
+        if not any(line.op == sent.op for line in self.lines):
+            return f"{sent.op} was never timed; `bench suite collectives` does it, --bus-gbps says it"
+        if _over(sent, spec)[1] > 1:
+            return (
+                f"{sent.op} was never timed between nodes; `bench suite collectives` over several nodes does it, "
+                "--bus-gbps with --inter-bus-gbps says it"
+            )
+        return f"{sent.op} was never timed within a node; `bench suite collectives` on one does it, --bus-gbps says it"
 
     def _once(self, line: Line, message_bytes: float, ranks: int) -> float:
         if line.step_latency_s is None:
@@ -68,13 +82,11 @@ class Fabric:
         return min(time for time in times if time is not None)
 
     def _line(self, op: str, ranks: int, nodes: int) -> Line | None:
-        """That placement's own; else the one for its locality; else the other."""
+        """That placement's own; else the one for its locality: what was timed within a node says nothing of a network
+        between nodes."""
         found = [line for line in self.lines if line.op == op]
         own = [line for line in found if line.nodes == nodes and nodes * (line.ranks_per_node or 0) == ranks]
-        general = sorted(
-            (line for line in found if line.nodes is None),
-            key=lambda line: line.across_nodes != (nodes > 1),
-        )
+        general = [line for line in found if line.nodes is None and line.across_nodes == (nodes > 1)]
         return next(iter([*own, *general]), None)
 
 

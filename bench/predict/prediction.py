@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from bench.predict.ask import Answer, key
 from bench.predict.fabric import Fabric
 from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.step import StepTime, step_time
-from bench.predict.traffic import sent
+from bench.predict.traffic import Sent, sent
 from bench.spec import PlannedRun, RunSpec
 
 
@@ -95,7 +95,7 @@ def predict(run: PlannedRun, answers: Mapping[str, Answer], machine: Machine) ->
     fabric = machine.fabric(spec) if not unknown else None
     return Prediction(
         spec=spec,
-        problem=unknown,
+        problem=unknown or _never_timed(spec, messages, fabric),
         parameters=size.parameters,
         memory=memory_per_rank(spec, size, answer.working_set(spec.micro_batch)),
         memory_bytes=machine.memory_bytes(spec),
@@ -103,6 +103,12 @@ def predict(run: PlannedRun, answers: Mapping[str, Answer], machine: Machine) ->
         message_bytes=None if unknown else sum(one.message_bytes for one in messages),
         time=None if unknown else step_time(spec, messages, fabric, machine.flops_per_s(spec), flops),
     )
+
+
+def _never_timed(spec: RunSpec, messages: Sequence[Sent], fabric: Fabric | None) -> str | None:
+    """The first; a network of which nothing is known is said once, above all tables."""
+    problems = (None if fabric is None else fabric.problem(one, spec) for one in messages)
+    return next((problem for problem in problems if problem is not None), None)
 
 
 def sharded(spec: RunSpec) -> RunSpec:

@@ -28,7 +28,7 @@ def ring_s(op: str, message_bytes: float, n: int, bandwidth: float = BANDWIDTH) 
 def predict(results, read_back):
     """`predict(cases...)`: their session beside one that timed collectives of such rings."""
 
-    def run(*cases: Case, worlds: Any = (2, 4), time_s: Any = ring_s, sizes: Any = SIZES, **fabric: Any):
+    def run(*cases: Case, worlds: Any = (2, 4, 64), time_s: Any = ring_s, sizes: Any = SIZES, **fabric: Any):
         make_session(results, cases)
         session = make_session(
             results,
@@ -180,7 +180,7 @@ def test_nccl_takes_the_faster_of_ring_and_tree(predict):
         )
         for name, cap in (("whole", 25), ("pieces", 0.0005))
     ]
-    ask = predict(*cases, worlds=(2, 4, 8), time_s=nccl_s, device_type="cuda")
+    ask = predict(*cases, worlds=(2, 4, 8, 32), time_s=nccl_s, device_type="cuda")
     found = {
         (row["case_name"], row["world_size"]): row["time_s"]
         for row in ask("FROM message_times WHERE kind = 'predicted' AND world_size IN (16, 64)")

@@ -100,7 +100,7 @@ def whole(spec: RunSpec) -> RunSpec:
 def test_every_step_sends_as_long_in_both(results):
     session_id = make_session(results, CASES).name
     fabric = make_session(
-        results, [machine_case("sizes", (2, 4), repeats=2)], session_id="20261121T024925Z-collectives-77aa",
+        results, [machine_case("sizes", (2, 4, 32), repeats=2)], session_id="20261121T024925Z-collectives-77aa",
         created_at=BEGAN + timedelta(hours=1),
     )  # fmt: skip
     add_collectives(

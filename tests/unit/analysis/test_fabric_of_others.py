@@ -1,0 +1,57 @@
+"""Timings that say nothing of a step's network: of ranks on one node only, or of a device without a name."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from analysis import database, known_machine
+from analysis.fetched import fetched
+from analysis.load import load
+from tests.factory import BEGAN, Case, make_session
+from tests.machine_rows import add_collectives, machine_case
+
+
+@pytest.fixture
+def timed(results):
+    """A session of training beside one that timed collectives on one node."""
+    make_session(results, [Case(name="ddp", step_ms={1: 20.0, 2: 15.0}, batch=32)])
+    session = make_session(
+        results,
+        [machine_case("sizes", (2, 4), repeats=1)],
+        session_id="20261121T024925Z-collectives-77aa",
+        created_at=BEGAN + timedelta(hours=1),
+    )
+    add_collectives(
+        session,
+        lambda spec, op, size: 1e6 * spec.world_size + size,
+        ops=["all_reduce"],
+        sizes=(1, 1000, 9000),
+    )
+    return session
+
+
+def test_what_was_timed_within_a_node_says_nothing_of_a_network_between_nodes(timed, read_back):
+    ask = read_back()
+    rows = ask(
+        "SELECT workers, nodes, fabric FROM communication_prediction WHERE kind = 'predicted' ORDER BY ALL"
+    )
+    assert [tuple(row.values()) for row in rows] == [(4, 1, "measured"), (8, 1, "extrapolated")]
+    times = ask(
+        "SELECT DISTINCT op_nodes > 1 AS between, time_s IS NULL AS unknown FROM message_times ORDER BY ALL"
+    )
+    assert times == [{"between": False, "unknown": False}, {"between": True, "unknown": True}]
+
+
+def test_a_network_of_a_device_without_a_name_predicts_nothing(timed, results):
+    for path in timed.glob("**/run.json"):
+        found = json.loads(path.read_text())
+        found["outcome"]["device_name"] = None
+        path.write_text(json.dumps(found))
+    load(results)
+    with database.reader(results) as connection:
+        assert fetched(connection, "SELECT DISTINCT device_name FROM fabric_lines") == [{"device_name": None}]
+        assert fetched(connection, "FROM communication_prediction") == []
+    assert known_machine.measured(results, "cpu")["fabric"] == []
