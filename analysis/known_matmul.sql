@@ -1,17 +1,23 @@
--- The fastest multiplication of one rank in the newest session of each precision, by its CPU threads.
+-- The fastest multiplication of one rank on the newest kind of device, by precision and CPU threads: of any session, as
+-- in the view utilisation.
 WITH rates AS (
     SELECT matmul_throughput.*, created_at
     FROM matmul_throughput
     JOIN sessions USING (session_id)
-    WHERE device_type = $device_type AND oversubscribed IS NOT TRUE
+    WHERE device_type = $device_type AND oversubscribed IS NOT TRUE AND device_name IS NOT NULL
 ),
 newest AS (
-    SELECT * FROM rates
-    QUALIFY dense_rank() OVER (PARTITION BY precision ORDER BY created_at DESC, session_id DESC) = 1
+    SELECT device_name FROM rates
+    ORDER BY created_at DESC, session_id DESC
+    LIMIT 1
 ),
 final AS (
-    SELECT precision, threads, any_value(session_id) AS session_id, max(flops_per_s) AS flops_per_s
-    FROM newest
+    SELECT
+        precision, threads,
+        arg_max(session_id, flops_per_s) AS session_id,
+        max(flops_per_s) AS flops_per_s
+    FROM rates
+    JOIN newest USING (device_name)
     GROUP BY precision, threads
 )
 SELECT * FROM final

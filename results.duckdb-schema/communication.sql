@@ -89,15 +89,16 @@ over_repeats AS (
         avg(measured_step_ms) AS measured_step_ms,
         avg(no_sync_step_ms) AS no_sync_step_ms,
         avg(no_sync_saving_ms) AS no_sync_saving_ms,
-        var_samp(no_sync_saving_ms) / count(no_sync_saving_ms) AS saving_variance
+        count(no_sync_saving_ms) AS savings,
+        var_samp(no_sync_saving_ms) / savings AS saving_variance
     FROM each_run
     GROUP BY
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement
 ),
 quantiles AS (
-    SELECT repeats, t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) AS t
-    FROM (SELECT DISTINCT repeats FROM over_repeats) AS counts
+    SELECT number, t_quantile(CASE WHEN number > 1 THEN number - 1 END) AS t
+    FROM (SELECT repeats AS number FROM over_repeats UNION SELECT savings FROM over_repeats) AS counts
 ),
 final AS (
     SELECT
@@ -116,8 +117,8 @@ final AS (
         -- overlap: of communication_ms, the share that compute hides; null without communication
         1 - exposed_communication_ms / nullif(communication_ms, 0) AS overlap,
         exposed_share,               -- exposed_communication_ms ÷ step_ms of each run, the mean of it
-        greatest(exposed_share - t * sqrt(exposed_share_variance), 0) AS exposed_share_lo,
-        least(exposed_share + t * sqrt(exposed_share_variance), 1) AS exposed_share_hi,
+        greatest(exposed_share - of_repeats.t * sqrt(exposed_share_variance), 0) AS exposed_share_lo,
+        least(exposed_share + of_repeats.t * sqrt(exposed_share_variance), 1) AS exposed_share_hi,
         least_communication_ms,      -- of the rank with least
         message_bytes,               -- of a rank in a step, all collectives together, counted as in collectives
         -- all_reduce_bus_gbps: bus bandwidth of its all-reduces, waiting for other ranks included
@@ -125,9 +126,10 @@ final AS (
         measured_step_ms,            -- median of the measured steps, without the profiler; the mean over repeats
         no_sync_step_ms,             -- median step of the slowest rank where nothing is synchronised (ddp)
         no_sync_saving_ms,           -- measured_step_ms minus no_sync_step_ms: what communication adds to a step
-        no_sync_saving_ms - t * sqrt(saving_variance) AS no_sync_saving_ms_lo,
-        no_sync_saving_ms + t * sqrt(saving_variance) AS no_sync_saving_ms_hi
+        no_sync_saving_ms - of_savings.t * sqrt(saving_variance) AS no_sync_saving_ms_lo,
+        no_sync_saving_ms + of_savings.t * sqrt(saving_variance) AS no_sync_saving_ms_hi
     FROM over_repeats
-    LEFT JOIN quantiles USING (repeats)
+    LEFT JOIN quantiles AS of_repeats ON of_repeats.number = repeats
+    LEFT JOIN quantiles AS of_savings ON of_savings.number = savings
 )
 SELECT * FROM final;

@@ -7,21 +7,30 @@ WITH ok_runs AS (
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
         AND status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
 ),
+-- The time of a size is that of the view collective_bandwidth.
+iterations AS (
+    SELECT
+        session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size, iteration,
+        avg(time_ns) / 1e9 AS time_s
+    FROM collectives
+    JOIN ok_runs USING (session_id, run_id, attempt)
+    WHERE bus_factor_of(op, world_size) IS NOT NULL
+    GROUP BY ALL
+),
 times AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size,
-        median(time_ns) / 1e9 AS time_s
-    FROM collectives
-    JOIN ok_runs USING (session_id, run_id, attempt)
-    WHERE time_ns > 0 AND bus_factor_of(op, world_size) IS NOT NULL
+        nullif(median(time_s), 0) AS time_s
+    FROM iterations
     GROUP BY ALL
 ),
 sizes AS (
     SELECT
         session_id, device_type, device_name, nodes, ranks_per_node, world_size, op, message_bytes,
         bus_factor_of(op, world_size) * message_bytes AS bus_bytes,
-        median(time_s) AS t
+        geometric_mean(time_s) AS t
     FROM times
+    WHERE time_s > 0
     GROUP BY ALL
 ),
 sums AS (

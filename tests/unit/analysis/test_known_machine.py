@@ -1,4 +1,4 @@
-"""Timings that say nothing of a step's network: of ranks on one node only, or of a device without a name."""
+"""Which timings say something of a machine: not those within a node of others, nor those of a device without a name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analysis import database, known_machine
 from analysis.fetched import fetched
 from analysis.load import load
 from tests.factory import BEGAN, Case, make_session
-from tests.machine_rows import add_collectives, machine_case
+from tests.machine_rows import add_collectives, add_matmuls, machine_case
 
 
 @pytest.fixture
@@ -55,3 +55,32 @@ def test_a_network_of_a_device_without_a_name_predicts_nothing(timed, results):
         assert fetched(connection, "SELECT DISTINCT device_name FROM fabric_lines") == [{"device_name": None}]
         assert fetched(connection, "FROM communication_prediction") == []
     assert known_machine.measured(results, "cpu")["fabric"] == []
+
+
+def test_a_line_goes_through_the_points_of_the_chart(results, read_back):
+    session = make_session(results, [machine_case("sizes", (2,), repeats=3)])
+    factors = {0: 1, 1: 2, 2: 9}
+    add_collectives(
+        session, lambda spec, op, size: factors[spec.repeat] * (1e6 + 4 * size), sizes=(1_000, 10**5, 10**6)
+    )
+    ask = read_back()
+    (line,) = ask("FROM fabric_fits")
+    points = ask("FROM collective_bandwidth")
+    assert len(points) == 3
+    for point in points:
+        on_line_s = line["latency_s"] + point["message_bytes"] / line["bus_bytes_per_s"]
+        assert point["time_us"] == pytest.approx(1e6 * on_line_s, rel=1e-6)
+
+
+def test_what_multiplication_achieved_is_the_fastest_of_all_sessions(results):
+    for day, (name, time_ns) in enumerate((("fast", 1e5), ("slow", 3e5))):
+        session = make_session(
+            results,
+            [machine_case("square", (1,), workload="matmul", repeats=1)],
+            session_id=name,
+            created_at=BEGAN + timedelta(days=day),
+        )
+        add_matmuls(session, lambda spec, n, time_ns=time_ns: time_ns)
+    load(results)
+    (row,) = known_machine.measured(results, "cpu")["matmul"]
+    assert row["session_id"] == "fast"
