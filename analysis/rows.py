@@ -179,7 +179,7 @@ def _from_outcome(outcome: Fields) -> Row:
         "measured_recompiles": outcome.optional(outcome.integer, "measured_recompiles"),
         "device_name": outcome.optional(outcome.text, "device_name"),
         "parameters": outcome.optional(outcome.integer64, "parameters"),
-        "blocks": outcome.optional(outcome.integer, "blocks"),
+        "units": outcome.optional(outcome.integer, "units"),
         "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),
         "couples_examples": outcome.optional(outcome.boolean, "couples_examples"),
         "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),

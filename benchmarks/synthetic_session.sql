@@ -30,7 +30,7 @@ SELECT
     if(getvariable('device_type') = 'cuda', 'NVIDIA H200', 'cpu') AS device_name, 'bf16' AS precision,
     1024 // workers AS batch_per_rank, 1024 AS global_batch,
     if(scaling = 'weak', 64 * workers, 1024) AS examples_per_step, 1 AS accumulate, 2804 AS parameters,
-    3 AS blocks,
+    4 AS units,
     50000 AS dataset_size, 'synthetic' AS data_source, 'ok' AS status,
     TIMESTAMP '2026-11-21 01:49:25' AS started_at,
     2.0 + getvariable('steps') * base_step_s AS elapsed_s, 1.0 AS setup_s, getvariable('steps') AS steps_completed,

@@ -26,7 +26,7 @@ CREATE TABLE runs (
     tokens_per_example BIGINT,     -- null where the workload has no tokens
     couples_examples BOOLEAN,      -- whether an example's loss hangs on the others of its rank's batch, as by BatchNorm
     parameters BIGINT,             -- of the whole model
-    blocks INTEGER,                -- that the workload names; FSDP shards each of them and the rest
+    units INTEGER,                 -- that FSDP shards one by one: blocks that the workload names, and what is in none
     flops_per_step DOUBLE,         -- of forward and backward over all ranks, as the model's mathematics has them
     flops_note VARCHAR,            -- why they could not be counted; null where they were, or were not asked for
     dataset_size BIGINT,           -- examples in an epoch

@@ -1,6 +1,6 @@
 -- One row per session, case of communication_points and operation in an optimizer step: what a rank sends, by the
 -- strategy and its options; derived/step_messages.sql fills it at load. A case whose messages cannot be known
--- (PowerSGD, offloading, blocks not known) has none.
+-- (PowerSGD, offloading, units not known) has none.
 CREATE TABLE step_messages (
     session_id VARCHAR,
     case_name VARCHAR,

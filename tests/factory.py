@@ -297,7 +297,7 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "setup_s": 0.0 if status == "skipped" else 0.5,
         "device_name": "NVIDIA H200" if case.device_type == "cuda" else "cpu",
         "parameters": 2_804,
-        "blocks": 3,
+        "units": 4,
         "tokens_per_example": case.tokens_per_example,
         "couples_examples": case.couples_examples,
         "flops_per_step": case.flops_per_example and case.flops_per_example * spec.global_batch,

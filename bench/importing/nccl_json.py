@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -26,6 +27,12 @@ from bench.importing.values import LARGEST_COUNT, LARGEST_WORLD, BadValueError
 
 T = TypeVar("T")
 
+_LONGEST_TEXT = 200
+"""Of a host's or device's name."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and no file can hold."""
+_VERSIONS = range(2_000, 1_000_000)
+"""That NCCL has had, or may: 2.27.3 is 22703."""
 _PRINTED_GBPS = 1e-5
 """Bandwidths have six digits behind the point, and times too."""
 
@@ -61,7 +68,7 @@ def read(source: Source) -> Exchanges:
         world_size=world,
         nodes=len({device.host for device in devices}),
         devices=nccl.models(devices),
-        nccl=nccl.version(version) if isinstance(version, int) else None,
+        nccl=nccl.version(version) if type(version) is int and version in _VERSIONS else None,
         figures=nccl.some(figures, source.name),
     )
 
@@ -92,6 +99,8 @@ def _of(parent: Any, name: str, kind: type[T], place: str = "") -> T:
     """Raises BadValueError where there is no such entry of this type."""
     value = parent.get(name) if isinstance(parent, dict) else None
     if isinstance(value, kind) and not isinstance(value, bool):
+        if isinstance(value, str) and (len(value) > _LONGEST_TEXT or _SURROGATE.search(value)):
+            raise BadValueError(f"{place}{name} is no text of at most {_LONGEST_TEXT} characters")
         return value
     words = {dict: "an object", list: "a list", int: "a whole number", str: "text"}[kind]
     raise BadValueError(f"{place}{name} is not {words}")
@@ -133,6 +142,8 @@ def _world(config: Mapping[str, Any], devices: list[Device]) -> int:
     nccl.refuse_groups(devices)
     firsts = sorted(device.rank for device in devices)
     world = len(firsts) * per_process
+    if world > LARGEST_WORLD:
+        raise BadValueError(f"config makes {world:,} ranks, more than {LARGEST_WORLD:,}")
     if not firsts or firsts != list(range(0, world, per_process)):
         raise BadValueError(
             f"config.devices has ranks {str(firsts)[:60]}, where every process of {per_process} ranks has its first: "

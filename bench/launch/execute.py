@@ -207,7 +207,7 @@ class Execution:
             "slurm_job_id": self._facts.get("SLURM_JOB_ID"),
             "device_name": device_name,
             "parameters": said.get("parameters"),
-            "blocks": said.get("blocks"),
+            "units": said.get("units"),
             "tokens_per_example": said.get("tokens_per_example"),
             "couples_examples": said.get("couples_examples"),
             "dataset_size": said.get("dataset_size"),

@@ -58,7 +58,10 @@ def belongs(path: str) -> bool:
     if len(inner) == 2 and _ATTEMPT.fullmatch(inner[0]):
         inner = inner[1:]
     return (
-        len(inner) == 1 and is_folder(run) and bool(_OF_A_RUN.fullmatch(inner[0]) or _LOG.fullmatch(inner[0]))
+        len(inner) == 1
+        and run not in {NAME, *_OF_A_SESSION}
+        and is_folder(run)
+        and bool(_OF_A_RUN.fullmatch(inner[0]) or _LOG.fullmatch(inner[0]))
     )
 
 

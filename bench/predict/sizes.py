@@ -14,11 +14,11 @@ class ModelSize:
     buffer_bytes: int
     largest_parameter_bytes: int
     block_parameters: list[int]
-    """Of each unit that is sharded or recomputed; what is in none of them is one unit more."""
+    """Of each unit that is sharded or recomputed; what is in none of them, if anything, is one unit more."""
 
     @property
     def units(self) -> int:
-        return len(self.block_parameters) + 1
+        return len(self.block_parameters) + (self.rest_parameters > 0)
 
     @property
     def rest_parameters(self) -> int:

@@ -21,7 +21,6 @@ _MAX_PROBLEMS = 20
 _DEMANDS = {
     "string_type": "must be text: put it in quotes",
     "string_pattern_mismatch": "must be 1 to 64 lower-case letters, digits, '_' and '-'",
-    "too_short": "must list at least one",
 }
 """By pydantic's name of the problem."""
 _OWN_DEMANDS = {
@@ -116,6 +115,9 @@ def _demand(problem: Any, value: Any) -> str:
         return f"must be one of {', '.join(expected)}{did_you_mean(str(value), expected)}"
     if problem["type"] == "value_error":
         return str(context["error"])
+    if problem["type"] == "too_short":
+        least = context["min_length"]
+        return f"must list at least {'one' if least == 1 else least}"
     kind = problem["type"]
     own = _OWN_DEMANDS.get((kind, problem["loc"][-1])) or _DEMANDS.get(kind)
     if own is not None:

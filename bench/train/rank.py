@@ -236,6 +236,7 @@ def _training(
     model = workload.model()
     parameters = sum(parameter.numel() for parameter in model.parameters())
     blocks = workload.blocks(model)
+    units = len(blocks) + (sum(part.numel() for block in blocks for part in block.parameters()) < parameters)
     if spec.train.checkpointing:
         checkpointing.recompute(blocks)
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
@@ -251,7 +252,7 @@ def _training(
         batches=loader.batches(workload, spec, job.rank, steps + afterwards.batches_after(spec, strategy)),
         steps=steps,
     )
-    return training, {"parameters": parameters, "blocks": len(blocks)}
+    return training, {"parameters": parameters, "units": units}
 
 
 def _measured_steps(spec: RunSpec, dataset_size: int) -> int:

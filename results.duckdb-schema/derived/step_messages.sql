@@ -3,7 +3,7 @@ INSERT INTO step_messages BY NAME
 WITH cases AS (
     SELECT
         session_id, case_name, strategy, parameters, precision,
-        blocks + 1 AS units,
+        units,
         coalesce(accumulate, 1) AS micro_batches,
         config->'strategy_options' AS options
     FROM runs

@@ -225,6 +225,8 @@ def test_links_and_doubles_and_what_is_no_archive_are_refused(made, tmp_path):
         ("ddp.1x1.r0/rank12.log", True),
         ("ddp.1x1.r0/attempt3/attempt4/run.json", False),
         ("ddp.1x1.r0/.run.json.tmp", False),
+        ("session.json/run.json", False),
+        ("MANIFEST.json/attempt1/run.json", False),
         ("..\\run.json", False),
         ("C:\\x/run.json", False),
         ("a\n/run.json", False),

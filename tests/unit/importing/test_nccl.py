@@ -190,6 +190,12 @@ def test_a_table_that_cannot_be_meant_is_refused_by_its_line(refusal, old, new, 
     assert said in refusal(text, "t.txt")
 
 
+def test_more_ranks_than_there_can_be_are_refused(refusal):
+    whole = as_json(TABLE)
+    whole["config"] |= {"nthreads": 4_096, "ngpus": 4_096, "devices": whole["config"]["devices"][:1]}
+    assert "config makes 16,777,216 ranks, more than 1,000,000" in refusal(json.dumps(whole), "t.json")
+
+
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
@@ -211,6 +217,8 @@ def test_a_table_that_cannot_be_meant_is_refused_by_its_line(refusal, old, new, 
         (("config", "ngpus"), True, "config.ngpus is not a whole number"),
         (("config", "devices"), [], "config.devices has ranks []"),
         (("config", "devices", 2, "hostname"), None, "config.devices[2].hostname is not text"),
+        (("config", "devices", 2, "device_info"), "\ud800", "config.devices[2].device_info is no text of at most 200"),
+        (("config", "devices", 2, "device_info"), "x" * 201, "config.devices[2].device_info is no text of at most 200"),
         (("args",), [], "does not say which operation it timed"),
     ],
     ids=str,
