@@ -33,11 +33,13 @@ def plan(
     data_root: str | None = None,
     tags: tuple[str, ...] = (),
     trace: bool = False,
+    refuses: bool = True,
 ) -> tuple[PlannedRun, ...]:
     """Every run in the order in which it is to run: first repeats of all cases, second repeats, and so on.
 
     Repeats are interleaved so that drift of the machine does not look like a difference between cases. Raises
-    InputError, with the numbers, where a batch does not divide or a strategy cannot have a world size.
+    InputError, with the numbers, where a batch does not divide or a strategy cannot have a world size; without
+    `refuses` such a run has a reason to be skipped instead.
     """
     planners = [
         _CasePlan(
@@ -49,6 +51,7 @@ def plan(
             data_root=data_root,
             tags=tags,
             trace=trace,
+            refuses=refuses,
         )
         for case in suite.cases
     ]
@@ -92,6 +95,7 @@ class _CasePlan:
     data_root: str | None
     tags: tuple[str, ...]
     trace: bool
+    refuses: bool
 
     @property
     def measure(self) -> MeasureSpec:
@@ -134,9 +138,9 @@ class _CasePlan:
             elif written and world < self.least:
                 text = f"{self.case.workload.name} needs {self.least} ranks or more, its world says {world}"
                 yield f"{self._place('world')}case {self.case.name}: {text}"
-            elif written and (misfit := self._misfit(world)):
+            elif written and self.refuses and (misfit := self._misfit(world)):
                 yield f"{self._place('world')}case {self.case.name}: {misfit}"
-            elif written and (uneven := self._uneven(world)):
+            elif written and self.refuses and (uneven := self._uneven(world)):
                 key = "batch_per_rank" if self.case.global_batch is None else "global_batch"
                 yield f"{self._place(key)}case {self.case.name}: {uneven}"
 
@@ -158,7 +162,8 @@ class _CasePlan:
         case, (nodes, ranks) = self.case, placement
         world, by_threads = nodes * ranks, case.threads is not None and len(case.threads) > 1
         per_rank, batch = self._batches(world)
-        skip_reason = (None if written else self._misfit(world) or self._uneven(world)) or self._why_skipped(
+        fitting = written and self.refuses
+        skip_reason = (None if fitting else self._misfit(world) or self._uneven(world)) or self._why_skipped(
             placement, threads
         )
         suffix = f".t{threads}" if case.threads is not None else ""
@@ -207,17 +212,28 @@ class _CasePlan:
         return strategies.misfit(chosen.name, chosen.options, world, self.device)
 
     def _uneven(self, world: int) -> str | None:
-        """What does not divide, with the numbers."""
+        """What does not divide, with the numbers and what would."""
         per_rank, batch = self._batches(world)
         if batch % world:
-            return f"global_batch {batch} does not divide among {world} ranks ({batch} / {world} = {batch / world:g})"
+            return (
+                f"global_batch {batch} does not divide among {world} ranks ({batch} / {world} = {batch / world:g}): "
+                f"{self._dividing(world)}"
+            )
         micro = self.case.train.accumulate
         if per_rank % micro:
             return (
                 f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} do not divide into {micro} "
-                f"micro-batches (accumulate): {per_rank} / {micro} = {per_rank / micro:g}"
+                f"micro-batches (accumulate): {per_rank} / {micro} = {per_rank / micro:g}: {self._dividing(world)}"
             )
         return None
+
+    def _dividing(self, world: int) -> str:
+        """The option that gives the next larger batch that divides."""
+        case, (per_rank, batch) = self.case, self._batches(world)
+        key, size, unit = "batch_per_rank", per_rank, case.train.accumulate
+        if case.global_batch is not None:
+            key, size, unit = "global_batch", batch, unit * world
+        return f"--set cases.{case.name.partition('~')[0]}.{key}={-(-size // unit) * unit}"
 
     def _why_skipped(self, placement: Placement, threads: int) -> str | None:
         if self.device == "cuda" and self.slots.cuda_devices_per_node == 0:

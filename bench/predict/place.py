@@ -16,12 +16,13 @@ _MANY = 1_000_000
 
 def placed(suite: ResolvedSuite, here: Slots, data_root: str | None) -> tuple[PlannedRun, ...]:
     """One run of each case and size. Nodes are as many as it takes, each like this one; without GPUs here, and no word
-    of how many a node has, all ranks on a GPU are on one node. Raises InputError where a batch does not divide."""
+    of how many a node has, all ranks on a GPU are on one node. A batch that does not divide is a reason to be
+    skipped."""
     runs: list[PlannedRun] = []
     for case in suite.cases:
         device: DeviceType = here.device_type if case.device == "auto" else case.device
         alone = dataclasses.replace(suite, cases=(_written_out(case, here, device),))
-        runs += plan(alone, _imagined(here, device), "predicted", data_root=data_root)
+        runs += plan(alone, _imagined(here, device), "predicted", data_root=data_root, refuses=False)
     return tuple(run for run in runs if run.spec.repeat == 0)
 
 

@@ -27,9 +27,13 @@ def predictions(
 def _with_a_batch(run: PlannedRun) -> PlannedRun:
     if run.spec.batch_per_rank or run.skip_reason is not None:
         return run
+    if not run.pending:
+        return dataclasses.replace(run, skip_reason="it trains nothing: there is no step to predict")
+    name = run.spec.case_name.partition("~")[0]
     return dataclasses.replace(
         run,
-        skip_reason="its batch is what find_batch will find: give one to look at, as in --set batch_per_rank=32",
+        skip_reason="its batch is what find_batch will find: give one to look at, as in "
+        f"--set cases.{name}.batch_per_rank=32",
     )
 
 

@@ -58,7 +58,8 @@ class Shapes:
         return model
 
     def _like(self, tensor: torch.Tensor) -> torch.Tensor:
-        same = torch.empty_like(tensor, device=self.device, requires_grad=False)
+        # not empty_like: of a constant, as BatchNorm's count of batches, torch would make a real one on the device
+        same = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=self.device)
         if isinstance(tensor, nn.Parameter):
             return nn.Parameter(same, requires_grad=tensor.requires_grad)
         return same

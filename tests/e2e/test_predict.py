@@ -99,6 +99,37 @@ def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
     assert "2 ranks: 581 KiB of 300 KiB: does not fit, by 281 KiB" in done.stdout
 
 
+def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_prediction(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    strong = {"name": "strong", "strategy": "ddp", "scaling": "strong", "global_batch": 32}
+    path = tmp_path / "strong.yaml"
+    path.write_text(json.dumps({**SUITE, "cases": [strong]}))
+    done = predict(path, "--json", "--world", "8,64")
+    assert done.returncode == 0, done.stderr
+    eight, many = json.loads(done.stdout)["predictions"]
+    assert (eight["problem"], eight["parameters"]) == (None, PARAMETERS)
+    assert "32 / 64 = 0.5" in many["problem"]
+    assert many["problem"].endswith("--set cases.strong.global_batch=64")
+
+
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ("matmul", "it trains nothing: there is no step to predict"),
+        ("collectives", "it trains nothing: there is no step to predict"),
+        ("batch_sweep", "as in --set cases.largest_ddp.batch_per_rank=32"),
+    ],
+)
+def test_what_has_no_step_or_no_batch_says_so(tmp_path: Path, suite: str, said: str) -> None:
+    command = [sys.executable, "-m", "bench", "predict", suite, "--results", str(tmp_path), "--world", "2"]
+    command += ["--case", "largest_ddp~checkpointing=false"] if suite == "batch_sweep" else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -134,8 +134,9 @@ def test_a_batch_that_does_not_divide_is_refused_with_the_numbers() -> None:
         )
     assert str(raised.value) == (
         "suite s cannot be planned:\n"
-        "  case a: global_batch 100 does not divide among 8 ranks (100 / 8 = 12.5)\n"
-        "  case b: 6 examples per rank at 2 ranks do not divide into 4 micro-batches (accumulate): 6 / 4 = 1.5"
+        "  case a: global_batch 100 does not divide among 8 ranks (100 / 8 = 12.5): --set cases.a.global_batch=104\n"
+        "  case b: 6 examples per rank at 2 ranks do not divide into 4 micro-batches (accumulate): 6 / 4 = 1.5: "
+        "--set cases.b.batch_per_rank=8"
     )
 
 
@@ -145,7 +146,7 @@ def test_a_size_of_auto_that_does_not_divide_is_skipped_with_the_numbers() -> No
         "a.1x1.r0": None,
         "a.1x2.r0": None,
         "a.1x4.r0": None,
-        "a.1x6.r0": "global_batch 64 does not divide among 6 ranks (64 / 6 = 10.6667)",
+        "a.1x6.r0": "global_batch 64 does not divide among 6 ranks (64 / 6 = 10.6667): --set cases.a.global_batch=66",
     }
 
 

@@ -89,6 +89,17 @@ def test_a_gpu_that_is_not_there_keeps_what_a_cpu_keeps() -> None:
     assert on_gpu == on_cpu
 
 
+class WithBatchNorm(Mlp):
+    def model(self) -> nn.Module:
+        return nn.Sequential(nn.Linear(IN, HIDDEN), nn.BatchNorm1d(HIDDEN), nn.Linear(HIDDEN, OUT))
+
+
+def test_buffers_that_are_constants_need_no_gpu_either() -> None:
+    # BatchNorm counts its batches in one
+    kept = working_set(workload(WithBatchNorm), EXAMPLES, how(device_type="cuda")).kept_bytes
+    assert kept >= FLOAT * EXAMPLES * (IN + HIDDEN + OUT)
+
+
 def test_recomputed_blocks_keep_their_inputs_only() -> None:
     kept = working_set(workload(), EXAMPLES, how(checkpointing=True)).kept_bytes
     assert kept == FLOAT * (EXAMPLES * (IN + HIDDEN + OUT) + 1)
