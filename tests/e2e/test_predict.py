@@ -103,7 +103,7 @@ def test_a_size_among_which_the_batch_does_not_divide_leaves_the_others_their_pr
     tmp_path: Path,
 ) -> None:
     (tmp_path / "model.py").write_text(MODEL)
-    strong = {"name": "strong", "strategy": "ddp", "scaling": "strong", "global_batch": 32}
+    strong = {"name": "strong", "strategy": "ddp", "scaling": "strong", "global_batch": 32, "world": [2]}
     path = tmp_path / "strong.yaml"
     path.write_text(json.dumps({**SUITE, "cases": [strong]}))
     done = predict(path, "--json", "--world", "8,64")
