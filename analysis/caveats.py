@@ -27,11 +27,7 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
     if wider := wider_than_asked(points):
         yield wider
-    if session["fsdp_on_cpu"]:
-        yield (
-            "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
-            "say nothing about NCCL on GPUs."
-        )
+    yield from _of_gloo(session)
     if session["oversubscribed"]:
         yield "In rows marked oversubscribed ranks had to share slots or cores: they are measured and never judged."
     if session["recompiled"]:
@@ -41,6 +37,19 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
         )
     if session["synthetic"] and any(point["throughput"] is not None for point in points):
         yield "The examples are synthetic: generated, and no statement about a real data set."
+
+
+def _of_gloo(session: Row) -> Iterator[str]:
+    if session["fsdp_on_cpu"]:
+        yield (
+            "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
+            "say nothing about NCCL on GPUs."
+        )
+    if session["collectives_on_cpu"]:
+        yield (
+            "On CPUs the ranks talk through gloo, within a node over the loopback device; it performs reduce-scatter "
+            "as all-reduce. These bandwidths and latencies say nothing about NCCL on GPUs."
+        )
 
 
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:

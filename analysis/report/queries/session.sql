@@ -15,6 +15,8 @@ facts AS (
         coalesce(bool_or(oversubscribed AND status <> 'skipped'), false) AS oversubscribed,
         coalesce(bool_or(device_type = 'cpu' AND strategy = 'fsdp' AND world_size > 1 AND status <> 'skipped'), false)
             AS fsdp_on_cpu,
+        coalesce(bool_or(device_type = 'cpu' AND workload = 'collectives' AND status <> 'skipped'), false)
+            AS collectives_on_cpu,
         coalesce(bool_or(data_source = 'synthetic'), false) AS synthetic,
         list(DISTINCT case_name ORDER BY case_name) FILTER (measured_recompiles > 0) AS recompiled,
         string_agg(DISTINCT device_name, ', ' ORDER BY device_name) AS devices,

@@ -8,7 +8,7 @@ WITH points AS (
         count(*) AS runs,
         sum(setup_s) FILTER (status = 'ok') AS "start-up",
         sum(span_s) FILTER (status = 'ok') AS measured,
-        sum(greatest(elapsed_s - setup_s - span_s, 0)) FILTER (status = 'ok') AS other,
+        sum(greatest(elapsed_s - setup_s - coalesce(span_s, 0), 0)) FILTER (status = 'ok') AS other,
         sum(elapsed_s) FILTER (status <> 'ok') AS lost
     FROM run_summary
     WHERE session_id = $session_id

@@ -106,6 +106,7 @@ def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_
 SESSION = {
     "imported": None,
     "fsdp_on_cpu": False,
+    "collectives_on_cpu": False,
     "oversubscribed": False,
     "recompiled": None,
     "synthetic": False,
@@ -124,3 +125,9 @@ def test_reports_and_exports_say_what_stayed_wider_than_asked(measure):
 def test_a_table_that_shows_no_interval_says_nothing_about_them(measure):
     points = measure(Case(name="alone", scaling="none", step_ms={1: STEPS}))("FROM scaling")
     assert list(caveats(SESSION, points, shows_throughput_intervals=False)) == []
+
+
+def test_bandwidths_of_cpus_say_that_they_are_those_of_gloo():
+    assert not any("gloo" in line for line in caveats(SESSION, []))
+    (said,) = (line for line in caveats(SESSION | {"collectives_on_cpu": True}, []) if "gloo" in line)
+    assert said.endswith("say nothing about NCCL on GPUs.")

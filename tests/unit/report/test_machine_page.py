@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import polars as pl
 import pytest
 
 from analysis import database, summary
@@ -48,6 +49,11 @@ def test_its_verdict_names_the_largest_exchange_and_the_fastest_multiplication(p
         "all_reduce on 16 ranks over 2 nodes: 98.0 GB/s of bus bandwidth at 1 GiB, 20.4 µs for 1 KiB. A rank of NVIDIA "
         "H200 multiplies at 490 TFLOP/s in fp32, 8,192 × 8,192 × 8,192."
     )
+
+
+def test_the_time_of_runs_without_steps_is_told(measured):
+    parts = measured.charts["wall_time"].filter(pl.col("part") == "other")
+    assert set(parts["case_name"]) >= {"links", "square"}
 
 
 def test_one_rank_exchanges_nothing(measured):
