@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from bench.cli._finite import Finite
 from bench.cli._suite_options import suite_options
 
 
@@ -14,7 +15,7 @@ from bench.cli._suite_options import suite_options
 @click.argument("suite", metavar="NAME|FILE", required=False)
 @suite_options
 @click.option(
-    "--reserve", type=click.FloatRange(min=0), metavar="SECONDS",
+    "--reserve", type=Finite(min=0), metavar="SECONDS",
     help="Time before the end of a Slurm allocation that no run may need; 30 unless said.",
 )  # fmt: skip
 @click.option("--resume", metavar="SESSION", help="Finish an earlier session; what is done stays done.")

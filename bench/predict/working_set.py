@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from bench.errors import InputError
 from bench.predict.cuda_shapes import FusedAttention, autocast
 from bench.predict.live_bytes import LiveBytes
 from bench.predict.sizes import ModelSize, WorkingSet
@@ -33,6 +34,8 @@ def size_of(workload: Workload) -> ModelSize:
     with on_meta.shapes() as shapes:
         model = shapes.model(workload)
         parameters = list(model.parameters())
+        if not parameters:
+            raise InputError("its model has no parameters: there is nothing to train")
         blocks = [sum(part.numel() for part in block.parameters()) for block in workload.blocks(model)]
         return ModelSize(
             parameters=sum(part.numel() for part in parameters),

@@ -12,6 +12,7 @@ import click
 import pytest
 
 import bench.cli
+from bench.cli._finite import Finite
 from bench.launch.session import PLAN_KEYS
 
 
@@ -91,3 +92,9 @@ def test_a_tag_that_no_list_could_show_is_refused(tag: str, said: str) -> None:
     result = run_bench("suite", "smoke", "--dry-run", "--tag", tag)
     assert result.returncode == 2
     assert said in result.stderr
+
+
+@pytest.mark.parametrize("said", ["nan", "inf"])
+def test_numbers_on_the_command_line_are_finite(said: str) -> None:
+    with pytest.raises(click.BadParameter, match="not a finite number"):
+        Finite(min=0).convert(said, None, None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import torch
 from torch import nn
 
+from bench.errors import InputError
 from bench.predict.working_set import How, size_of, working_set
 from bench.workloads._own import complete
 
@@ -103,3 +105,12 @@ def test_buffers_that_are_constants_need_no_gpu_either() -> None:
 def test_recomputed_blocks_keep_their_inputs_only() -> None:
     kept = working_set(workload(), EXAMPLES, how(checkpointing=True)).kept_bytes
     assert kept == FLOAT * (EXAMPLES * (IN + HIDDEN + OUT) + 1)
+
+
+def test_a_model_without_parameters_is_refused() -> None:
+    class Bare(Mlp):
+        def model(self) -> nn.Module:
+            return nn.ReLU()
+
+    with pytest.raises(InputError, match="no parameters"):
+        size_of(workload(Bare))
