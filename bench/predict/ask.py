@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -10,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.errors import InputError
-from bench.predict.sizes import ModelSize, WorkingSet
+from bench.predict.sizes import READY, ModelSize, WorkingSet
 from bench.predict.traffic import is_sharded
 from bench.spec import RunSpec
 
 _TIMEOUT_S = 1_800
+_LIMIT_S = 120
+"""For one question, after its data are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +57,8 @@ def ask(specs: Iterable[RunSpec], *, counts_flops: bool) -> dict[str, Answer]:
     for question in questions.values():
         sizes = question["micro_batches"]
         question["micro_batches"] = sorted({min(sizes), max(sizes)})
-    lines = _lines(list(questions.values()))
-    return {name: _answer(json.loads(line)) for name, line in zip(questions, lines, strict=True)}
+    said = _said(list(questions.values()))
+    return {name: _answer(one) for name, one in zip(questions, said, strict=True)}
 
 
 def key(spec: RunSpec) -> str:
@@ -77,9 +81,22 @@ def _question(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def _lines(questions: list[dict[str, Any]]) -> list[str]:
-    """torch's warnings are nobody's: they go nowhere unless the process fails."""
-    command = [sys.executable, "-W", "ignore", "-m", "bench.predict.probe"]
+def _said(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One answer for each; a model that ends the process which looks at it costs no other its answer."""
+    said: list[dict[str, Any]] = []
+    while len(said) < len(questions):
+        lines, end = _lines(questions[len(said) :])
+        said += map(json.loads, lines)
+        if len(said) < len(questions):
+            said.append({"problem": f"{questions[len(said)]['workload']} {end}"})
+    return said
+
+
+def _lines(questions: list[dict[str, Any]]) -> tuple[list[str], str]:
+    """Answers up to the first question that ended the process, and how it ended.
+
+    torch's warnings are nobody's: they go nowhere unless the process fails."""
+    command = [sys.executable, "-W", "ignore", "-m", "bench.predict.probe", str(os.getpid()), str(_LIMIT_S)]
     text = json.dumps(questions)
     try:
         result = subprocess.run(
@@ -89,12 +106,20 @@ def _lines(questions: list[dict[str, Any]]) -> list[str]:
         raise InputError(
             f"the models gave no shapes within {_TIMEOUT_S} s: choose fewer cases with --case"
         ) from None
-    if result.returncode != 0:
+    ready, *lines = result.stdout.split("\n")
+    if ready != READY:
         said = (result.stderr.strip().splitlines() or [f"it ended with {result.returncode}"])[-1]
         raise InputError(
             f"the process that looks at the models failed: {said}; `bench doctor` looks at torch"
         )
-    return result.stdout.splitlines()
+    return lines[:-1], _end(result.returncode)  # a line without its end is no answer
+
+
+def _end(code: int) -> str:
+    if code == -signal.SIGALRM:
+        return f"gave no shapes within {_LIMIT_S} s"
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"ended the process that looks at it ({how})"
 
 
 def _answer(said: dict[str, Any]) -> Answer:

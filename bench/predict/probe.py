@@ -1,37 +1,47 @@
 """Run as a program: reads questions as one JSON list, answers each with one line of JSON; torch is only here.
 
 A question is what preflight asks of a run, with `micro_batches` and `gathered`; an answer has `size`, `working_sets`
-(one per micro-batch) and `flops_per_example`, or `problem`, why there is none.
+(one per micro-batch) and `flops_per_example`, or `problem`, why there is none. Its arguments are the process that asks,
+with which it dies, and the seconds a question may take after its data are read: SIGALRM ends it then.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import asdict
 from typing import Any
 
 from bench import workloads
 from bench.errors import InputError
+from bench.predict.sizes import READY
 from bench.predict.working_set import How, size_of, working_set
+from bench.process import die_with_parent
 from bench.train.flops import of_batches, why_not
 from bench.workloads import Workload
 
 
 def main() -> None:
+    asker, limit_s = map(int, sys.argv[1:])
+    die_with_parent(asker)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a user's model prints is no answer
-    for question in json.load(sys.stdin):
-        answers.write(json.dumps(_answer(question)) + "\n")
-        answers.flush()
+    questions = json.load(sys.stdin)
+    print(READY, file=answers, flush=True)
+    for question in questions:
+        answer = json.dumps(_answer(question, limit_s))
+        signal.alarm(0)
+        print(answer, file=answers, flush=True)
 
 
-def _answer(question: dict[str, Any]) -> dict[str, Any]:
+def _answer(question: dict[str, Any], limit_s: int) -> dict[str, Any]:
     try:
         workload = _workload(question)
         if workload is None:
             return {"problem": "it trains nothing: there is no step to predict"}
+        signal.alarm(limit_s)
         return _found(workload, question)
     except InputError as error:
         return {"problem": str(error)}

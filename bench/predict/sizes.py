@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+READY = "ready"
+"""What probe.py says before its first answer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSize:
