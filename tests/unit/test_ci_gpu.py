@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "ci" / "gpu"
 
@@ -29,6 +31,14 @@ def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
     done = run("doktor")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no part doktor: there are doctor tests session" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_its_head(option: str) -> None:
+    done = run(option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Everything that only a machine with a GPU can show")
+    assert done.stdout.endswith("1 some part failed, 2 no GPU here.\n")
 
 
 def test_shellcheck_finds_nothing(require_program: Callable[[str], str]) -> None:
