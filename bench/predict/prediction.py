@@ -64,6 +64,7 @@ class Prediction:
             "world_size": spec.world_size,
             "nodes": spec.nodes,
             "ranks_per_node": spec.ranks_per_node,
+            "threads": spec.threads,
             "batch_per_rank": spec.batch_per_rank,
             "global_batch": spec.global_batch,
             "parameters": self.parameters,
@@ -76,7 +77,7 @@ class Prediction:
             "message_bytes": self.message_bytes,
             **({} if time is None else dataclasses.asdict(time)),
             "step_s": time and time.step_s,
-            "efficiency": time and time.efficiency,
+            "computing": time and time.computing,
             "problem": self.problem,
         }
 

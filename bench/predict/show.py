@@ -40,12 +40,13 @@ def _table(sizes: list[Prediction]) -> list[str]:
     name, unit = _unit(max(one.memory.total for one in sizes if one.memory))
     columns = [
         ("ranks", [_ranks(one) for one in sizes]),
+        ("threads", _threads(sizes)),
         ("batch/rank", [str(one.spec.batch_per_rank) for one in sizes]),
         *((part, [f"{getattr(one.memory, part) / unit:.3g}" for one in sizes]) for part in _MEMORY),
         ("fits", [{None: "", True: "yes", False: "no"}[one.fits] for one in sizes]),
         ("network", [_ms(one.time.communication_s) if one.time and one.messages else "" for one in sizes]),
         ("step", [_ms(one.time.step_s) if one.time else "" for one in sizes]),
-        ("efficiency", [_percent(one.time.efficiency) if one.time else "" for one in sizes]),
+        ("computing", [_percent(one.time.computing) if one.time else "" for one in sizes]),
     ]
     filled = [(head, cells) for head, cells in columns if any(cells)]
     widths = [max(map(len, (head, *cells))) for head, cells in filled]
@@ -88,6 +89,12 @@ def _of_ranks(one: Prediction) -> str:
 def _ranks(one: Prediction) -> str:
     spec = one.spec
     return str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
+
+
+def _threads(sizes: list[Prediction]) -> list[str]:
+    """Nothing where all sizes have as many."""
+    threads = [str(one.spec.threads) for one in sizes]
+    return threads if len(set(threads)) > 1 else []
 
 
 def _unit(size_bytes: float) -> tuple[str, int]:

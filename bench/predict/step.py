@@ -35,7 +35,7 @@ class StepTime:
         return self.computation_s + self.exposed_s
 
     @property
-    def efficiency(self) -> float | None:
+    def computing(self) -> float | None:
         """Computation's share of the step: throughput ÷ (ranks x that of one rank without communication)."""
         return None if self.step_s is None or not self.step_s else (self.computation_s or 0) / self.step_s
 

@@ -86,7 +86,7 @@ def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path) -> None:
     assert ddp["communication_s"] == pytest.approx(126 * 10e-6 + 126 / 64 * 4 * PARAMETERS / 50e9)
     flops = 4 * (3 * 2 * 2 * 64 * 256 - 2 * 64 * 256)
     assert ddp["computation_s"] == pytest.approx(flops / 1e9)
-    assert ddp["efficiency"] == pytest.approx(ddp["computation_s"] / ddp["step_s"])
+    assert ddp["computing"] == pytest.approx(ddp["computation_s"] / ddp["step_s"])
     assert looks["memory_per_rank_bytes"] is None
     assert "item()" in looks["problem"]
 
