@@ -60,7 +60,10 @@ each_run AS (
         per_run.* EXCLUDE (session_id, run_id, attempt, profiled_rows),
         exposed_communication_ms / per_run.step_ms AS exposed_share,
         if(messages.run_id IS NULL, 0, message_bytes / profiled_rows) AS message_bytes,
-        bus_factor_of('all_reduce', world_size) * all_reduce_bytes / nullif(all_reduce_ns, 0) AS all_reduce_bus_gbps,
+        CASE
+            WHEN world_size > 1
+            THEN bus_factor_of('all_reduce', world_size) * all_reduce_bytes / nullif(all_reduce_ns, 0)
+        END AS all_reduce_bus_gbps,
         summaries.step_ms AS measured_step_ms,
         no_sync_step_ms,
         summaries.step_ms - no_sync_step_ms AS no_sync_saving_ms
@@ -121,7 +124,7 @@ final AS (
         least(exposed_share + of_repeats.t * sqrt(exposed_share_variance), 1) AS exposed_share_hi,
         least_communication_ms,      -- of the rank with least
         message_bytes,               -- of a rank in a step, all collectives together, counted as in collectives
-        -- all_reduce_bus_gbps: bus bandwidth of its all-reduces, waiting for other ranks included
+        -- all_reduce_bus_gbps: bus bandwidth of its all-reduces, waiting for other ranks included; null on one rank
         all_reduce_bus_gbps,
         measured_step_ms,            -- median of the measured steps, without the profiler; the mean over repeats
         no_sync_step_ms,             -- median step of the slowest rank where nothing is synchronised (ddp)

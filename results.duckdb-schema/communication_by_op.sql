@@ -42,9 +42,9 @@ final AS (
         calls,
         message_bytes,  -- of all calls together, counted as in collectives
         time_ms,        -- union of their intervals, waiting for other ranks included
-        -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second
-        message_bytes / nullif(time_ms, 0) / 1e6 AS algorithm_gbps,
-        -- bus_gbps: that by nccl-tests' factor over all ranks; null where there is none for the operation
+        -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second; null on one rank, which sends nothing
+        CASE WHEN world_size > 1 THEN message_bytes / nullif(time_ms, 0) / 1e6 END AS algorithm_gbps,
+        -- bus_gbps: that by nccl-tests' factor over all ranks; null on one rank, and where the operation has none
         bus_factor_of(op, world_size) * algorithm_gbps AS bus_gbps
     FROM over_repeats
 )

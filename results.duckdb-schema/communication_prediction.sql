@@ -40,6 +40,7 @@ starts AS (
     SELECT
         session_id, case_name, scaling, strategy, shard_size, micro_batches, global_batch, batch_per_rank,
         world_size AS start_ranks,
+        nodes AS start_nodes,
         data_s AS start_data_s,
         optimizer_s AS start_optimizer_s,
         computation_of(forward_s, forward_sent_s, 0, micro_batches, pieces) AS start_forward_s,
@@ -95,7 +96,10 @@ final AS (
         throughputs[1] AS throughput_lo,          -- where nothing overlaps
         throughputs[3] AS throughput_hi,          -- where all overlaps that can
         mean_throughput AS measured_throughput,   -- in the unit of throughput; null where kind is predicted
-        throughput / measured_throughput - 1 AS relative_error,  -- of the prediction, against what was measured
+        -- relative_error: of the prediction, against what was measured; null where it starts from that
+        CASE
+            WHEN (world_size, nodes) <> (start_ranks, start_nodes) THEN throughput / measured_throughput - 1
+        END AS relative_error,
         throughput / throughput_of_one AS speedup,  -- as in scaling, over the measured baseline
         1e3 * computation_s AS computation_ms,    -- data, forward, backward and optimizer without communication
         1e3 * (forward_sent_s + gathered_s + reduced_s) AS communication_ms,  -- of all messages, one after the other

@@ -89,12 +89,13 @@ both_kinds AS (
         session_id, suite, case_name, scaling, axis, law, kind, workers, measured_throughput, throughput_of_one,
         throughput,
         throughput * exp(-half_width) AS throughput_lo,
-        throughput * exp(half_width) AS throughput_hi
+        throughput * exp(half_width) AS throughput_hi,
+        throughput / measured_throughput - 1 AS relative_error
     FROM with_t
     UNION ALL
     SELECT
         session_id, suite, case_name, scaling, axis, 'communication', kind, workers, measured_throughput,
-        throughput_of_one, throughput, throughput_lo, throughput_hi
+        throughput_of_one, throughput, throughput_lo, throughput_hi, relative_error
     FROM communication_prediction
     WHERE stands_for_n
 ),
@@ -108,7 +109,7 @@ final AS (
         throughput_lo,
         throughput_hi,
         measured_throughput,                      -- in the unit of throughput; null where kind is predicted
-        throughput / measured_throughput - 1 AS relative_error,  -- of the curve, against what was measured
+        relative_error,   -- of the curve, against what was measured; null where communication starts from that
         -- speedup: as in scaling, over the measured baseline
         throughput / throughput_of_one AS speedup,
         throughput_lo / throughput_of_one AS speedup_lo,

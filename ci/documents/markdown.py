@@ -38,7 +38,8 @@ def unit(name: str) -> str:
         return "examples/s"
     name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of what it is of
     if name.endswith("_per_s"):
-        return f"{name.removesuffix('_per_s')}/s"
+        counted = name.removesuffix("_per_s").rpartition("_")[2]
+        return f"{_COUNTED.get(counted, counted)}/s"
     for part in reversed(name.split("_")):
         if part in _UNITS:
             return _UNITS[part]
@@ -50,3 +51,5 @@ _UNITS = {
     "pct": "%", "mhz": "MHz", "gbps": "GB/s",
 }  # fmt: skip
 """The suffixes of the project's names."""
+_COUNTED = {"flops": "FLOP", "tflops": "TFLOP"}
+"""What is counted per second, where its unit is written otherwise."""

@@ -5,12 +5,7 @@ WITH errors AS (
         case_name,
         list({'workers': workers, 'relative_error': relative_error} ORDER BY workers) AS communication_errors
     FROM scaling_prediction
-    WHERE session_id = $session_id AND law = 'communication' AND kind = 'measured'
-        AND workers > (
-            SELECT min(smallest.workers)
-            FROM law_points AS smallest
-            WHERE smallest.session_id = $session_id AND smallest.case_name = scaling_prediction.case_name
-        )
+    WHERE session_id = $session_id AND law = 'communication' AND relative_error IS NOT NULL
     GROUP BY case_name
 )
 SELECT *
