@@ -12,6 +12,7 @@ import shutil
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,8 +82,7 @@ def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
         if member.filename != NAME and member.filename not in manifest.files:
             raise InputError(f"{member.filename[:120]!r} is not in {NAME}")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{twice} is there twice")
+        raise InputError(f"{Counter(names).most_common(1)[0][0]} is there twice")
     if missing := manifest.files.keys() - set(names):
         raise InputError(f"{min(missing)} is in {NAME}, and not there")
 
