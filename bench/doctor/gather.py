@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 
 from bench import slots
+from bench.cgroup import cpu_quota, memory_left_bytes
 from bench.container import container_kind
 from bench.doctor.facts import Facts, Folder
-from bench.doctor.gather_cgroup import cpu_quota, memory_left_bytes
 from bench.doctor.gather_nvidia import gather_nvidia
 from bench.doctor.gather_torch import gather_torch
 from bench.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from bench.doctor import gather_cgroup
+from bench import cgroup
 from bench.spec import RunSpec
 
 _USED = 0.8
@@ -14,7 +14,7 @@ _LEAST_BYTES = 64 * 2**20
 
 def share_bytes(run: RunSpec) -> int:
     """Of a rank of this run, on a node with as much memory as this one; its control groups count."""
-    left = gather_cgroup.memory_left_bytes()
+    left = cgroup.memory_left_bytes()
     available: int = psutil.virtual_memory().available
     if left is not None:
         available = min(available, left)

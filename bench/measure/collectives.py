@@ -31,7 +31,7 @@ def measure(machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int]) -> N
     dtype = DTYPES[machine.precision]
     needed = _COPIES * max(sizes_bytes)
     remedy = "give a smaller workload.largest_bytes"
-    refuse_more_than_is_free(needed, machine.ranks_per_node, machine.device, remedy)
+    refuse_more_than_is_free(needed, machine, remedy)
     counts = _counts(sizes_bytes, dtype.itemsize, machine.world_size)
     whole = torch.zeros(max(counts), dtype=dtype, device=machine.device)
     part = torch.zeros(max(counts) // machine.world_size, dtype=dtype, device=machine.device)

@@ -27,7 +27,7 @@ def measure(machine: Machine, shapes: list[Shape]) -> None:
     largest = max(m * k + k * n + m * n for m, n, k in shapes) * dtype.itemsize
     # random numbers are drawn in the precision itself: nothing but the three matrices is held
     remedy = "give smaller workload.sizes and workload.shapes"
-    refuse_more_than_is_free(largest, machine.ranks_per_node, machine.device, remedy)
+    refuse_more_than_is_free(largest, machine, remedy)
     generator = torch.Generator(machine.device).manual_seed(0)
     for shape in shapes:
         machine.keep("matmuls", _rows(shape, machine, _times(shape, machine, generator)))

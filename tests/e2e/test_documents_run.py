@@ -17,6 +17,9 @@ from documents import ROOT, copy_of_the_checkout, needs_a_cluster, saved_example
 
 from tests.factory import Case, make_session
 
+PREDICTED_7B = next(
+    command for command in shown_commands() if command.startswith("bench predict model_sweep")
+)
 INSTEAD = {
     # with arguments that make it short, and everything else the same
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
@@ -56,6 +59,7 @@ INSTEAD = {
     # what they compare with is not installed for the tests
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
     "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
+    PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
     "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
     # which test_shipped_suites.py runs, with fewer and smaller messages
     "bench suite collectives --set workload.smallest_bytes=1048576": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from bench import cgroup
 from bench.measure import collectives, free_memory, matmuls
 from bench.measure.machine import Machine
 from bench.measure.timed import timed
@@ -92,13 +94,24 @@ def test_what_does_not_fit_is_out_of_memory_with_the_remedy_before_anything_is_a
     assert memory_limit.is_out_of_memory(raised.value, limited=False)
 
 
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "memory.max").write_text(f"{2**20}\n")
-    (tmp_path / "memory.current").write_text(f"{2**19}\n")
-    monkeypatch.setattr(free_memory, "_CGROUP", tmp_path)
-    free_memory.refuse_more_than_is_free(2**18, 2, CPU, "less")
+def test_a_jobs_limit_counts_above_and_below_the_group_without_pages_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, step = tmp_path / "job", tmp_path / "job" / "step"
+    step.mkdir(parents=True)
+    (tmp_path / "of_process").write_text("0::/job/step\n")
+    (step / "memory.max").write_text("max\n")
+    (step / "memory.current").write_text("100\n")
+    (job / "memory.max").write_text(f"{2**20}\n")
+    (job / "memory.current").write_text(f"{2**19 + 4096}\n")
+    (job / "memory.stat").write_text("anon 1\ninactive_file 4096\n")
+    monkeypatch.setattr(cgroup, "_ROOT", tmp_path)
+    monkeypatch.setattr(cgroup, "_OF_PROCESS", tmp_path / "of_process")
+    assert cgroup.memory_left_bytes() == 2**19
+    two = dataclasses.replace(machine(), ranks_per_node=2)
+    free_memory.refuse_more_than_is_free(2**18, two, "less")
     with pytest.raises(MemoryError):
-        free_memory.refuse_more_than_is_free(2**18 + 1, 2, CPU, "less")
+        free_memory.refuse_more_than_is_free(2**18 + 1, two, "less")
 
 
 def test_every_iteration_is_kept_in_order() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
+_OF_PROCESS = Path("/proc/self/cgroup")
 
 
 def cpu_quota() -> float | None:
@@ -20,7 +21,8 @@ def cpu_quota() -> float | None:
 
 
 def memory_left_bytes() -> int | None:
-    """Limit less use, the tightest on the way up; null without a limit."""
+    """Limit less use, the tightest on the way up; null without a limit. Pages of files that nobody has touched lately
+    are given back when memory is wanted: they are not in use."""
     left = []
     for group in _groups("memory"):
         for limit_name, used_name in (
@@ -29,14 +31,22 @@ def memory_left_bytes() -> int | None:
         ):
             limit, used = _number(group / limit_name), _number(group / used_name)
             if limit is not None and used is not None:
-                left.append(max(0, limit - used))
+                left.append(max(0, limit - max(0, used - _reclaimable_bytes(group))))
     return min(left, default=None)
+
+
+def _reclaimable_bytes(group: Path) -> int:
+    """Of the group and all below it: version 1 has that sum under a name of its own."""
+    file = group / "memory.stat"
+    lines = file.read_text().splitlines() if file.is_file() else []
+    found = {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
+    return found.get("total_inactive_file", found.get("inactive_file", 0))
 
 
 def _groups(controller: str) -> list[Path]:
     """Folders of this process's group and of all above it; as a container shows them, if it does."""
     found = []
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in _OF_PROCESS.read_text().splitlines():
         _number_of_hierarchy, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
