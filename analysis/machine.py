@@ -62,8 +62,8 @@ def _exchange(rows: Sequence[Row]) -> Iterator[str]:
     largest, smallest = (bytes_text(best[f"{which}_message_bytes"]) for which in ("peak", "smallest"))
     over = f" over {best['nodes']:,} nodes" if best["nodes"] > 1 else ""
     yield (
-        f"{best['op']} on {best['world_size']:,} ranks{over}: {gbps(best)} GB/s of bus bandwidth at {largest}, "
-        f"{_latency(best)} µs for {smallest}."
+        f"{best['op']} on {best['world_size']:,} ranks{over}: {_with_interval(_gbps(best))} GB/s of bus bandwidth "
+        f"at {largest}, {_with_interval(_latency(best))} µs for {smallest}."
     )
 
 
@@ -72,25 +72,45 @@ def _multiplication(rows: Sequence[Row], name: Callable[[str], str]) -> Iterator
         return
     best = max(rows, key=lambda row: row["peak_flops_per_s"])
     device = f" of {name(best['device_name'])}" if best["device_name"] else ""
-    yield f"A rank{device} multiplies at {flops(best)} in {best['precision']}, {shape(best)}."
+    yield (
+        f"A rank{device} multiplies at {_with_interval(_flops(best))} {_flops_unit_of(best)} in {best['precision']}, "
+        f"{shape(best)}."
+    )
 
 
 def gbps(row: Row) -> str:
-    return estimate(row["peak_bus_gbps"], row["peak_bus_gbps_lo"], row["peak_bus_gbps_hi"])[0]
+    return _gbps(row)[0]
 
 
-def _latency(row: Row) -> str:
-    return estimate(row["smallest_time_us"], row["smallest_time_us_lo"], row["smallest_time_us_hi"])[0]
+def _gbps(row: Row) -> tuple[str, str]:
+    return estimate(row["peak_bus_gbps"], row["peak_bus_gbps_lo"], row["peak_bus_gbps_hi"])
+
+
+def _latency(row: Row) -> tuple[str, str]:
+    return estimate(row["smallest_time_us"], row["smallest_time_us_lo"], row["smallest_time_us_hi"])
+
+
+def _with_interval(found: tuple[str, str]) -> str:
+    """`1.75 [1.61, 1.90]`, in a sentence."""
+    return " ".join(text for text in found if text)
 
 
 def flops(row: Row) -> str:
     """`788 TFLOP/s`."""
-    factor, unit = flops_unit(row["peak_flops_per_s"])
+    return f"{_flops(row)[0]} {_flops_unit_of(row)}"
+
+
+def _flops_unit_of(row: Row) -> str:
+    return flops_unit(row["peak_flops_per_s"])[1]
+
+
+def _flops(row: Row) -> tuple[str, str]:
+    factor = flops_unit(row["peak_flops_per_s"])[0]
     ends = (
         None if end is None else end / factor
         for end in (row["peak_flops_per_s_lo"], row["peak_flops_per_s_hi"])
     )
-    return f"{estimate(row['peak_flops_per_s'] / factor, *ends)[0]} {unit}"
+    return estimate(row["peak_flops_per_s"] / factor, *ends)
 
 
 def flops_unit(flops_per_s: float) -> tuple[float, str]:
@@ -118,7 +138,7 @@ def exchange_columns(rows: Sequence[Row]) -> tuple[list[Column], list[Column]]:
     return keys, [
         column(rows, "bus GB/s", gbps),
         column(rows, "at", lambda row: bytes_text(row["peak_message_bytes"])),
-        column(rows, "latency µs", _latency),
+        column(rows, "latency µs", lambda row: _latency(row)[0]),
         column(rows, "of", lambda row: bytes_text(row["smallest_message_bytes"])),
         column(rows, "", _shared, number=False),
     ]

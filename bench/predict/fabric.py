@@ -25,6 +25,8 @@ class Line:
     nodes: int | None = None
     """Of the placement that was measured; null where the line holds for all."""
     ranks_per_node: int | None = None
+    relative_error: float | None = None
+    """Root mean square, of the line against what was timed; null where nothing was timed at this placement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,22 +93,32 @@ class Fabric:
 
 
 def by_hand(
-    *, gbps: float, latency_us: float, inter_gbps: float | None, inter_latency_us: float | None, trees: bool
+    *,
+    gbps: float,
+    latency_us: float | None,
+    inter_gbps: float | None,
+    inter_latency_us: float | None,
+    trees: bool,
 ) -> Fabric:
-    """All operations alike: 10^9 bytes per second of the bus, microseconds per message that waits for another."""
+    """All operations alike: 10^9 bytes per second of the bus, microseconds per message that waits for another, which
+    are 0 where they are not given."""
+    within = (gbps, latency_us or 0.0)
     between = (
         gbps if inter_gbps is None else inter_gbps,
-        latency_us if inter_latency_us is None else inter_latency_us,
+        within[1] if inter_latency_us is None else inter_latency_us,
     )
     lines = (
         Line(op=op, across_nodes=across, bus_bytes_per_s=bus * 1e9, step_latency_s=latency * 1e-6)
         for op in OPS
-        for across, (bus, latency) in ((False, (gbps, latency_us)), (True, between))
+        for across, (bus, latency) in ((False, within), (True, between))
     )
-    words = f"{gbps:g} GB/s and {latency_us:g} µs per message"
-    if between != (gbps, latency_us):
-        words += f", between nodes {between[0]:g} GB/s and {between[1]:g} µs"
-    return Fabric(lines=tuple(lines), source=f"{words}, as given", trees=trees)
+    words = f"{gbps:g} GB/s and {within[1]:g} µs per message, "
+    if between == within:
+        words += "within nodes and between them"
+    else:
+        words += f"between nodes {between[0]:g} GB/s and {between[1]:g} µs"
+    supposed = "; latency not given, taken as 0" if latency_us is None and inter_latency_us is None else ""
+    return Fabric(lines=tuple(lines), source=f"{words}, as given{supposed}", trees=trees)
 
 
 def total(times: Iterable[float | None]) -> float | None:

@@ -23,6 +23,8 @@ class Measured:
 
     lines: tuple[Line, ...] = ()
     fabric_sessions: tuple[str, ...] = ()
+    device_name: str | None = None
+    """Whose network it is."""
     flops_per_s: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """The fastest multiplication by precision and CPU threads."""
     matmul_sessions: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ class Measured:
         return cls(
             lines=tuple(Line(**{name: row[name] for name in _OF_A_LINE}) for row in fabric),
             fabric_sessions=tuple(sorted({row["fabric_session_id"] for row in fabric})),
+            device_name=fabric[0]["device_name"] if fabric else None,
             flops_per_s={(row["precision"], row["threads"]): row["flops_per_s"] for row in matmul},
             matmul_sessions=tuple(sorted({row["session_id"] for row in matmul})),
         )
@@ -68,14 +71,27 @@ def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabr
     if options["bus_gbps"] is not None:
         return by_hand(
             gbps=options["bus_gbps"],
-            latency_us=options["latency_us"] or 0.0,
+            latency_us=options["latency_us"],
             inter_gbps=options["inter_bus_gbps"],
             inter_latency_us=options["inter_latency_us"],
             trees=trees,
         )
     if not found.lines:
         return None
-    return Fabric(lines=found.lines, source=f"collectives of {', '.join(found.fabric_sessions)}", trees=trees)
+    return Fabric(lines=found.lines, source=_of_the_sessions(found), trees=trees)
+
+
+def _of_the_sessions(found: Measured) -> str:
+    """Which device and placements, and how far their lines are from what was timed."""
+    placements = sorted(
+        {(line.nodes, line.ranks_per_node or 0) for line in found.lines if line.nodes is not None}
+    )
+    shown = ", ".join(f"{nodes}x{ranks}" for nodes, ranks in placements)
+    worst = max((line.relative_error or 0.0 for line in found.lines), default=0.0)
+    return (
+        f"collectives of {', '.join(found.fabric_sessions)} ({found.device_name}), timed at {shown}, lines off by "
+        f"up to {worst:.0%}; other placements are extrapolated"
+    )
 
 
 def _of_matmul(found: Measured, spec: RunSpec) -> float | None:

@@ -10,7 +10,7 @@ from analysis import output
 from analysis.query import run
 
 QUESTION = re.compile(
-    r"### (?P<question>[^\n]+)\n\n```sql\n(?P<query>.*?)```\n\n```text\n(?P<answer>.*?)```\n", re.S
+    r"### (?P<question>[^\n]+)\n\n```sql\n(?P<query>(?:(?!```).)*)```\n\n```text\n(?P<answer>.*?)```\n", re.S
 )
 
 
