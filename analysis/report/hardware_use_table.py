@@ -9,12 +9,6 @@ from analysis.report.markup import Column, table, text
 MOST_ROWS = 40
 """Of the table; the CSV has all."""
 
-_READING = (
-    "FLOP/s of one device: those of the model's forward and backward pass, without what is computed twice. MFU: their "
-    "share of the device's dense peak for the precision. Share of matmul: of the largest rate that the suite matmul "
-    "achieved on such a device. Energy: of the GPUs that were used, in measured steps. Costs are of a million examples."
-)
-
 
 def hardware_use(rows: list[Row]) -> str:
     """`rows`: queries/hardware_use.sql. Nothing where nothing is known."""
@@ -25,14 +19,22 @@ def hardware_use(rows: list[Row]) -> str:
     )
     shown = rows[:MOST_ROWS]
     columns = [
-        column for column, names in _COLUMNS if any(row[name] is not None for row in shown for name in names)
+        (column, reading) for column, name, reading in _COLUMNS if any(row[name] is not None for row in shown)
     ]
+    readings = " ".join(reading for _column, reading in columns if reading)
     caption = "Use of the hardware: one row per case and placement"
     return (
-        f'<p class="reading">{_READING}{more}</p>'
-        + table(caption, [*_KEYS, *columns], shown)
+        f'<p class="reading">{readings}{more}</p>'
+        + table(caption, [*_KEYS, *(column for column, _reading in columns)], shown)
+        + _sources(shown)
         + _problems(shown)
     )
+
+
+def _sources(rows: list[Row]) -> str:
+    """Of the shares of what matmul achieved."""
+    sessions = sorted({row["matmul_session_id"] for row in rows if row["matmul_share"] is not None})
+    return f'<p class="reading">matmul: {text(", ".join(sessions))}</p>' if sessions else ""
 
 
 def _problems(rows: list[Row]) -> str:
@@ -75,19 +77,37 @@ _KEYS = [
     Column(label="precision", cell=lambda row: text(row["precision"])),
 ]
 _COLUMNS = [
-    (Column(label="FLOP/s of a device", cell=_flops, numeric=True), ["flops_per_s_per_device"]),
-    (Column(label="MFU [95\u00a0%]", cell=_mfu, numeric=True), ["mfu"]),
+    (
+        Column(label="FLOP/s of a device", cell=_flops, numeric=True),
+        "flops_per_s_per_device",
+        "FLOP/s of one device: those of the model's forward and backward pass, without what is computed twice.",
+    ),
+    (
+        Column(label="MFU [95\u00a0%]", cell=_mfu, numeric=True),
+        "mfu",
+        "MFU: their share of the device's dense peak for the precision.",
+    ),
     (
         Column(label="share of matmul", cell=lambda row: units.percent(row["matmul_share"]), numeric=True),
-        ["matmul_share"],
+        "matmul_share",
+        "Share of matmul: of the largest rate that the suite matmul achieved on such a device.",
     ),
-    (Column(label="power", cell=lambda row: units.with_unit(row["power_w"], "W"), numeric=True), ["power_w"]),
-    (Column(label="examples/J [95\u00a0%]", cell=_examples_per_j, numeric=True), ["examples_per_j"]),
+    (
+        Column(label="power", cell=lambda row: units.with_unit(row["power_w"], "W"), numeric=True),
+        "power_w",
+        "",
+    ),
+    (
+        Column(label="examples/J [95\u00a0%]", cell=_examples_per_j, numeric=True),
+        "examples_per_j",
+        "Energy: of the GPUs that were used, in measured steps.",
+    ),
     (
         Column(
             label="energy / million", cell=lambda row: units.with_unit(_kilojoules(row), "kJ"), numeric=True
         ),
-        ["j_per_million_examples"],
+        "j_per_million_examples",
+        "",
     ),
     (
         Column(
@@ -95,9 +115,11 @@ _COLUMNS = [
             cell=lambda row: units.number(row["gpu_hours_per_million_examples"]),
             numeric=True,
         ),
-        ["gpu_hours_per_million_examples"],
+        "gpu_hours_per_million_examples",
+        "Costs are of a million examples.",
     ),
 ]
+"""Each shown where a row has its value, with the sentence that says how to read it."""
 
 
 def _kilojoules(row: Row) -> float | None:

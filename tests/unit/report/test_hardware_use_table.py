@@ -55,6 +55,15 @@ def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> Non
     assert "wrong 1x1: 1280.0 TFLOP/s are 1.29 times the peak of NVIDIA H200." in words(shown)
 
 
+def test_the_text_explains_the_columns_that_are_there(results: Path) -> None:
+    with database.reader(results) as connection:
+        rows = read(connection, "s").rows("hardware_use")
+    assert all(word in words(hardware_use(rows)) for word in ("MFU:", "Energy:", "Costs"))
+    only_cpu = words(hardware_use([row for row in rows if row["case_name"] == "cpu"]))
+    assert "FLOP/s of one device" in only_cpu
+    assert not any(word in only_cpu for word in ("MFU", "matmul", "Energy", "Costs"))
+
+
 def test_the_terminal_has_a_column_where_a_peak_is_known(results: Path) -> None:
     said = io.StringIO()
     summary.show(results, "s", out=Console(file=said, width=300), every_run=False)
