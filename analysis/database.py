@@ -17,7 +17,7 @@ STORAGE_VERSION = "v1.1.0"
 """The oldest DuckDB that can open the file."""
 
 _WRITE = {"storage_compatibility_version": STORAGE_VERSION}
-_READ_ONLY = {
+LOCKED = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -41,7 +41,7 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise AnalysisError(
             f"{path}: there is no database: `bench load {results}` makes it from the result files"
         )
-    connection = _connect(path, read_only=True, config=_READ_ONLY)
+    connection = _connect(path, read_only=True, config=LOCKED)
     try:
         if _definitions(connection, path) != schema.digest():
             raise AnalysisError(

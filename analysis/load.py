@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, database, ingest, parquet
+from analysis import batch, database, ingest, own_rule_files, parquet
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 
@@ -61,13 +61,15 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def load(results: Path) -> LoadReport:
-    """Bring the database up to the files of a results folder.
+def load(results: Path, own_rules: Path | None = None) -> LoadReport:
+    """Bring the database up to the files of a results folder. `own_rules` is a folder with further rules of diagnosis.
 
-    Raises AnalysisError where the folder or the database cannot be used; a bad file is a problem in the report."""
+    Raises AnalysisError where a folder or the database cannot be used; a bad file is a problem in the report."""
+    own = [] if own_rules is None else own_rule_files.read(own_rules)
     folders = discover(results)
     unreadable: dict[Path, str] = {}
     with database.writer(results) as connection:
+        own_rule_files.bring_up_to(connection, own)
         while True:
             try:
                 with database.transaction(connection):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import graphlib
 import hashlib
-import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import duckdb
+
+from analysis import rules
+from analysis.sql_words import referred_to
 
 SCHEMA_VERSION = 1
 """Newest version of stored files that load understands. History: 1, the first (2026-11)."""
@@ -61,18 +64,28 @@ def macro_files() -> list[str]:
     return [name for name in _definition_files() if "CREATE OR REPLACE MACRO" in text(name)]
 
 
+def shipped_rules() -> list[rules.Rule]:
+    """Of `diagnosis`, by name."""
+    return rules.read(folder() / "rules")
+
+
+def create_rules(connection: duckdb.DuckDBPyConnection, of: Sequence[rules.Rule]) -> None:
+    """Make `diagnosis` find what these rules find."""
+    rules.create(connection, of, _definition_files())
+
+
 def _definition_files() -> list[str]:
     """Names of views and macros, each after those that it reads."""
-    known = {path.stem: _words(path) for path in folder().glob("[a-z]*.sql")}
+    return [name for name in _definitions() if name != rules.FINDINGS]
+
+
+def _definitions() -> list[str]:
+    """The same, with the view that is made from the rules in its place."""
+    known = {path.stem: referred_to(text(path.stem)) for path in folder().glob("[a-z]*.sql")}
+    known[rules.FINDINGS] = set().union(*(rule.reads() for rule in shipped_rules()))
     names = sorted(known)
     readers = {name: [other for other in names if other != name and other in known[name]] for name in names}
     return list(graphlib.TopologicalSorter(readers).static_order())
-
-
-def _words(path: Path) -> set[str]:
-    """Names that a definition reads from or calls."""
-    code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
-    return set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", code)) | set(re.findall(r"\b(\w+)\(", code))
 
 
 @cache
@@ -85,7 +98,12 @@ def digest() -> str:
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Make every table, view and macro in an empty database."""
-    for name in [*table_files(), *_definition_files()]:
+    for name in table_files():
         connection.execute(text(name))
+    for name in _definitions():
+        if name == rules.FINDINGS:
+            create_rules(connection, shipped_rules())
+        else:
+            connection.execute(text(name))
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

@@ -27,3 +27,9 @@ def writable_results_folder(option: str | Path | None = None) -> Path:
     if "?" in str(folder.resolve()):
         raise InputError(f"results folder {folder}: DuckDB cannot write where a name has a question mark")
     return folder
+
+
+def rules_folder(option: str | Path | None = None) -> Path | None:
+    """Where one's own rules of diagnosis lie: --rules, else $BENCH_RULES; None where there are none."""
+    named = option or os.environ.get("BENCH_RULES")
+    return Path(named) if named else None

@@ -96,9 +96,10 @@ def _in_a_batch_script(folder: Path) -> bool:
 def _load(session: Path, *, quiet: bool) -> int:
     from analysis.load import load
     from bench.measure.finalise import finalise
+    from bench.paths import rules_folder
 
     problems = finalise(session)  # attempts that were interrupted, where this session was resumed
-    report = load(session.parent)
+    report = load(session.parent, rules_folder())
     if not quiet:
         click.echo("\n".join([str(report), *problems]))
     # what is wrong with other sessions is said, but this one did not fail

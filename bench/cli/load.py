@@ -13,7 +13,10 @@ import click
     metavar="DIR",
     help="The same as the argument; of an archive the folder that it goes to.",
 )
-def command(results: str | None, option: str | None) -> int:
+@click.option(
+    "--rules", metavar="DIR", help="Further rules of diagnosis, one .sql file each; else $BENCH_RULES."
+)
+def command(results: str | None, option: str | None, rules: str | None) -> int:
     """Bring results.duckdb up to the result files; the files are the truth.
 
     RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
@@ -24,7 +27,7 @@ def command(results: str | None, option: str | None) -> int:
     from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
     from bench.packing.unpack import looks_like_one, unpack
-    from bench.paths import results_folder, writable_results_folder
+    from bench.paths import results_folder, rules_folder, writable_results_folder
     from bench.slurm.accounting import note_max_rss
 
     folder = results_folder(results or option)
@@ -35,6 +38,6 @@ def command(results: str | None, option: str | None) -> int:
         raise InputError(f"{folder}: this is a session: give the folder above, {folder.resolve().parent}")
     note_max_rss(folder)
     problems = [*finalise(folder), *begun_and_never_ended(folder)]
-    report = load(folder)
+    report = load(folder, rules_folder(rules))
     click.echo("\n".join([str(report), *problems]))
     return 1 if problems or report.problems else 0

@@ -1,0 +1,100 @@
+"""The rules of `diagnosis`: one SQL file each, its head is its title, severity and meaning, its body one SELECT."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from analysis.errors import AnalysisError
+from analysis.sql_words import referred_to
+
+SEVERITIES = ("critical", "warning", "notice")
+FINDINGS = "diagnosis_findings"
+"""The view that all rules together make."""
+COLUMNS = {
+    "session_id": "VARCHAR",
+    "case_name": "VARCHAR",
+    "nodes": "INTEGER",
+    "ranks_per_node": "INTEGER",
+    "threads": "INTEGER",
+    "certainty": "VARCHAR",
+    "cost": "DOUBLE",
+    "evidence": "VARCHAR",
+    "advice": "VARCHAR",
+    "knob": "VARCHAR",
+}
+"""What a rule's SELECT may give; what it leaves out is null. Of a whole case there is no placement, of a session no
+case."""
+REQUIRED = ("session_id", "certainty", "evidence", "advice")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_HEAD = re.compile(r"^-- (title|severity|meaning): (.+(?:\n--   .+)*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One file of rules."""
+
+    finding: str
+    title: str
+    severity: str
+    meaning: str
+    is_own: bool
+    definition: str
+    """A SELECT, without a semicolon."""
+
+    def reads(self) -> set[str]:
+        """Names that it reads from or calls."""
+        return referred_to(self.definition)
+
+
+def read(folder: Path, *, is_own: bool = False) -> list[Rule]:
+    """Of a folder's files, by name. Raises AnalysisError where a file has no whole head or no usable name."""
+    return [_rule(path, is_own=is_own) for path in sorted(folder.glob("*.sql"))]
+
+
+def _rule(path: Path, *, is_own: bool) -> Rule:
+    if not _NAME.fullmatch(path.stem):
+        raise AnalysisError(f"{path}: a rule's file is named by what it finds: a-z, 0-9 and _, then .sql")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnalysisError(f"{path}: cannot be read as text: {error}") from error
+    head = {key: re.sub(r"\n--   ", " ", value) for key, value in _HEAD.findall(text)}
+    if missing := [key for key in ("title", "severity", "meaning") if key not in head]:
+        raise AnalysisError(f"{path}: its head has no line `-- {missing[0]}: ...`")
+    if head["severity"] not in SEVERITIES:
+        raise AnalysisError(
+            f"{path}: severity is {head['severity']!r}: it must be one of {', '.join(SEVERITIES)}"
+        )
+    return Rule(finding=path.stem, is_own=is_own, definition=text.strip().removesuffix(";"), **head)
+
+
+def view(rules: Sequence[Rule], views: Iterable[str]) -> str:
+    """The view of everything that `rules` find. Those of `views` that several of them read are computed once: inside,
+    their names mean that result."""
+    readers = Counter(name for rule in rules for name in rule.reads())
+    shared = [name for name in views if readers[name] > 1]
+    columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in COLUMNS.items())
+    parts = [f"SELECT NULL::VARCHAR AS finding, {columns} WHERE false"]
+    parts += [f"SELECT '{rule.finding}' AS finding, * FROM (\n{rule.definition}\n)" for rule in rules]  # noqa: S608
+    common = ",\n".join(f"{name} AS MATERIALIZED (SELECT * FROM main.{name})" for name in shared)  # noqa: S608
+    body = "\nUNION ALL BY NAME\n".join(parts)
+    return f"CREATE OR REPLACE VIEW {FINDINGS} AS\n{f'WITH {common}' if common else ''}\n{body}"
+
+
+def create(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule], views: Iterable[str]) -> None:
+    """Make the view, and fill `diagnosis_rules` with the rules."""
+    connection.execute(view(rules, views))
+    connection.execute("DELETE FROM diagnosis_rules")
+    rows = [
+        (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition)
+        for rule in rules
+    ]
+    if rows:
+        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -1,0 +1,74 @@
+"""Every rule has a session that fires it and one that keeps it quiet, and what it says can be acted upon."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from analysis import schema
+from bench.cli.suite import command
+
+RULES = {rule.finding: rule for rule in schema.shipped_rules()}
+
+
+def planted(finding: str) -> ModuleType:
+    return importlib.import_module(f"tests.unit.diagnosis.planted.{finding}")
+
+
+def test_there_is_no_planted_session_without_a_rule():
+    files = (Path(__file__).parent / "planted").glob("[a-z]*.py")
+    assert {path.stem for path in files} <= set(RULES)
+
+
+@pytest.mark.parametrize("finding", RULES)
+def test_a_rule_fires_where_its_cause_is_planted(results, read_back, finding):
+    planted(finding).fires(results)
+    found = read_back()(f"FROM diagnosis WHERE finding = '{finding}'")
+    assert found, "nothing was found"
+    for row in found:
+        assert row["evidence"] and row["advice"]
+        assert row["meaning"]
+        assert row["certainty"] in ("shown", "likely")
+        assert row["cost"] is None or -1e-9 <= row["cost"] <= 1
+        assert not any("None" in row[name] or "NULL" in row[name] for name in ("evidence", "advice"))
+
+
+@pytest.mark.parametrize("finding", RULES)
+def test_a_rule_keeps_quiet_where_its_cause_is_not(results, read_back, finding):
+    planted(finding).quiet(results)
+    ask = read_back()
+    assert ask("SELECT count(*) AS runs FROM runs")[0]["runs"], "there is no run to find anything in"
+    assert ask(f"FROM diagnosis WHERE finding = '{finding}'") == []
+
+
+@pytest.mark.parametrize("finding", RULES)
+def test_the_knob_is_one_that_bench_suite_takes(results, read_back, tmp_path, finding):
+    planted(finding).fires(results)
+    ask = read_back()
+    knobs = {row["knob"] for row in ask(f"FROM diagnosis WHERE finding = '{finding}'")} - {None}
+    suite = tmp_path / "smoke.yaml"
+    suite.write_text(_suite(ask("SELECT DISTINCT ON (case_name) * FROM runs ORDER BY case_name, workers")))
+    for knob in knobs:
+        plan = ["--dry-run", "--device", "cpu", "--ranks-per-node", "8"]
+        answer = CliRunner().invoke(command, [str(suite), *plan, *shlex.split(knob)], standalone_mode=False)
+        assert answer.return_value == 0, f"{knob}: {answer.exception}"
+
+
+def _suite(runs: list[dict[str, object]]) -> str:
+    """A suite with the cases of these runs, as far as a knob may ask for them."""
+    cases = [
+        f"  - {{name: {run['case_name']}, strategy: {run['strategy']}, scaling: {run['scaling']}, world: [1, 2],\n"
+        f"     {_batch(run)}, workload: {{name: {run['workload']}}}}}\n"
+        for run in runs
+    ]
+    return "title: Planted\nmeasure: {warmup: 1, steps: 4, repeats: 1}\ncases:\n" + "".join(cases)
+
+
+def _batch(run: dict[str, object]) -> str:
+    name = "global_batch" if run["scaling"] == "strong" else "batch_per_rank"
+    return f"{name}: {run[name]}"
