@@ -31,7 +31,8 @@ def test_a_rule_fires_where_its_cause_is_planted(results, read_back, finding):
     found = read_back()(f"FROM diagnosis WHERE finding = '{finding}'")
     assert found, "nothing was found"
     for row in found:
-        assert row["evidence"] and row["advice"]
+        assert row["evidence"]
+        assert row["advice"]
         assert row["meaning"]
         assert row["certainty"] in ("shown", "likely")
         assert row["cost"] is None or -1e-9 <= row["cost"] <= 1
