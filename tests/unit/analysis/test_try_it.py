@@ -1,0 +1,58 @@
+"""The command that tries a remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.try_it import command
+
+KNOB = "--set cases.small.global_batch=256"
+
+
+def session(*words, imported=None):
+    return {"command": [".venv/bin/bench", *words], "suite": "text_scaling", "imported": imported}
+
+
+@pytest.mark.parametrize(
+    ("words", "knob", "line"),
+    [
+        (
+            ["suite", "text_scaling", "--quick", "--world", "1,2", "--session", "before"],
+            KNOB,
+            "bench suite text_scaling --quick --world 1,2 --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "my own.yaml", "--session=a", "--results=r 1", "--no-load", "--json", "--tag", "main"],
+            KNOB,
+            "bench suite 'my own.yaml' --results 'r 1' --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "x", "--repeats", "3", "--set", "data.workers=0", "--set=train.seed=1"],
+            "--repeats 8 --set data.workers=4",
+            "bench suite x --set train.seed=1 --repeats 8 --set data.workers=4",
+        ),
+        (
+            ["suite", "--resume", "s", "--results", "r"],
+            KNOB,
+            "bench suite text_scaling --results r --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "x", "--quick", "--results", "r"],
+            "--resume 's 1'",
+            "bench suite --results r --resume 's 1'",
+        ),
+        (["suite", "x"], "--set 'cases.a;b.world=1'", "bench suite x --set 'cases.a;b.world=1'"),
+    ],
+)
+def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, knob, line):
+    assert command(session(*words), knob) == line
+
+
+@pytest.mark.parametrize("knob", [None, "", "--set 'train.seed=1"])
+def test_there_is_none_where_no_knob_can_be_turned(knob):
+    assert command(session("suite", "x"), knob) is None
+
+
+def test_there_is_none_of_what_was_measured_elsewhere():
+    assert command(session("import", "a.csv", "--suite", "x", imported={"files": []}), KNOB) is None
+    assert command({"command": [], "suite": "x", "imported": None}, KNOB) is None
