@@ -24,8 +24,8 @@ def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str, 
         return "Nothing was trained, so there is no speedup to tell."
     if not measured:
         return "No run of this session is ok, so there is no speedup to tell."
-    compared = [point for point in measured if point["speedup"] is not None and not point["is_baseline"]]
-    if not compared:
+    telling = most_telling(points)
+    if telling is None:
         best = max(measured, key=lambda point: point["throughput"])
         throughput = _estimate(best, "throughput")[0]
         unit = best["throughput_unit"]
@@ -33,7 +33,17 @@ def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str, 
             f"{name(best['case_name'])} on {_size(best)} {'trains' if unit == 'examples/s' else 'completes'} "
             f"{throughput} {unit}; nothing ran at a second size, so there is no speedup to tell."
         )
-    return _sentence(max(compared, key=_telling), name)
+    return _sentence(telling, name)
+
+
+def most_telling(points: Sequence[Point]) -> Point | None:
+    """The row that the sentence is about; none where nothing is compared with anything."""
+    compared = [
+        point
+        for point in points
+        if point["throughput"] is not None and point["speedup"] is not None and not point["is_baseline"]
+    ]
+    return max(compared, key=_telling, default=None)
 
 
 def _telling(point: Point) -> tuple[Any, ...]:

@@ -1,0 +1,96 @@
+"""The sentences after the closing one: where most of the lost efficiency went, and what to try first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from analysis.loss_terms import UNKNOWN, name_of
+from analysis.rounding import estimate
+from analysis.sentence import Point, most_telling
+
+Loss = dict[str, Any]
+"""A row of the view `efficiency_loss`."""
+Finding = dict[str, Any]
+"""A row of the view `diagnosis`."""
+
+_ESTIMATED = ("imbalance", "communication", "work")
+"""Terms that hang on how the parts of a step are known."""
+LEAST = 0.005
+"""Of the ranks' time: what is less is not worth a sentence."""
+
+
+def because(
+    points: Sequence[Point],
+    losses: Sequence[Loss],
+    findings: Sequence[Finding],
+    name: Callable[[str], str] = str,
+) -> str:
+    """Where most of what the closing sentence's row lost went, with its interval, and the first remedy; nothing where
+    nothing was lost or nothing is known. All are rows of one session. `name` makes of a text that is not ours what is
+    shown."""
+    point = most_telling(points)
+    if point is None:
+        return ""
+    terms = [loss for loss in losses if _is_of(point, loss) and loss["share"] is not None]
+    return " ".join(filter(None, [_where(terms), _remedy(point, findings, name)]))
+
+
+def first_remedy(point: Point, findings: Sequence[Finding]) -> Finding | None:
+    """The gravest finding of that case, or of the session, that explains lost time and has a setting to change."""
+    fitting = [
+        finding
+        for finding in findings
+        if finding["knob"] and finding["cost"] and finding["case_name"] in (None, point["case_name"])
+    ]
+    return min(fitting, key=lambda finding: finding["finding_order"], default=None)
+
+
+def _is_of(point: Point, loss: Loss) -> bool:
+    return all(loss[key] == point[key] for key in ("case_name", "nodes", "ranks_per_node", "threads"))
+
+
+def _where(terms: Sequence[Loss]) -> str:
+    if not terms:
+        return ""
+    lost = 1 - terms[0]["efficiency"]
+    largest, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
+    if lost < LEAST or largest["share"] < LEAST:
+        return ""
+    took = f"{name_of(largest['term'])}: {_share(largest)}"
+    said = f"Of the ranks' time {_percent(lost)} was lost, the largest part {{}}{took}"
+    if largest["term"] == "remainder":
+        reason = "" if largest["known_by"] is not None else f" ({UNKNOWN})"
+        return f"{said.format('')}{reason}."
+    said += " (estimated)" if largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED else ""
+    if largest["share_lo"] is None:
+        return f"{said.format('by points alone to ')}."
+    if largest["share_lo"] <= 0:
+        return f"{said.format('perhaps to ')}; repeats do not decide it."
+    rivals = [name_of(other["term"]) for other in others if _rivals(other, largest)]
+    unless = f", unless it is {' or '.join(rivals)}" if rivals else ""
+    return f"{said.format('to ')}{unless}."
+
+
+def _rivals(other: Loss, largest: Loss) -> bool:
+    """Whether it may be the larger one, as far as their intervals say."""
+    is_there: bool = other["share"] >= LEAST and other["share_hi"] is not None
+    return is_there and other["share_hi"] >= largest["share_lo"]
+
+
+def _share(loss: Loss) -> str:
+    ends = (None if loss[end] is None else 100 * loss[end] for end in ("share_lo", "share_hi"))
+    shown, interval = estimate(100 * loss["share"], *ends)
+    return f"{shown} %{interval and f' {interval}'}"
+
+
+def _percent(share: float) -> str:
+    return f"{estimate(100 * share, None, None)[0]} %"
+
+
+def _remedy(point: Point, findings: Sequence[Finding], name: Callable[[str], str]) -> str:
+    finding = first_remedy(point, findings)
+    if finding is None:
+        return ""
+    sure = "" if finding["certainty"] == "shown" else ", likely"
+    return f"First to mend: {name(finding['title'])}{sure}; try {name(finding['knob'])}."
