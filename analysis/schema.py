@@ -25,6 +25,7 @@ DERIVED_TABLES = (
     "run_rank_stats",
     "run_stats",
     "run_device_stats",
+    "run_part_stats",
     "sensors",
     "law_points",
     "fabric_fits",

@@ -15,6 +15,7 @@ CREATE TABLE step_stats (
     slowest_rank INTEGER,          -- the rank of rank_step_ns_max
     before_wait_ns_median BIGINT,  -- of a rank's time before it first waits for others; of two middle ranks the lesser
     before_wait_ns_max BIGINT,     -- of the rank that takes longest; null at one rank, and where waits are not known
+    before_wait_ns_max_without_data BIGINT, -- what before_wait_ns_max would be, had no rank to wait for data
     last_to_wait_rank INTEGER,     -- that rank: the others wait for it
     loss DOUBLE,                   -- mean over ranks; null where it is not finite on any rank
     nonfinite_losses INTEGER,      -- ranks whose loss was NaN or infinite

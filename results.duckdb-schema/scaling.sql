@@ -168,6 +168,8 @@ final AS (
         baseline_workers,              -- its n
         baseline_axis,                 -- of its workers: ranks, threads
         baseline_nodes,                -- its nodes
+        baseline_ranks_per_node,       -- its ranks per node
+        baseline_threads,              -- its threads per rank
         baseline_device_type,          -- its kind of device: cpu, cuda
         is_baseline,                   -- whether that is this row
         -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling

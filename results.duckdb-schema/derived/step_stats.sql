@@ -6,7 +6,10 @@ WITH waiting_runs AS (
     SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
 ),
 incoming_steps AS (
-    SELECT steps.*, before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns
+    SELECT
+        steps.*,
+        before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns,
+        before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data
     FROM steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
     WHERE steps.session_id IN (SELECT session_id FROM incoming_sessions)
@@ -24,6 +27,7 @@ over_ranks AS (
         arg_max(rank, step_ns::HUGEINT * 1_000_000 - rank) AS slowest_rank,
         quantile_disc(before_wait_ns, 0.5) AS before_wait_ns_median,
         max(before_wait_ns) AS before_wait_ns_max,
+        max(before_wait_ns_without_data) AS before_wait_ns_max_without_data,
         arg_max(rank, before_wait_ns::HUGEINT * 1_000_000 - rank) AS last_to_wait_rank,
         avg(loss) AS loss,
         count(*) FILTER (NOT isfinite(loss)) AS nonfinite_losses,

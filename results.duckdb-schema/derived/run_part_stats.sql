@@ -1,0 +1,106 @@
+-- Runs after step_stats, run_rank_stats and run_device_stats: of the rows of steps only profiled ones are read again.
+INSERT INTO run_part_stats BY NAME
+WITH incoming_runs AS (
+    SELECT session_id, run_id, attempt, strategy, world_size, ranks_per_node, device_type
+    FROM runs
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+),
+over_ranks AS (
+    SELECT
+        session_id, run_id, attempt,
+        avg(step_ns_mean) AS step_ns_mean,
+        avg(data_ns_mean) AS data_ns_mean,
+        avg(forward_ns_mean) AS forward_ns_mean,
+        min(forward_ns_mean) AS forward_ns_least
+    FROM run_rank_stats
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND measured_steps > 0
+    GROUP BY session_id, run_id, attempt
+),
+-- One rank waits for none, so that step_stats has no waits of it.
+waits AS (
+    SELECT
+        session_id, run_id, attempt, kind,
+        avg(before_wait_ns_max - before_wait_ns_max_without_data) AS data_ns_added,
+        avg(before_wait_ns_max_without_data) AS before_wait_ns_most
+    FROM step_stats
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind IN ('measured', 'profiled')
+    GROUP BY session_id, run_id, attempt, kind
+),
+profiled_alone AS (
+    SELECT DISTINCT session_id, run_id, attempt
+    FROM profile
+    JOIN incoming_runs USING (session_id, run_id, attempt)
+    WHERE world_size = 1
+),
+profiled_data_of_one AS (
+    SELECT session_id, run_id, attempt, avg(data_ns) AS data_ns_mean
+    FROM steps
+    SEMI JOIN profiled_alone USING (session_id, run_id, attempt)
+    WHERE kind = 'profiled'
+    GROUP BY session_id, run_id, attempt
+),
+profiled_ranks AS (
+    SELECT session_id, run_id, attempt, rank, avg(compute_ns) AS compute_ns_mean
+    FROM profile
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    GROUP BY session_id, run_id, attempt, rank
+),
+fastest AS (
+    SELECT session_id, run_id, attempt, min(compute_ns_mean) AS compute_ns_least
+    FROM profiled_ranks
+    GROUP BY session_id, run_id, attempt
+),
+each_profiled_step AS (
+    SELECT
+        session_id, run_id, attempt, step,
+        avg(step_ns) AS step_ns_mean,
+        min(exposed_communication_ns) AS exposed_ns_least,
+        max(compute_ns) AS compute_ns_most
+    FROM profile
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    GROUP BY session_id, run_id, attempt, step
+),
+profiled AS (
+    SELECT
+        session_id, run_id, attempt,
+        count(*) AS profiled_steps,
+        avg(step_ns_mean) AS profiled_step_ns_mean,
+        avg(exposed_ns_least) AS exposed_ns_least,
+        avg(compute_ns_most) AS compute_ns_most
+    FROM each_profiled_step
+    GROUP BY session_id, run_id, attempt
+),
+-- Ranks of a node use its first GPUs, one each.
+clocks AS (
+    SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
+    FROM run_device_stats
+    JOIN incoming_runs USING (session_id, run_id, attempt)
+    WHERE device_type = 'cuda' AND device < ranks_per_node AND sm_clock_mhz > 0
+    GROUP BY session_id, run_id, attempt
+),
+final AS (
+    SELECT
+        session_id, run_id, attempt,
+        step_ns_mean,
+        CASE WHEN world_size = 1 THEN over_ranks.data_ns_mean ELSE measured.data_ns_added END AS data_ns_added,
+        CASE
+            WHEN world_size = 1 THEN forward_ns_mean
+            WHEN strategy = 'ddp' THEN measured.before_wait_ns_most
+        END AS forward_ns_most,
+        forward_ns_least,
+        profiled_steps, profiled_step_ns_mean,
+        CASE
+            WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
+        END AS profiled_data_ns_added,
+        exposed_ns_least, compute_ns_most, compute_ns_least,
+        sm_clock_mhz
+    FROM incoming_runs
+    JOIN over_ranks USING (session_id, run_id, attempt)
+    LEFT JOIN (FROM waits WHERE kind = 'measured') AS measured USING (session_id, run_id, attempt)
+    LEFT JOIN (FROM waits WHERE kind = 'profiled') AS in_profile USING (session_id, run_id, attempt)
+    LEFT JOIN profiled_data_of_one USING (session_id, run_id, attempt)
+    LEFT JOIN profiled USING (session_id, run_id, attempt)
+    LEFT JOIN fastest USING (session_id, run_id, attempt)
+    LEFT JOIN clocks USING (session_id, run_id, attempt)
+)
+SELECT * FROM final;
