@@ -30,7 +30,7 @@ def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str, 
         throughput = _estimate(best, "throughput")[0]
         unit = best["throughput_unit"]
         return (
-            f"{name(best['case_name'])} on {_size(best)} {'trains' if unit == 'examples/s' else 'completes'} "
+            f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
             f"{throughput} {unit}; nothing ran at a second size, so there is no speedup to tell."
         )
     return _sentence(telling, name)
@@ -56,7 +56,7 @@ def _sentence(point: Point, name: Callable[[str], str]) -> str:
     if point["baseline_case"] != point["case_name"]:
         over = f"{name(point['baseline_case'])} on {over}"
     speedup = " ".join(filter(None, _estimate(point, "speedup")))
-    said = f"{name(point['case_name'])} on {_size(point)}: {kind} {speedup} over {over}"
+    said = f"{name(point['case_name'])} on {size_of(point)}: {kind} {speedup} over {over}"
     if point["efficiency"] is None:
         kinds = f"{point['device_type']} against {point['baseline_device_type']}"
         return f"{said}; {kinds}, so without efficiency{_judgement(point)}."
@@ -93,7 +93,7 @@ def _certainty(point: Point) -> str:
     return f"{slower}; but {point['repeats']} repeats do not decide it{would}: anything from {low} to {high}"
 
 
-def _size(point: Point) -> str:
+def size_of(point: Point) -> str:
     size = f"{point['workers']:,} {_axis(point['axis'], point['workers'])}"
     return f"{size} over {point['nodes']} nodes" if point["nodes"] > 1 else size
 

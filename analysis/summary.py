@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, machine, machine_tables, sessions, tables
+from analysis import database, findings, machine, machine_tables, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -43,6 +43,7 @@ def show(
         found = machine.read(connection, session_id)
         used = session_rows(connection, "utilisation", session_id)
         sizes = machine_tables.read(connection, session_id)
+        diagnosed = findings.read(connection, session_id)
     _show_points(out, session_id, points, value_columns(points, coverage, used), found)
     if every_run:
         machine_tables.show(out, sizes)
@@ -56,6 +57,8 @@ def show(
     for limit in limits(batches, cell):
         out.print(Text(limit))
     for line in compiling(runs):
+        out.print(Text(line))
+    for line in findings.lines(diagnosed, results, cell):
         out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
@@ -77,11 +80,12 @@ def _show_points(
 
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
-    """A session's rows in the order of its plan, by view: `scaling`, and what was measured of the machine; values that
-    JSON knows only."""
+    """A session's rows in the order of its plan, by view: `scaling`, what was measured of the machine, and what was
+    found; values that JSON knows only."""
     with database.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
-        return scaling | machine_tables.read(connection, session_id)
+        diagnosis = {"diagnosis": findings.read(connection, session_id)}
+        return scaling | machine_tables.read(connection, session_id) | diagnosis
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:

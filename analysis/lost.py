@@ -1,0 +1,77 @@
+"""Where the efficiency of each case went, a line for each on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from analysis.fetched import Row
+from analysis.loss_terms import name_of
+from analysis.plain import number
+from analysis.rounding import estimate
+from analysis.sentence import Point, size_of
+
+LEAST = 0.01
+"""Of the ranks' time: terms below it are not named, and cases that lose less have no line."""
+_MOST = 6
+"""Cases that a terminal shows."""
+_PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
+
+
+def lines(points: Sequence[Point], losses: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """Of the cases that lose most, at their largest size, in the order of `points`: rows of scaling, `losses` are of
+    efficiency_loss. `name` makes of a case's name what is shown."""
+    by_place: dict[tuple[object, ...], list[Row]] = {}
+    for loss in losses:
+        by_place.setdefault(_place(loss), []).append(loss)
+    largest: dict[str, Point] = {}
+    for point in points:
+        known = largest.get(point["case_name"])
+        if _place(point) in by_place and (known is None or _size(point) > _size(known)):
+            largest[point["case_name"]] = point
+    losing = [point for point in largest.values() if 1 - point["efficiency"] >= LEAST]
+    shown = sorted(losing, key=lambda point: point["efficiency"])[:_MOST]
+    for point in losing:
+        if point in shown:
+            yield _line(point, by_place[_place(point)], name)
+    if len(losing) > len(shown):
+        yield f"{len(losing) - len(shown):,} cases lose less"
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return tuple(row[key] for key in _PLACE)
+
+
+def _size(point: Point) -> tuple[bool, int]:
+    return not point["oversubscribed"], point["workers"]
+
+
+def _line(point: Point, terms: Sequence[Row], name: Callable[[str], str]) -> str:
+    shares = {term["term"]: term for term in terms if term["share"] is not None}
+    rest = shares.pop("remainder", None)
+    named = sorted(
+        (term for term in shares.values() if abs(term["share"]) >= LEAST),
+        key=lambda term: term["share"],
+        reverse=True,
+    )
+    said = [_part(term) for term in named]
+    if rest is not None and abs(rest["share"]) >= LEAST:
+        said.append(f"{name_of('remainder')} {_percent(rest['share'])}")
+    low, high = point["efficiency_lo"], point["efficiency_hi"]
+    ends = (None, None) if low is None or high is None else (100 * (1 - high), 100 * (1 - low))
+    lost, interval = estimate(100 * (1 - point["efficiency"]), *ends)
+    estimated = " (estimated)" if any(term["known_by"] == "estimated" for term in terms) else ""
+    return (
+        f"{name(point['case_name'])} on {size_of(point)} loses {lost} %{interval and f' {interval}'}: "
+        f"{', '.join(said)}{estimated}"
+    )
+
+
+def _part(term: Row) -> str:
+    """What may as well be nothing is only perhaps; below zero it is a gain."""
+    low, high = term["share_lo"], term["share_hi"]
+    perhaps = "" if low is None or high is None or low > 0 or high < 0 else "perhaps "
+    return f"{perhaps}{name_of(term['term'])} {_percent(term['share'])}"
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share, 2)} %".replace("-", "−")
