@@ -68,7 +68,7 @@ with_tails AS (
         log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
         t_quantile(welch_df) * se AS half_width,
         t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
-        t_tail(above_limit / nullif(se, 0), welch_df) AS limit_tail
+        p_not_below(above_limit, se, welch_df) AS limit_p
     FROM with_welch
 ),
 with_interval AS (
@@ -81,43 +81,23 @@ with_interval AS (
             WHEN se = 0 THEN (log_ratio = 0)::INTEGER
             ELSE 2 * tail
         END AS p_value,
-        CASE
-            WHEN oversubscribed THEN NULL
-            WHEN se = 0 THEN (above_limit >= 0)::INTEGER
-            WHEN above_limit < 0 THEN limit_tail
-            ELSE 1 - limit_tail
-        END AS regression_p
+        CASE WHEN NOT oversubscribed THEN limit_p END AS regression_p
     FROM with_tails
 ),
 judged AS (
     SELECT
         *,
-        CASE
-            WHEN oversubscribed OR ratio IS NULL THEN NULL
-            WHEN ratio_lo > 1 THEN 'faster'
-            WHEN ratio_hi < 1 THEN 'slower'
-            WHEN ratio_lo >= 1 - margin AND ratio_hi <= 1 + margin THEN 'same'
-            ELSE 'inconclusive'
-        END AS verdict
+        CASE WHEN NOT oversubscribed THEN ratio_verdict(ratio, ratio_lo, ratio_hi, margin) END AS verdict
     FROM with_interval
 ),
 with_steps AS (
-    -- Holm: the smallest of k probabilities times k, the next times k - 1, and so on ...
-    SELECT
-        *,
-        p_value * (count(p_value) OVER () + 1 - row_number() OVER (ORDER BY p_value NULLS LAST)) AS p_value_step,
-        regression_p * (count(regression_p) OVER () + 1 - row_number() OVER (ORDER BY regression_p NULLS LAST))
-            AS regression_step
-    FROM judged
+    SELECT *, holm_step(p_value, true) AS p_value_step, holm_step(regression_p, true) AS regression_step FROM judged
 ),
 with_holm AS (
-    -- ... and none below one that stood before it.
     SELECT
         *,
-        CASE WHEN p_value >= 0 THEN least(1, max(p_value_step) OVER (ORDER BY p_value NULLS LAST)) END
-            AS p_value_holm,
-        CASE WHEN regression_p >= 0 THEN least(1, max(regression_step) OVER (ORDER BY regression_p NULLS LAST)) END
-            AS holm_p
+        holm_p_of(p_value, p_value_step, true) AS p_value_holm,
+        holm_p_of(regression_p, regression_step, true) AS holm_p
     FROM with_steps
 ),
 final AS (

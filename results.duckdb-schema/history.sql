@@ -1,0 +1,229 @@
+-- One row per suite, case, placement and session that ran it: its figures, and how they stand to those of an earlier
+-- session. A line of history is a suite, quick or not, measured or imported, on one kind of device (cpu, cuda); of it a
+-- case with its workload, scaling and strategy, at a placement (threads count where they are the axis). In a line an
+-- experiment is what was asked for the same way on the same model of device: equal settings and threads. The previous
+-- session is the last one before with an ok repeat in the same experiment, or where there is none in the line: then
+-- unlike things would be compared, and there is no verdict. What neither side says, as imports do not, counts as equal.
+-- Intervals: two-sided 95 % over repeats; of the ratio Welch on the difference of mean ln(throughput), null below two
+-- repeats on either side. What differs between sessions (nodes, neighbours, temperature) is not in them; where sessions
+-- are enough, `usual_lo` and `usual_hi` say how large that is.
+CREATE OR REPLACE VIEW history AS
+WITH last_attempts AS (
+    SELECT * FROM runs
+    WHERE probe IS NOT TRUE
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+made AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        string_agg(DISTINCT fingerprint ->> 'settings', ', ' ORDER BY fingerprint ->> 'settings') AS settings,
+        coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []) AS fingerprints,
+        arg_min(config, run_id) AS config
+    FROM last_attempts
+    WHERE status = 'ok'
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+ordered_sessions AS (
+    SELECT
+        session_id, created_at, quick,
+        imported IS NOT NULL AS is_imported,
+        row_number() OVER (PARTITION BY suite ORDER BY created_at, session_id) AS session_order
+    FROM sessions
+),
+points AS MATERIALIZED (
+    SELECT
+        session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
+        threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
+        throughput_hi, throughput_unit, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo, step_ms_hi,
+        created_at, quick, is_imported, session_order, log_variance, fingerprints, config, settings,
+        [
+            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
+            nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
+            throughput_unit
+        ] AS line,
+        [settings, device_name, threads::VARCHAR] AS asked,
+        0.02 AS margin  -- of ratios: `same` lies within 1 ± margin, a regression below 1 - margin
+    FROM scaling
+    JOIN ordered_sessions USING (session_id)
+    JOIN (
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
+    ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN made USING (session_id, case_name, nodes, ranks_per_node, threads)
+    -- Where nothing was timed there is nothing to follow: the machine's own measurements have views of their own.
+    QUALIFY bool_or(throughput IS NOT NULL) OVER (PARTITION BY line)
+),
+with_earlier AS (
+    SELECT
+        *,
+        CASE WHEN repeats > 0 THEN {
+            'session_id': session_id, 'created_at': created_at, 'asked': asked, 'repeats': repeats,
+            'throughput': throughput, 'log_variance': log_variance, 'oversubscribed': oversubscribed,
+            'fingerprints': fingerprints, 'config': config
+        } END AS this,
+        coalesce(
+            lag(this IGNORE NULLS) OVER (PARTITION BY line, asked ORDER BY session_order),
+            lag(this IGNORE NULLS) OVER (PARTITION BY line ORDER BY session_order, threads)
+        ) AS earlier,
+        -- Of the sessions in which it could be asked; what was not ok has no settings.
+        CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line, asked) END AS began
+    FROM points
+),
+paired AS (
+    SELECT
+        *,
+        CASE WHEN repeats > 0 AND earlier.session_id <> session_id THEN earlier END AS previous,
+        CASE WHEN repeats > 0 THEN dense_rank() OVER (PARTITION BY line ORDER BY began NULLS LAST, asked) END
+            AS experiment
+    FROM with_earlier
+),
+with_moments AS (
+    SELECT
+        *,
+        ln(throughput / previous.throughput) AS log_ratio,
+        log_variance / repeats AS a,
+        previous.log_variance / previous.repeats AS b,
+        oversubscribed OR previous.oversubscribed AS is_oversubscribed,
+        [
+            ['settings', 'device', 'threads'][place]
+            FOR place IN [1, 2, 3] IF asked[place] IS DISTINCT FROM previous.asked[place]
+        ] AS unlike,
+        from_json(
+            fingerprint_difference(previous.fingerprints, fingerprints, true),
+            '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
+        ) AS facts,
+        settings_difference(previous.config, config) AS other_settings
+    FROM paired
+),
+with_words AS (
+    SELECT
+        *,
+        [
+            {
+                'key': fact.key, 'class': fact.class,
+                'words': fact.key || ': ' || coalesce(fact.baseline, 'none') || ' → '
+                    || coalesce(fact.candidate, 'none')
+            }
+            FOR fact IN facts
+        ] AS differences
+    FROM with_moments
+),
+with_welch AS (
+    SELECT
+        * REPLACE (CASE WHEN previous IS NOT NULL THEN unlike END AS unlike),
+        CASE WHEN previous IS NOT NULL THEN len(unlike) = 0 END AS is_alike,
+        sqrt(a + b) AS se,
+        welch_df(a, repeats, b, previous.repeats) AS welch_df,
+        [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
+        [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
+        -- of two sessions between which nothing changed that should matter
+        CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
+    FROM with_words
+),
+with_usual AS (
+    SELECT
+        *,
+        count(unchanged_square) OVER before AS unchanged_pairs,
+        avg(unchanged_square) OVER before AS mean_square,
+        t_quantile(welch_df) * se AS ratio_half_width,
+        log_ratio - ln(1 - margin) AS above_limit  -- below 0 it is a regression
+    FROM with_welch
+    WINDOW before AS (
+        PARTITION BY line, asked ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+),
+with_intervals AS (
+    SELECT
+        *,
+        exp(log_ratio) AS ratio,
+        exp(log_ratio - ratio_half_width) AS ratio_lo,
+        exp(log_ratio + ratio_half_width) AS ratio_hi,
+        -- Pairs in succession share a session: k of them say as much as 2 k² / (3 k - 1) that share none.
+        CASE WHEN unchanged_pairs >= 3 THEN 2 * unchanged_pairs ** 2 / (3 * unchanged_pairs - 1) END AS usual_df,
+        CASE WHEN unchanged_pairs >= 3 THEN sqrt(mean_square) END AS usual_se
+    FROM with_usual
+),
+with_tails AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_alike AND NOT is_oversubscribed THEN ratio_verdict(ratio, ratio_lo, ratio_hi, margin)
+        END AS verdict,
+        t_quantile(usual_df) * usual_se AS usual_half_width,
+        p_not_below(above_limit, se, welch_df) AS repeats_p,
+        p_not_below(above_limit, usual_se, usual_df) AS sessions_p
+    FROM with_intervals
+),
+with_p AS (
+    SELECT
+        *, CASE WHEN verdict IS NOT NULL THEN greatest(repeats_p, coalesce(sessions_p, repeats_p)) END AS regression_p
+    FROM with_tails
+),
+with_steps AS (
+    SELECT *, holm_step(regression_p, session_id) AS regression_step FROM with_p
+),
+with_holm AS (
+    SELECT
+        *,
+        holm_p_of(regression_p, regression_step, session_id) AS holm_p,
+        exp(-usual_half_width) AS usual_lo,
+        exp(usual_half_width) AS usual_hi
+    FROM with_steps
+),
+final AS (
+    SELECT
+        suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, device_type, device_name,
+        quick,                         -- whether the suite's quick section was merged in: a line of its own
+        is_imported,                   -- whether `bench import` made the session: a line of its own
+        session_id,
+        created_at,                    -- of the session, UTC
+        session_order,                 -- 1-based, among all sessions of the suite, by created_at
+        -- experiment: 1-based, within the line by its first session; equal: same settings, threads and model of device
+        experiment,
+        oversubscribed,
+        runs,                          -- last attempts, whatever their status
+        repeats, throughput,
+        throughput_lo,
+        throughput_hi,
+        throughput_unit, efficiency,
+        efficiency_lo,
+        efficiency_hi,
+        step_ms,                       -- geometric mean over ok repeats of a run's median step
+        step_ms_lo,
+        step_ms_hi,
+        previous.session_id AS previous_session_id,  -- that it is compared with; null where it is the first
+        previous.created_at AS previous_created_at,  -- of that session
+        previous.repeats AS previous_repeats,        -- of that session that are ok
+        previous.throughput AS previous_throughput,  -- of that session: geometric mean over ok repeats
+        ratio,                         -- throughput ÷ that of the previous session
+        ratio_lo,
+        ratio_hi,
+        is_alike,                      -- whether the previous session ran the same experiment; null without one
+        unlike,                        -- what makes it another experiment: settings, device, threads
+        other_settings,                -- settings that differ from the previous session's: `global_batch: 64 → 256`
+        -- verdict: faster, slower, same, inconclusive, as `compare` within 2 %; null: not alike, oversubscribed
+        verdict,
+        -- changed: keys of the fingerprint that must be equal and differ from the previous session's; null: not known
+        [fact.key FOR fact IN must_equal] AS changed,
+        -- changes: the same in words, `torch: 2.14.0 → 2.15.0`; settings are in other_settings
+        array_to_string([fact.words FOR fact IN must_equal IF fact.key <> 'settings'], '; ') AS changes,
+        -- also_changed: keys that are only worth knowing, or that one side does not have
+        [fact.key FOR fact IN worth_knowing] AS also_changed,
+        -- also_changes: the same in words
+        array_to_string([fact.words FOR fact IN worth_knowing], '; ') AS also_changes,
+        unchanged_pairs,               -- earlier sessions of it whose fingerprint was that of their previous one
+        -- Of the ratio of two sessions between which nothing changed, from these pairs; null below three of them.
+        usual_lo,                      -- from here a ratio is usual where nothing changed: 95 %, from unchanged_pairs
+        usual_hi,                      -- up to here it is; null below three unchanged_pairs
+        -- regression_p: one-sided, that the ratio is not below 1 - 2 %: of repeats and of unchanged_pairs the larger
+        regression_p,
+        holm_p,                        -- the same after Holm over all rows of the session
+        -- regression: slower, and both ratio_hi and ratio × usual_hi, where known, below 1 - 2 %; holm_p at most 5 %
+        coalesce(
+            verdict = 'slower' AND ratio_hi < 1 - margin AND ratio * coalesce(usual_hi, 1) < 1 - margin
+                AND holm_p <= 0.05,
+            false
+        ) AS regression
+    FROM with_holm
+)
+SELECT * FROM final;
