@@ -95,6 +95,12 @@ class Case:
     couples_examples: bool | None = False
     flops_per_example: float | None = None
     workload: str = "spiral_mlp"
+    train: Mapping[str, Any] = field(default_factory=dict)
+    """Of train, what is not a field here."""
+    measure: Mapping[str, Any] = field(default_factory=dict)
+    """Of measure, what is not a field here."""
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    """Of how every run ended, what is not a field here, such as parameters or measured_recompiles."""
 
     def step_ms_of(self, spec: RunSpec) -> float:
         """The step time that was asked for, of this run."""
@@ -200,7 +206,7 @@ def _spec(
         workload=case.workload,
         workload_options=dict(OPTIONS),
         data=DataSpec(),
-        train=TrainSpec(precision=case.precision, accumulate=case.accumulate),
+        train=TrainSpec(precision=case.precision, accumulate=case.accumulate, **case.train),
         measure=MeasureSpec(
             warmup=case.warmup,
             steps=case.steps,
@@ -208,6 +214,7 @@ def _spec(
             validate_every=case.validate_every,
             until=case.until,
             max_repeats=case.max_repeats,
+            **case.measure,
         ),
         strategy=case.strategy,
         strategy_options=dict(case.strategy_options),
@@ -305,4 +312,5 @@ def _outcome(case: Case, spec: RunSpec, status: str, started_at: datetime, compl
         "data_source": "synthetic",
         "steps_completed": completed,
         "finalised": True,
+        **case.outcome,
     }

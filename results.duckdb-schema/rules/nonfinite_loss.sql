@@ -1,0 +1,77 @@
+-- title: Losses that are no numbers
+-- severity: critical
+-- meaning: A loss that is NaN or infinite ends what training learns: usually every parameter is NaN from then on. The
+--   steps take as long as others, so that no time shows it.
+--
+-- Fires at any loss of any rank that is NaN or infinite, warm-up included. What is so before the first update cannot
+-- come from the optimizer's settings; the advice says so.
+WITH attempts AS (
+    SELECT
+        session_id, run_id, attempt,
+        (config ->> '$.train.learning_rate')::DOUBLE AS learning_rate,
+        config ->> '$.train.clip_norm' AS clip_norm,
+        config ->> '$.strategy_options.param_dtype' AS param_dtype
+    FROM runs
+),
+first_steps AS (
+    SELECT session_id, run_id, attempt, min(step) AS first_step
+    FROM step_stats
+    WHERE nonfinite_losses > 0 AND kind IN ('warmup', 'measured')
+    GROUP BY session_id, run_id, attempt
+),
+places AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(precision) AS precision,
+        any_value(learning_rate) AS learning_rate,
+        any_value(clip_norm) AS clip_norm,
+        any_value(param_dtype) AS param_dtype,
+        count(*) AS runs,
+        count(*) FILTER (nonfinite_losses > 0) AS spoilt_runs,
+        min(first_step) AS first_step
+    FROM run_summary
+    JOIN attempts USING (session_id, run_id, attempt)
+    LEFT JOIN first_steps USING (session_id, run_id, attempt)
+    WHERE status <> 'skipped'
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+with_cause AS (
+    SELECT
+        *,
+        CASE
+            WHEN precision = 'fp16' AND param_dtype IS DISTINCT FROM 'fp16' THEN 'range'
+            WHEN first_step = 0 THEN 'before'
+            WHEN learning_rate > 0 THEN 'updates'
+        END AS cause
+    FROM places
+    WHERE spoilt_runs > 0 AND first_step IS NOT NULL
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    format('in {} of {} runs the loss was NaN or infinite, first in step {}', spoilt_runs, runs, first_step)
+        AS evidence,
+    CASE cause
+        WHEN 'range'
+        THEN 'Train in bf16, which has the range of fp32; fp16 ends at 65,504. If losses are then still no numbers, '
+            'lower the learning rate.'
+        WHEN 'before'
+        THEN 'Look at the data and at the loss for a division by zero or a logarithm of zero: the very first loss is '
+            'no number, before any update, so that no learning rate is to blame.'
+        WHEN 'updates'
+        THEN format(
+            'Lower the learning rate from {} to a tenth{}. If that does not help, look at the data and at the loss for '
+            'a division by zero or a logarithm of zero.',
+            learning_rate, if(clip_norm IS NULL, ' and clip the norm of the gradients at 1', '')
+        )
+        ELSE 'Lower the learning rate, clip gradients, and look at the data and at the loss for a division by zero.'
+    END AS advice,
+    CASE cause
+        WHEN 'range' THEN case_setting(case_name, 'train.precision', 'bf16')
+        WHEN 'updates' THEN concat_ws(
+            ' ',
+            case_setting(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
+            if(clip_norm IS NULL, case_setting(case_name, 'train.clip_norm', '1.0'), NULL)
+        )
+    END AS knob
+FROM with_cause
