@@ -1,0 +1,80 @@
+-- title: A serial part limits the speedup
+-- severity: notice
+-- meaning: A part of each step takes its time however many workers share the rest. By Amdahl's law that part alone
+--   bounds the speedup, and beyond it more workers wait. Karp-Flatt is that part, as one size shows it: equal at every
+--   size it is work that is not shared; where it grows, keeping the workers in step costs more and more.
+--
+-- Fires under strong scaling over three sizes or more, since from two nobody can tell what is serial from what grows.
+-- Karp-Flatt at the largest size, by the lower end of its interval where it has one, must be so large that by Amdahl's
+-- law twice as many workers would be less than 1.5 times as fast: half of them would be lost. Not where it falls from
+-- size to size, which Amdahl's law does not explain, and not where the largest size is slower than the one before it:
+-- that is negative_scaling.
+WITH sizes AS (
+    SELECT
+        *,
+        workers / baseline_workers AS p,
+        count(*) OVER of_case AS times,
+        first_value(workers) OVER of_case AS first_workers,
+        first_value(karp_flatt) OVER of_case AS first_fraction,
+        first_value(karp_flatt_lo) OVER of_case AS first_lo,
+        first_value(karp_flatt_hi) OVER of_case AS first_hi
+    FROM (
+        SELECT * FROM scaling
+        WHERE karp_flatt IS NOT NULL AND NOT oversubscribed
+        QUALIFY row_number() OVER (
+            PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
+        ) = 1
+    ) AS one_per_size
+    WINDOW of_case AS (
+        PARTITION BY session_id, case_name ORDER BY workers ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    )
+),
+largest AS (
+    SELECT
+        *,
+        if(axis = 'threads', 'thread', 'rank') AS worker,
+        coalesce(karp_flatt_lo, karp_flatt) AS at_least,
+        2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
+        karp_flatt_lo + first_lo IS NOT NULL AS have_intervals,
+        -- By points alone: by half, and by more than a hundredth.
+        if(have_intervals, karp_flatt_lo > first_hi, karp_flatt > greatest(1.5 * first_fraction, first_fraction + 0.01))
+            AS is_rising,
+        if(have_intervals, karp_flatt_hi < first_lo, first_fraction > greatest(1.5 * karp_flatt, karp_flatt + 0.01))
+            AS is_falling
+    FROM sizes
+    WHERE times > 1
+    QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY workers DESC) = 1
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(have_intervals, 'shown', 'likely') AS certainty,
+    1 - efficiency AS cost,
+    format(
+        'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at that, no number of {} is more than {}{} '
+        'times as fast as {}',
+        share_text(first_fraction, first_lo, first_hi), first_workers, axis,
+        share_text(karp_flatt, karp_flatt_lo, karp_flatt_hi), workers,
+        if(is_rising, 'it grows', 'no growth beyond noise'),
+        axis, number_text(1 / karp_flatt),
+        coalesce(format(' [{}, {}]', number_text(1 / karp_flatt_hi), number_text(1 / karp_flatt_lo)), ''),
+        baseline_workers
+    ) AS evidence,
+    if(
+        is_rising,
+        format(
+            'Each {} that joins costs more than the one before it: exchanging gradients, or waiting for the slowest. '
+            'Profile some steps to see which; then exchange less often, by a larger batch.', worker
+        ),
+        format(
+            'Look for what every {} does in full: the optimizer (FSDP shares it), Python and launches around short '
+            'operations (torch.compile), loading. Else make the step larger: with four times the global batch what is '
+            'serial weighs a quarter.', worker
+        )
+    ) AS advice,
+    if(
+        is_rising AND axis = 'ranks',
+        '--set measure.profiled=4',
+        knob_of(case_name, 'global_batch', 4 * global_batch)
+    ) AS knob
+FROM largest
+WHERE gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling AND verdict IS DISTINCT FROM 'retrograde'
