@@ -15,6 +15,8 @@ CREATE TABLE run_stats (
     step_ns_std DOUBLE,            -- sample standard deviation; null below two steps
     step_ns_min BIGINT,            -- shortest measured step
     step_ns_max BIGINT,            -- longest measured step
+    step_ns_mean_first_half DOUBLE, -- of the measured steps; of an odd number of them the shorter half
+    step_ns_mean_second_half DOUBLE, -- likewise: where the two differ, step times drift
     data_ns_mean DOUBLE,           -- mean over steps and ranks
     forward_ns_mean DOUBLE,        -- mean over steps and ranks
     backward_ns_mean DOUBLE,       -- mean over steps and ranks

@@ -7,8 +7,14 @@ CREATE TABLE run_device_stats (
     device INTEGER,                -- null: the host
     readings BIGINT,               -- over the whole run, start-up included
     memory_used_bytes_peak BIGINT, -- of the device, other processes included; on the host of the machine
+    memory_used_bytes_first BIGINT, -- at the run's first reading: of a GPU before the run's ranks are on it
     rss_bytes_peak BIGINT,         -- of the host: resident sets of the ranks of the node together
     gpu_util_pct DOUBLE,           -- of a GPU: mean of the readings during measured steps; null: none
     sm_clock_mhz DOUBLE,           -- likewise
+    temperature_c DOUBLE,          -- of a GPU: the hottest reading during measured steps
+    throttle_readings BIGINT,      -- of a GPU: readings during measured steps that have NVML's reasons for lower clocks
+    power_cap_share DOUBLE,        -- of these, in which it kept to its power limit
+    heat_share DOUBLE,             -- likewise, in which it was slowed down because it was hot
+    hardware_slowdown_share DOUBLE, -- likewise, slowed down by its own or the machine's protection, heat not named
     energy_j DOUBLE                -- of a GPU: what its counter rose by in measured steps; null without a counter
 );

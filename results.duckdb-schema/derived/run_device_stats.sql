@@ -57,11 +57,19 @@ energies AS (
         AND counters.time_ns <= edges.at_ns
     GROUP BY edges.session_id, edges.run_id, edges.attempt, edges.node, edges.device
 ),
+-- NVML's mask, nvml.h's nvmlClocksEventReason...: SwPowerCap 0x04; SwThermalSlowdown 0x20 and HwThermalSlowdown 0x40;
+-- HwSlowdown 0x08, which heat sets too, and HwPowerBrakeSlowdown 0x80. GpuIdle 0x01 and clocks that somebody asked for
+-- (0x02, 0x10, 0x100) slow nothing down that was to be fast.
 readings AS (
     SELECT
         session_id, run_id, attempt, node, device,
         avg(gpu_util_pct) AS gpu_util_pct,
-        avg(sm_clock_mhz) AS sm_clock_mhz
+        avg(sm_clock_mhz) AS sm_clock_mhz,
+        max(temperature_c) AS temperature_c,
+        count(throttle_reasons) AS throttle_readings,
+        avg(((throttle_reasons & 4) > 0)::INTEGER) AS power_cap_share,
+        avg(((throttle_reasons & 96) > 0)::INTEGER) AS heat_share,
+        avg(((throttle_reasons & 136) > 0 AND (throttle_reasons & 96) = 0)::INTEGER) AS hardware_slowdown_share
     FROM incoming_samples
     JOIN stretches USING (session_id, run_id, attempt)
     WHERE device IS NOT NULL AND time_ns BETWEEN begin_ns AND end_ns
@@ -72,12 +80,15 @@ whole_runs AS (
         session_id, run_id, attempt, node, device,
         count(*) AS readings,
         max(memory_used_bytes) AS memory_used_bytes_peak,
+        arg_min_null(memory_used_bytes, time_ns) AS memory_used_bytes_first,
         max(rss_bytes) AS rss_bytes_peak
     FROM incoming_samples
     GROUP BY session_id, run_id, attempt, node, device
 ),
 final AS (
-    SELECT whole_runs.*, gpu_util_pct, sm_clock_mhz, energy_j
+    SELECT
+        whole_runs.*, gpu_util_pct, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
+        hardware_slowdown_share, energy_j
     FROM whole_runs
     LEFT JOIN readings USING (session_id, run_id, attempt, node, device)
     LEFT JOIN energies USING (session_id, run_id, attempt, node, device)

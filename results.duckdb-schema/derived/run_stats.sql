@@ -23,6 +23,12 @@ over_ranks AS (
     FROM incoming_ranks
     GROUP BY session_id, run_id, attempt
 ),
+halves AS (
+    SELECT session_id, run_id, attempt, min(step) + count(*) // 2 AS second_half
+    FROM incoming_steps
+    WHERE kind = 'measured'
+    GROUP BY session_id, run_id, attempt
+),
 over_steps AS (
     SELECT
         session_id, run_id, attempt,
@@ -32,6 +38,8 @@ over_steps AS (
         stddev_samp(step_ns) FILTER (kind = 'measured') AS step_ns_std,
         min(step_ns) FILTER (kind = 'measured') AS step_ns_min,
         max(step_ns) FILTER (kind = 'measured') AS step_ns_max,
+        avg(step_ns) FILTER (kind = 'measured' AND step < second_half) AS step_ns_mean_first_half,
+        avg(step_ns) FILTER (kind = 'measured' AND step >= second_half) AS step_ns_mean_second_half,
         avg(before_wait_ns_max - before_wait_ns_median) FILTER (kind = 'measured') AS max_minus_median_ns_mean,
         any_value(loss) FILTER (step = 0) AS first_loss,
         avg(loss) FILTER (kind = 'measured') AS finite_mean_loss,
@@ -39,6 +47,7 @@ over_steps AS (
         arg_max_null(loss, step) FILTER (kind = 'measured') AS final_loss,
         sum(nonfinite_losses) FILTER (kind IN ('warmup', 'measured')) AS nonfinite_losses
     FROM incoming_steps
+    LEFT JOIN halves USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt
 ),
 -- Between the l-th shortest and the l-th longest of n steps lies the median with the probability that a binomial of n
@@ -59,6 +68,7 @@ final AS (
         quantiles[2] AS step_ns_p95,
         quantiles[3] AS step_ns_p99,
         step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
+        step_ns_mean_first_half, step_ns_mean_second_half,
         max_minus_median_ns_mean,
         first_loss,
         CASE WHEN measured_nonfinite = 0 THEN finite_mean_loss END AS mean_loss,
