@@ -7,7 +7,7 @@ CREATE TABLE run_device_stats (
     device INTEGER,                -- null: the host
     readings BIGINT,               -- over the whole run, start-up included
     memory_used_bytes_peak BIGINT, -- of the device, other processes included; on the host of the machine
-    memory_used_bytes_first BIGINT, -- at the run's first reading: of a GPU before the run's ranks are on it
+    memory_used_bytes_first BIGINT, -- at the first reading, before the run's ranks are there; null: none was so early
     rss_bytes_peak BIGINT,         -- of the host: resident sets of the ranks of the node together
     gpu_util_pct DOUBLE,           -- of a GPU: mean of the readings during measured steps; null: none
     sm_clock_mhz DOUBLE,           -- likewise

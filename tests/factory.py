@@ -79,6 +79,10 @@ class Case:
     validation_ms: float = 0.0
     """Pause between two steps in which ranks validate."""
     memory_bytes: int = 1_000_000_000
+    gpu: Mapping[str, float] = field(default_factory=dict)
+    """Readings of every GPU's sensors that are other than usual, by column of samples."""
+    found_bytes: int | None = None
+    """In use on every GPU a second before the ranks' barrier; null: nobody looked so early."""
     device_type: DeviceType = "cpu"
     precision: Precision = "fp32"
     accumulate: int = 1

@@ -110,6 +110,9 @@ def sample_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Tab
     count = int(completed * case.step_ms_of(spec) / 200) + 1
     devices = range(spec.ranks_per_node) if case.device_type == "cuda" else range(0)
     rows = [_sample(case, node, device, number) for number in range(count) for device in (None, *devices)]
+    if case.found_bytes is not None:
+        found = {"node": node, "time_ns": -1_000_000_000, "memory_used_bytes": case.found_bytes}
+        rows = [*({**found, "device": device} for device in devices), *rows]
     return pa.Table.from_pylist(rows, schema=SAMPLE_SCHEMA)
 
 
@@ -126,6 +129,7 @@ def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str,
         "temperature_c": 61.0,
         "sm_clock_mhz": 1_980.0,
         "throttle_reasons": 0,
+        **case.gpu,
     }
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 import bench
+from bench.cgroup import cpu_quota
 from bench.container import apptainer_image, container_kind
 from bench.launch import provenance
 from bench.slurm import allocation
@@ -54,6 +55,8 @@ def gather() -> dict[str, str]:
         "memory_bytes": str(psutil.virtual_memory().total),
         "container": apptainer_image() or container_kind() or "none",
     }
+    if (quota := cpu_quota()) is not None:
+        facts["cpu_quota"] = f"{quota:g}"
     facts |= {name: _version(name) for name in _PACKAGES}
     facts |= provenance.facts() | _cuda() | _gpus()
     facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}

@@ -80,7 +80,8 @@ whole_runs AS (
         session_id, run_id, attempt, node, device,
         count(*) AS readings,
         max(memory_used_bytes) AS memory_used_bytes_peak,
-        arg_min_null(memory_used_bytes, time_ns) AS memory_used_bytes_first,
+        -- Times count from the ranks' common barrier.
+        arg_min(memory_used_bytes, time_ns) FILTER (time_ns < 0) AS memory_used_bytes_first,
         max(rss_bytes) AS rss_bytes_peak
     FROM incoming_samples
     GROUP BY session_id, run_id, attempt, node, device

@@ -1,7 +1,7 @@
 -- title: More ranks than slots
 -- severity: warning
--- meaning: Ranks had to share GPUs or cores, so that each got a fraction of one. What was measured says how such sharing
---   does, and nothing of how the training scales on hardware of its own: these rows have no verdict.
+-- meaning: Ranks had to share GPUs or cores, so that each got a fraction of one. What was measured says how such
+--   sharing does, and nothing of how the training scales on hardware of its own: these rows have no verdict.
 --
 -- Fires at every placement that ran under --oversubscribe beyond the slots.
 SELECT

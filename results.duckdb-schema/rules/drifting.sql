@@ -1,0 +1,75 @@
+-- title: Step times drift
+-- severity: warning
+-- meaning: The measured steps had not settled: the first half of them takes another time than the second, so that the
+--   figure hangs on how long was measured, and a longer training would have another.
+--
+-- Fires where the mean of the first half of a run's measured steps differs from that of the second half by more than
+-- 2 % with the whole interval over ok repeats (Student's t on the logarithm of the ratio). With one repeat there is no
+-- interval: it is likely from 20 steps on where the difference is above 5 % and above 4 standard errors of the steps.
+WITH halves AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        ln(step_ns_mean_first_half / step_ns_mean_second_half) AS drift,
+        run_stats.measured_steps,
+        step_ns_std / step_ns_mean * 2 / sqrt(run_stats.measured_steps) AS drift_error
+    FROM run_summary
+    JOIN run_stats USING (session_id, run_id, attempt)
+    WHERE status = 'ok' AND NOT oversubscribed AND step_ns_mean_first_half > 0 AND step_ns_mean_second_half > 0
+),
+over_repeats AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        count(*) AS repeats,
+        avg(drift) AS drift,
+        var_samp(drift) AS variance,
+        min(measured_steps) AS steps,
+        max(drift_error) AS drift_error
+    FROM halves
+    GROUP BY ALL
+),
+with_half_width AS (
+    SELECT
+        *,
+        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats) AS half
+    FROM over_repeats
+),
+of_settings AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        max((config->'measure'->>'warmup')::BIGINT) AS warmup
+    FROM runs
+    GROUP BY ALL
+),
+judged AS (
+    SELECT
+        *,
+        drift > 0 AS starts_slow,
+        abs(drift) AS size,
+        if(
+            half IS NULL,
+            steps >= 20 AND size > 0.05 AND size > 4 * drift_error,
+            size - half > 0.02
+        ) AS drifts,
+        list_transform([size - half, size + half], lambda part: format('{:.1f}', 100 * (exp(part) - 1))) AS ends
+    FROM with_half_width
+    LEFT JOIN of_settings USING (session_id, case_name, nodes, ranks_per_node, threads)
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(half IS NULL, 'likely', 'shown') AS certainty,
+    format(
+        'the {} half of the measured steps takes {}{} longer than the {}, over {} {} of {} steps',
+        if(starts_slow, 'first', 'second'), percent_text(exp(size) - 1),
+        coalesce(format(' [{}, {}]', ends[1], ends[2]), ''),
+        if(starts_slow, 'second', 'first'), repeats, if(repeats = 1, 'repeat', 'repeats'), steps
+    ) AS evidence,
+    if(
+        starts_slow,
+        'Warm up for longer, so that caches, clocks and buffers have settled before the first measured step'
+        || coalesce(format(': {} steps would leave out the first half of these.', warmup + steps // 2), '.'),
+        'Look at the clocks and temperatures, at memory that grows and at what else began on the machine meanwhile; '
+        'then measure for longer, until the time holds.'
+    ) AS advice,
+    CASE WHEN starts_slow THEN format('--set measure.warmup={}', warmup + steps // 2) END AS knob
+FROM judged
+WHERE drifts

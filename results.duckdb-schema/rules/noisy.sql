@@ -1,0 +1,69 @@
+-- title: Times vary much
+-- severity: notice
+-- meaning: Something besides the training takes time now and then: other work on the machine, the network, Python's own
+--   housekeeping. Figures are right within their intervals, but these are wide, and small differences drown.
+--
+-- Fires where the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over
+-- ok repeats lies above it; of a single repeat the point, from 20 steps on. It fires too where the throughputs of three
+-- or more ok repeats vary by more than 5 %. 5 % is a convention: a quiet machine stays below 2 %.
+WITH of_steps AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        avg(cv) AS mean_cv,
+        count(cv) AS repeats,
+        var_samp(cv) AS variance,
+        min(measured_steps) AS steps
+    FROM run_summary
+    WHERE status = 'ok' AND NOT oversubscribed
+    GROUP BY ALL
+),
+with_t AS (
+    SELECT *, t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats) AS half FROM of_steps
+),
+of_settings AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value((config->'measure'->>'steps')::BIGINT) AS steps_set
+    FROM runs
+    GROUP BY ALL
+),
+judged AS (
+    SELECT
+        *,
+        coalesce(if(half IS NULL, mean_cv > 0.05 AND steps >= 20, mean_cv - half > 0.05), false) AS steps_vary,
+        coalesce(placements.repeats >= 3 AND log_variance > 0.05 ** 2, false) AS repeats_vary,
+        list_transform([mean_cv - half, mean_cv + half], lambda part: format('{:.1f}', 100 * part)) AS ends
+    FROM with_t
+    JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN of_settings USING (session_id, case_name, nodes, ranks_per_node, threads)
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(half IS NULL, 'likely', 'shown') AS certainty,
+    concat_ws(
+        '; ',
+        if(
+            steps_vary,
+            'single steps vary by ' || percent_text(mean_cv)
+                || coalesce(format(' [{}, {}]', ends[1], ends[2]), '') || ' of their mean',
+            NULL
+        ),
+        if(
+            repeats_vary,
+            format('the throughputs of {} repeats vary by {}', judged.repeats, percent_text(sqrt(log_variance))),
+            NULL
+        )
+    ) AS evidence,
+    'Stop what else runs on the machine, or ask for a node of your own. '
+    || if(
+        repeats_vary,
+        'Repeats differ from each other, which more steps do not mend: take more repeats.',
+        'Measure more steps, four times as many for half the variation; where a few steps are much longer than all '
+        'others, see whether measure.garbage_collection=frozen takes them away.'
+    ) AS advice,
+    CASE
+        WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)
+        WHEN steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
+    END AS knob
+FROM judged
+WHERE steps_vary OR repeats_vary

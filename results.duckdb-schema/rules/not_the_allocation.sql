@@ -1,0 +1,46 @@
+-- title: Not the allocation that was asked for
+-- severity: warning
+-- meaning: The job holds more, or other, than what the session could use: nodes, GPUs or CPUs that are paid for stand
+--   idle, or sizes that the suite wants are missing.
+--
+-- Fires where `bench` itself found that Slurm's step does not give what the job asked for, or that its nodes are
+-- not alike (fact `warnings` of the environment); and, in a Slurm job, where runs were skipped because it has too few
+-- slots.
+WITH jobs AS (
+    SELECT
+        session_id,
+        any_value(value) FILTER (key = 'slurm_job_id') AS job,
+        string_agg(DISTINCT value, '; ' ORDER BY value) FILTER (key = 'warnings') AS warnings
+    FROM environment
+    GROUP BY session_id
+),
+skipped AS (
+    SELECT
+        session_id,
+        count(*) AS runs,
+        arg_max(nodes, world_size) AS nodes,
+        arg_max(ranks_per_node, world_size) AS ranks_per_node,
+        arg_max(skip_reason, world_size) AS reason
+    FROM planned_runs
+    WHERE skip_reason IS NOT NULL AND probe IS NOT TRUE
+        AND regexp_matches(skip_reason, '(slot|node|GPU|CPU)') AND NOT contains(skip_reason, 'this machine has none')
+    GROUP BY session_id
+)
+SELECT
+    session_id,
+    'shown' AS certainty,
+    concat_ws(
+        '; ', warnings,
+        if(runs > 0, format('{} planned runs were skipped: {}', runs, split_part(reason, ': --', 1)), NULL)
+    ) AS evidence,
+    if(
+        runs > 0,
+        format(
+            'Ask for the shape that the suite wants: --nodes {} with {} GPUs each (--gpus-per-node), on CPUs as many '
+            'cores, reaches its largest size; or choose the sizes with --world.', nodes, ranks_per_node
+        ),
+        'Ask for a shape that is fixed: --nodes, --gpus-per-node, and --cpus-per-task on srun itself.'
+    ) AS advice
+FROM jobs
+LEFT JOIN skipped USING (session_id)
+WHERE job IS NOT NULL AND (warnings IS NOT NULL OR runs > 0)

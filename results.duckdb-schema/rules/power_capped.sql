@@ -1,0 +1,42 @@
+-- title: GPU at its power limit
+-- severity: notice
+-- meaning: The GPU would clock higher if it were allowed more power. That is usual for large multiplications and no
+--   fault; but two GPUs of one kind with other limits, or another node, give other times.
+--
+-- Fires where NVML named SwPowerCap (nvml.h, nvmlClocksEventReasons) in half of the readings during measured steps or
+-- more, and in 5 readings at least, over the GPUs that the ranks use.
+WITH limits AS (
+    SELECT session_id, min(TRY_CAST(value AS DOUBLE)) AS limit_w, max(TRY_CAST(value AS DOUBLE)) AS highest_w
+    FROM environment
+    WHERE regexp_full_match(key, 'gpu[0-9]+_power_limit_w')
+    GROUP BY session_id
+),
+places AS (
+    SELECT
+        session_id, case_name, run_summary.nodes, ranks_per_node, threads,
+        sum(throttle_readings) AS readings,
+        sum(power_cap_share * throttle_readings) / sum(throttle_readings) AS capped,
+        avg(run_device_stats.sm_clock_mhz) AS clock_mhz
+    FROM run_device_stats
+    JOIN run_summary USING (session_id, run_id, attempt)
+    WHERE status = 'ok' AND throttle_readings > 0 AND device < ranks_per_node
+    GROUP BY ALL
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    format(
+        'the GPUs were held back by their power limit{} in {} of {} readings{}',
+        CASE
+            WHEN limit_w < highest_w THEN format(' of {:,.0f} to {:,.0f} W', limit_w, highest_w)
+            WHEN limit_w IS NOT NULL THEN format(' of {:,.0f} W', limit_w)
+            ELSE ''
+        END,
+        percent_text(capped), readings,
+        coalesce(format(', at {:,.0f} MHz on average', clock_mhz), '')
+    ) AS evidence,
+    'Compare only with runs under the same limit, and name it beside the figures. Fewer bits for the same arithmetic '
+    '(train.precision=bf16) are the way to more within it.' AS advice
+FROM places
+LEFT JOIN limits USING (session_id)
+WHERE capped >= 0.5 AND capped * readings >= 4.5

@@ -1,0 +1,64 @@
+-- title: Runs that did not end well
+-- severity: warning
+-- meaning: Some of what was planned has no figures: they are missing in every table, and repeats that are left may be
+--   the lucky ones.
+--
+-- Fires for a case with a run whose last attempt failed, took too long or was interrupted; or, in a session that has
+-- ended, a run that left nothing. Out of memory is a result and skipped is a plan: neither counts here.
+WITH ended AS (
+    SELECT
+        session_id, case_name,
+        count(*) FILTER (status <> 'skipped') AS runs,
+        count(*) FILTER (status = 'failed') AS failed,
+        count(*) FILTER (status = 'timeout') AS timeout,
+        count(*) FILTER (status = 'interrupted') AS interrupted,
+        arg_min(error, started_at) FILTER (status IN ('failed', 'timeout', 'interrupted') AND error IS NOT NULL)
+            AS first_error
+    FROM run_summary
+    GROUP BY session_id, case_name
+),
+limits AS (
+    SELECT session_id, case_name, max((config->'measure'->>'timeout_s')::DOUBLE) AS timeout_s
+    FROM runs
+    GROUP BY session_id, case_name
+),
+never AS (
+    SELECT coverage.session_id, case_name, sum(missing)::BIGINT AS missing
+    FROM coverage
+    JOIN sessions ON sessions.session_id = coverage.session_id AND finished_at IS NOT NULL
+    GROUP BY coverage.session_id, case_name
+),
+counted AS (
+    SELECT
+        session_id, case_name, first_error, timeout_s,
+        coalesce(runs, 0) + coalesce(missing, 0) AS runs,
+        coalesce(timeout, 0) AS timeout,
+        [
+            {'n': coalesce(failed, 0), 'word': 'failed'}, {'n': coalesce(timeout, 0), 'word': 'took too long'},
+            {'n': coalesce(interrupted, 0), 'word': 'interrupted'}, {'n': coalesce(missing, 0), 'word': 'left nothing'}
+        ] AS kinds,
+        list_sum([kind.n FOR kind IN kinds])::BIGINT AS not_ok
+    FROM ended
+    FULL JOIN never USING (session_id, case_name)
+    LEFT JOIN limits USING (session_id, case_name)
+)
+SELECT
+    session_id, case_name,
+    'shown' AS certainty,
+    format(
+        '{} of {} runs are not ok: {}{}', not_ok, runs,
+        array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', '),
+        coalesce('; the first says: ' || first_error, '')
+    ) AS evidence,
+    format(
+        '{}then `bench suite --resume {}` runs again what is not ok, and nothing else.',
+        if(
+            timeout > 0,
+            'Allow a run more time (measure.timeout_s) if it was still training, else mend what it hung on; ',
+            'Look at the log in the run''s folder and mend what it names; '
+        ),
+        session_id
+    ) AS advice,
+    CASE WHEN timeout > 0 THEN format('--set measure.timeout_s={:.0f}', 2 * timeout_s) END AS knob
+FROM counted
+WHERE not_ok > 0

@@ -1,0 +1,33 @@
+-- title: One rank is slower than the others
+-- severity: warning
+-- meaning: Ranks meet in every step, so that all of them wait for the slowest one. Here it is the same one again and
+--   again: a GPU, a core or a data path that is worse than its neighbours'.
+--
+-- Fires where `stragglers` calls a rank one: what it takes longer than the median rank before it first waits is above
+-- 2 % of the step with its whole 95 % interval, and beyond what the largest of so many ranks shows by chance. Ranks of
+-- a node that is slow as a whole are left to slow_node.
+WITH hosts AS (
+    SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
+),
+slow AS (
+    SELECT *, count(*) OVER of_placement AS slow_ranks
+    FROM stragglers
+    WHERE is_straggler AND is_slow_node IS NOT TRUE
+    WINDOW of_placement AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads)
+    QUALIFY row_number() OVER (of_placement ORDER BY excess_ms DESC, rank) = 1
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    excess_of_step AS cost,
+    format(
+        'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits, {} of a step{}{}',
+        rank, node, coalesce(format(' ({})', hostname), ''),
+        number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(excess_of_step),
+        coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
+        if(slow_ranks > 1, format('; {} ranks of {} are slow', slow_ranks, world_size), '')
+    ) AS evidence,
+    'See what shares that rank''s GPU or cores, whether its GPU runs at a lower clock or its data come from farther '
+    'away. If it is the same place in every session, leave the node out and tell its staff.' AS advice
+FROM slow
+LEFT JOIN hosts USING (session_id, node)

@@ -1,0 +1,42 @@
+-- title: Somebody else on the GPU
+-- severity: critical
+-- meaning: Memory of a GPU was in use before the ranks came to it: another process lies there. If it computes, it takes
+--   time from the training, and these figures are not of the training alone; its memory is missing in any case.
+--
+-- Fires where a GPU that ranks use had more than 2 GiB in use at the first reading of a run, before its ranks' common
+-- barrier, in two runs at least, or in the only one. The driver itself holds up to about 1 GiB of an empty GPU.
+WITH found AS (
+    SELECT
+        session_id, node, device,
+        count(*) AS runs,
+        count(*) FILTER (memory_used_bytes_first > 2 * 1024 ** 3) AS with_strangers,
+        max(memory_used_bytes_first) AS bytes
+    FROM run_device_stats
+    JOIN run_summary USING (session_id, run_id, attempt)
+    WHERE device < ranks_per_node AND memory_used_bytes_first IS NOT NULL
+    GROUP BY session_id, node, device
+),
+judged AS (
+    SELECT
+        session_id,
+        count(*) AS devices,
+        arg_max(device, bytes) AS device,
+        arg_max(node, bytes) AS node,
+        max(bytes) AS bytes,
+        arg_max(with_strangers, bytes) AS with_strangers,
+        arg_max(runs, bytes) AS runs
+    FROM found
+    WHERE with_strangers >= least(2, runs) AND with_strangers > 0
+    GROUP BY session_id
+)
+SELECT
+    session_id,
+    'shown' AS certainty,
+    format(
+        'GPU {} of node {} had {} GB in use before the ranks came, at {} of {} runs{}', device, node,
+        number_text(bytes / 1e9), with_strangers, runs,
+        if(devices > 1, format('; {} GPUs in all', devices), '')
+    ) AS evidence,
+    'See with nvidia-smi who is there, and measure again when it is gone, or on other GPUs (CUDA_VISIBLE_DEVICES, or '
+    'an allocation of your own).' AS advice
+FROM judged

@@ -1,0 +1,45 @@
+-- title: GPU slowed down by heat or by its protection
+-- severity: warning
+-- meaning: The GPU lowered its clock against its will: it was too hot, or the machine's power supply told it to. All
+--   ranks wait for the slowest one, so that one hot GPU costs all of them, and the next hour may go otherwise.
+--
+-- Fires where NVML named such a reason in 5 % of the readings during measured steps or more, and in 5 readings at
+-- least, on the worst GPU: SwThermalSlowdown, HwThermalSlowdown, HwSlowdown or HwPowerBrakeSlowdown (nvml.h,
+-- nvmlClocksEventReasons). That it is idle, or keeps to a clock that somebody set, is none; its power limit has a rule
+-- of its own, power_capped.
+WITH devices AS (
+    SELECT
+        session_id, case_name, run_summary.nodes, ranks_per_node, threads, node, device,
+        sum(throttle_readings) AS readings,
+        sum(heat_share * throttle_readings) / sum(throttle_readings) AS hot,
+        sum(hardware_slowdown_share * throttle_readings) / sum(throttle_readings) AS held,
+        avg(run_device_stats.sm_clock_mhz) AS clock_mhz,
+        max(temperature_c) AS hottest_c
+    FROM run_device_stats
+    JOIN run_summary USING (session_id, run_id, attempt)
+    WHERE status = 'ok' AND throttle_readings > 0 AND device < ranks_per_node
+    GROUP BY ALL
+),
+worst AS (
+    SELECT * FROM devices
+    WHERE hot + held >= 0.05 AND (hot + held) * readings >= 4.5
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY hot + held DESC, node, device
+    ) = 1
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    format(
+        'GPU {} of node {} was slowed down {} in {} of {} readings{}{}', device, node,
+        if(hot >= held, 'by heat', 'by its protection, heat not named'), percent_text(hot + held), readings,
+        coalesce(format(', at {:.0f} °C at most', hottest_c), ''),
+        coalesce(format(' and a clock of {:,.0f} MHz', clock_mhz), '')
+    ) AS evidence,
+    if(
+        hot >= held,
+        'Use another node, and tell its staff: the cooling of this GPU does not keep up. Where nothing else is to be '
+        'had, a lower power limit gives steadier times.',
+        'Use another node, and tell its staff: cables, power supply or the GPU itself make it brake.'
+    ) AS advice
+FROM worst

@@ -1,0 +1,41 @@
+-- title: Too few repeats for an answer
+-- severity: notice
+-- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
+--   suite asked for: the point is the best guess, and no decision.
+--
+-- Fires where `scaling` says that further repeats would bring both ends of the efficiency's interval under one verdict,
+-- or throughput to measure.until. Not where the verdict would take more than three times as many as there are: the
+-- efficiency then lies on the border of two verdicts, and no number of repeats is worth it. Of a case the size that
+-- needs most.
+WITH wanted AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, repeats, efficiency, efficiency_lo, efficiency_hi, until,
+        throughput, throughput_lo, throughput_hi,
+        coalesce(repeats_needed_until, 0) AS for_until,
+        if(repeats_needed <= 3 * repeats, repeats_needed, 0) AS for_verdict,
+        greatest(for_until, coalesce(for_verdict, 0)) AS more
+    FROM scaling
+    WHERE NOT oversubscribed
+    QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY more DESC, workers DESC, nodes) = 1
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    if(
+        for_until = more,
+        format(
+            'throughput is known to {} [{}, {}] examples/s with {} repeats, and was asked for to ±{}',
+            number_text(throughput), number_text(throughput_lo), number_text(throughput_hi), repeats,
+            percent_text(until)
+        ),
+        format(
+            'efficiency is {:.0f} % [{:.0f}, {:.0f}] with {} repeats: anything from {} to {}',
+            100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, repeats,
+            verdict_of(efficiency_lo), verdict_of(efficiency_hi)
+        )
+    ) AS evidence,
+    format('Take about {} more {}, and report the interval until then.', more, if(more = 1, 'repeat', 'repeats'))
+        AS advice,
+    format('--repeats {}', repeats + more) AS knob
+FROM wanted
+WHERE more > 0

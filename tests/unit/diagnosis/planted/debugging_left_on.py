@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.factory import Case, make_session
+
+
+def fires(results: Path) -> None:
+    """Every kernel is waited for."""
+    _session(results, blocking="1")
+
+
+def quiet(results: Path) -> None:
+    """The variable is there, and says no."""
+    _session(results, blocking="0")
+
+
+def _session(results: Path, *, blocking: str) -> None:
+    facts = {"hostname": "node-a", "CUDA_LAUNCH_BLOCKING": blocking}
+    make_session(results, [Case(name="ddp", step_ms={2: 20.0}, device_type="cuda")], environment={"0": facts})
