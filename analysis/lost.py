@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analysis.fetched import Row
 from analysis.loss_terms import name_of
-from analysis.plain import number
-from analysis.rounding import estimate
 from analysis.sentence import Point, size_of
 
 LEAST = 0.01
@@ -17,11 +15,17 @@ _MOST = 6
 _PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
 
 
+def explained(losses: Sequence[Row]) -> list[Row]:
+    """Those of sizes of which more is known than that something was lost: not of timings from elsewhere."""
+    known = {_place(loss) for loss in losses if loss["term"] != "remainder" and loss["share"] is not None}
+    return [loss for loss in losses if _place(loss) in known]
+
+
 def lines(points: Sequence[Point], losses: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
     """Of the cases that lose most, at their largest size, in the order of `points`: rows of scaling, `losses` are of
     efficiency_loss. `name` makes of a case's name what is shown."""
     by_place: dict[tuple[object, ...], list[Row]] = {}
-    for loss in losses:
+    for loss in explained(losses):
         by_place.setdefault(_place(loss), []).append(loss)
     largest: dict[str, Point] = {}
     for point in points:
@@ -30,11 +34,14 @@ def lines(points: Sequence[Point], losses: Sequence[Row], name: Callable[[str], 
             largest[point["case_name"]] = point
     losing = [point for point in largest.values() if 1 - point["efficiency"] >= LEAST]
     shown = sorted(losing, key=lambda point: point["efficiency"])[:_MOST]
+    if losing:
+        yield "Where the efficiency went"
     for point in losing:
         if point in shown:
-            yield _line(point, by_place[_place(point)], name)
+            yield "  " + _line(point, by_place[_place(point)], name)
     if len(losing) > len(shown):
-        yield f"{len(losing) - len(shown):,} cases lose less"
+        others = len(losing) - len(shown)
+        yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
 
 
 def _place(row: Row) -> tuple[object, ...]:
@@ -56,14 +63,11 @@ def _line(point: Point, terms: Sequence[Row], name: Callable[[str], str]) -> str
     said = [_part(term) for term in named]
     if rest is not None and abs(rest["share"]) >= LEAST:
         said.append(f"{name_of('remainder')} {_percent(rest['share'])}")
-    low, high = point["efficiency_lo"], point["efficiency_hi"]
-    ends = (None, None) if low is None or high is None else (100 * (1 - high), 100 * (1 - low))
-    lost, interval = estimate(100 * (1 - point["efficiency"]), *ends)
     estimated = " (estimated)" if any(term["known_by"] == "estimated" for term in terms) else ""
-    return (
-        f"{name(point['case_name'])} on {size_of(point)} loses {lost} %{interval and f' {interval}'}: "
-        f"{', '.join(said)}{estimated}"
-    )
+    share = 1 - point["efficiency"]
+    may_be_none = point["efficiency_hi"] is not None and point["efficiency_hi"] >= 1
+    loses = f"{'perhaps ' * may_be_none}loses {_percent(share)}"
+    return f"{name(point['case_name'])} on {size_of(point)} {loses}: {', '.join(said)}{estimated}"
 
 
 def _part(term: Row) -> str:
@@ -74,4 +78,5 @@ def _part(term: Row) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{number(100 * share, 2)} %".replace("-", "−")
+    """Whole ones: the interval of what is lost stands in the table above, those of its parts in the view."""
+    return f"{100 * share:.0f} %".replace("-", "−")

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, findings, machine, machine_tables, sessions, tables
+from analysis import database, findings, lost, machine, machine_tables, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -17,6 +17,7 @@ from analysis.provenance import imported_from
 from analysis.sentence import closing_sentence
 from analysis.session_rows import session_rows
 from analysis.summary_columns import column, key_columns, number_of, reasons, text_of, value_columns
+from analysis.why import because
 from analysis.widths import still_too_wide
 
 
@@ -43,6 +44,7 @@ def show(
         found = machine.read(connection, session_id)
         used = session_rows(connection, "utilisation", session_id)
         sizes = machine_tables.read(connection, session_id)
+        losses = lost.explained(session_rows(connection, "efficiency_loss", session_id))
         diagnosed = findings.read(connection, session_id)
     _show_points(out, session_id, points, value_columns(points, coverage, used), found)
     if every_run:
@@ -58,11 +60,17 @@ def show(
         out.print(Text(limit))
     for line in compiling(runs):
         out.print(Text(line))
+    for line in lost.lines(points, losses, cell):
+        out.print(Text(line))
     for line in findings.lines(diagnosed, results, cell):
         out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
-    out.print(Text(closing_sentence(points, cell, machine.sentence(found, cell)), style="bold"))
+    closing = [
+        closing_sentence(points, cell, machine.sentence(found, cell)),
+        because(points, losses, [], cell),
+    ]
+    out.print(Text(" ".join(filter(None, closing)), style="bold"))
 
 
 def _show_points(
@@ -84,8 +92,9 @@ def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
     found; values that JSON knows only."""
     with database.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
+        losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
-        return scaling | machine_tables.read(connection, session_id) | diagnosis
+        return scaling | machine_tables.read(connection, session_id) | losses | diagnosis
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:

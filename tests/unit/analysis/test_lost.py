@@ -1,0 +1,74 @@
+"""Where the efficiency of each case went, in a line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from analysis import database, lost, summary
+from analysis.load import load
+from analysis.session_rows import session_rows
+from tests.factory import Case, make_session
+
+KEYS = {"case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1}
+POINT = KEYS | {
+    "workers": 4, "axis": "ranks", "oversubscribed": False,
+    "efficiency": 0.6, "efficiency_lo": 0.55, "efficiency_hi": 0.65,
+}  # fmt: skip
+
+
+def terms(known_by="profiled", /, **shares):
+    """Rows of one size: a share, or one with its interval."""
+    rows = []
+    for term, said in shares.items():
+        share, low, high = said if isinstance(said, tuple) else (said, None, None)
+        rows.append(KEYS | {"term": term, "share": share, "share_lo": low, "share_hi": high})
+    return [row | {"known_by": known_by} for row in rows]
+
+
+def lines(losses, **point):
+    return list(lost.lines([POINT | point], losses))
+
+
+def test_the_largest_part_comes_first_and_what_is_not_explained_last():
+    rows = terms(data=(0.05, 0.02, 0.08), communication=0.25, clocks=None, work=-0.05, remainder=0.15)
+    assert lines(rows) == [
+        "Where the efficiency went",
+        "  ddp on 4 ranks loses 40 %: exposed communication 25 %, waiting for data 5 %, less work per rank −5 %, "
+        "not explained 15 %",
+    ]
+
+
+def test_what_may_as_well_be_nothing_is_only_perhaps_and_what_is_nothing_is_not_named():
+    rows = terms("estimated", data=(0.02, -0.01, 0.05), imbalance=0.001, communication=(0.38, 0.3, 0.4))
+    assert lines(rows, efficiency_hi=1.01)[1] == (
+        "  ddp on 4 ranks perhaps loses 40 %: exposed communication 38 %, perhaps waiting for data 2 % (estimated)"
+    )
+
+
+@pytest.mark.parametrize("efficiency", [0.995, 1.0, 1.2])
+def test_a_case_that_loses_nothing_has_no_line(efficiency):
+    assert lines(terms(communication=0.004, remainder=0.001), efficiency=efficiency) == []
+
+
+def test_of_what_was_timed_elsewhere_nothing_is_explained():
+    assert lines(terms(None, data=None, communication=None, remainder=0.4)) == []
+    assert lines(terms(None, data=0.0, communication=None, remainder=0.4))[1].endswith(": not explained 40 %")
+
+
+def test_of_many_cases_those_that_lose_most_have_a_line(results):
+    cases = [Case(name=f"c{n}", step_ms={1: 10.0, 2: 10.0 - n, 4: 9.0 - n}, repeats=1) for n in range(7)]
+    make_session(results, [*cases, Case(name="scales", step_ms={1: 8.0, 2: 4.0}, repeats=1)], session_id="s")
+    load(results)
+    with database.reader(results) as connection:
+        points, losses = (session_rows(connection, view, "s") for view in ("scaling", "efficiency_loss"))
+    head, *shown, last = lost.lines(points, losses)
+    assert head == "Where the efficiency went"
+    assert [line.split(" loses ")[0] for line in shown] == [f"  c{n} on 4 ranks" for n in range(6)]
+    assert shown[0].startswith("  c0 on 4 ranks loses 72 %: ")
+    assert last == "  1 other case loses less"
+    rows = json.loads(json.dumps(summary.answer(results, "s")["efficiency_loss"], allow_nan=False))
+    assert sum(row["share"] or 0 for row in rows if row["case_name"] == "c0" and row["workers"] == 4) == (
+        pytest.approx(1 - 10 / 36)
+    )
