@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.batch_words import division
 from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, table, text
+from analysis.report.markup import Column, first_rows, table, text
 
 MOST_ROWS = 40
 """Of the table; the CSV has all."""
@@ -20,9 +20,7 @@ def batches(rows: list[Row]) -> str:
     """`rows`: queries/batches.sql. Nothing where there are none."""
     if not rows:
         return ""
-    more = (
-        f" The first {MOST_ROWS:,} of {len(rows):,} rows; the CSV has all." if len(rows) > MOST_ROWS else ""
-    )
+    more = first_rows(MOST_ROWS, len(rows))
     caption = "Largest batches: one row per case and placement"
     return f'<p class="reading">{_READING}{more}</p>' + table(caption, _COLUMNS, rows[:MOST_ROWS])
 

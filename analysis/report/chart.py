@@ -46,6 +46,8 @@ class Chart:
     """From the query's rows, which are not empty, and all cases of the session; data are named, not embedded."""
     wide: bool = False
     """Takes the page's whole width."""
+    section: str = ""
+    """Of the page, by its identifier, beside whose table it stands; else it is among the charts."""
     machine: bool = False
     """Of runs that measure the machine: a session that trains does not miss it, nor the other way round."""
 

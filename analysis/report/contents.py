@@ -15,7 +15,8 @@ from analysis.report.charts import all_charts
 
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
-    "batches", "exchanges", "multiplications", "hardware_use",
+    "batches", "exchanges", "multiplications", "hardware_use", "straggler_counts", "slow_ranks", "parity",
+    "predictions",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from analysis.report import embedding
+from analysis.report.contents import Contents
 from analysis.report.markup import attribute
 
 
@@ -21,6 +22,11 @@ def csv_download(name: str, rows: pl.DataFrame, what: str) -> str:
         f"CSV: {html.escape(what)}, {rows.height:,} {'row' if rows.height == 1 else 'rows'}</button>"
         f'<script type="application/json">{payload}</script></div>'
     )
+
+
+def csv_of(contents: Contents, table: str, what: str) -> str:
+    """The same of one of the page's tables."""
+    return csv_download(table, contents.tables[table], what)
 
 
 def _columns(rows: pl.DataFrame) -> dict[str, Any]:

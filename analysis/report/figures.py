@@ -20,8 +20,22 @@ PANEL_MARGIN = 74
 
 
 def figures(contents: Contents) -> str:
-    """Every chart in its order; one without rows says so in a sentence of the list that follows."""
-    charts = all_charts()
+    """Every chart of the section of charts in its order; one without rows says so in a sentence of the list that
+    follows."""
+    charts = _charts_of("")
+    return _drawn(charts, contents) + _absent(charts, contents)
+
+
+def figures_of(section: str, contents: Contents) -> str:
+    """The charts that stand in another section; nothing where they have no rows."""
+    return _drawn(_charts_of(section), contents)
+
+
+def _charts_of(section: str) -> dict[str, Chart]:
+    return {name: chart for name, chart in all_charts().items() if chart.section == section}
+
+
+def _drawn(charts: dict[str, Chart], contents: Contents) -> str:
     session_id = contents.session["session_id"]
     drawn = "".join(
         figure(
@@ -35,7 +49,7 @@ def figures(contents: Contents) -> str:
         for name, chart in charts.items()
         if not contents.charts[name].is_empty()
     )
-    return (f'<div class="charts">{drawn}</div>' if drawn else "") + _absent(charts, contents)
+    return f'<div class="charts">{drawn}</div>' if drawn else ""
 
 
 def _absent(charts: dict[str, Chart], contents: Contents) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, table, text
+from analysis.report.markup import Column, first_rows, table, text
 
 MOST_ROWS = 40
 """Of the table; the CSV has all."""
@@ -14,9 +14,7 @@ def hardware_use(rows: list[Row]) -> str:
     """`rows`: queries/hardware_use.sql. Nothing where nothing is known."""
     if not rows:
         return ""
-    more = (
-        f" The first {MOST_ROWS:,} of {len(rows):,} rows; the CSV has all." if len(rows) > MOST_ROWS else ""
-    )
+    more = first_rows(MOST_ROWS, len(rows))
     shown = rows[:MOST_ROWS]
     columns = [
         (column, reading) for column, name, reading in _COLUMNS if any(row[name] is not None for row in shown)

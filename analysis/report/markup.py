@@ -67,6 +67,11 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Row]) -> str:
     return _table(caption, columns, f"<tbody>{_lines(columns, rows)}</tbody>")
 
 
+def first_rows(most: int, count: int) -> str:
+    """What to say beside a table that shows `most` rows at most; nothing where it shows all."""
+    return f" The first {most:,} of {count:,} rows; the CSV has all." if count > most else ""
+
+
 def grouped_table(
     caption: str, columns: Sequence[Column], groups: Iterable[tuple[str, Sequence[Row]]]
 ) -> str:

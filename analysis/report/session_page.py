@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from analysis.report import embedding, theme
+from analysis.report import answers, embedding, theme
 from analysis.report.batch_table import batches
 from analysis.report.contents import Contents
 from analysis.report.coverage_table import coverage
 from analysis.report.document import asset, document
-from analysis.report.downloads import csv_download
+from analysis.report.downloads import csv_download, csv_of
 from analysis.report.figures import figures
 from analysis.report.files import page_name
 from analysis.report.hardware import hardware, nodes_of
@@ -74,19 +74,22 @@ def _sections(contents: Contents) -> Iterator[Section]:
     yield _hardware_use(contents)
     yield _strategies(contents)
     yield _batches(contents)
+    yield answers.stragglers_section(contents)
+    yield answers.parity_section(contents)
     yield Section(
         identifier="notes", title="To keep in mind", content=notes(contents.session, contents.rows("summary"))
     )
     if contents.session["ok"]:
         yield covered
     yield Section(identifier="charts", title="Charts", content=figures(contents))
+    yield answers.further_section(contents)
     yield _laws(contents)
     yield from _setting(contents)
 
 
 def _summary(contents: Contents) -> Section:
     points, every_run = contents.rows("summary"), contents.rows("runs")
-    saved = _csv(contents, "summary", "summary") + _csv(contents, "runs", "every run")
+    saved = csv_of(contents, "summary", "summary") + csv_of(contents, "runs", "every run")
     content = summary(points) + placements(points) + runs(every_run) + saved
     is_shown = contents.session["ok"] and not contents.is_of_a_machine
     return Section(identifier="summary", title="Summary", content=content if is_shown else "")
@@ -95,42 +98,42 @@ def _summary(contents: Contents) -> Section:
 def _machine(contents: Contents) -> Section:
     """Nothing where all runs train."""
     content = "".join(
-        shown(contents.rows(name)) + _csv(contents, name, name)
+        shown(contents.rows(name)) + csv_of(contents, name, name)
         for name, shown in (("exchanges", exchanges), ("multiplications", multiplications))
         if not contents.tables[name].is_empty()
     )
     if content and contents.is_of_a_machine:  # there is no summary to stand in
-        content += runs(contents.rows("runs")) + _csv(contents, "runs", "every run")
+        content += runs(contents.rows("runs")) + csv_of(contents, "runs", "every run")
     return Section(identifier="machine", title="What the machine can do", content=content)
 
 
 def _hardware_use(contents: Contents) -> Section:
     """Nothing where neither FLOP/s nor energy nor GPU-hours are known."""
     content = hardware_use(contents.rows("hardware_use"))
-    saved = _csv(contents, "hardware_use", "use of the hardware") if content else ""
+    saved = csv_of(contents, "hardware_use", "use of the hardware") if content else ""
     return Section(identifier="hardware_use", title="What does it use and cost?", content=content + saved)
 
 
 def _strategies(contents: Contents) -> Section:
     """Nothing where no two strategies ran the same."""
     content = strategies(contents.rows("strategies"))
-    saved = _csv(contents, "strategies", "strategies") if content else ""
+    saved = csv_of(contents, "strategies", "strategies") if content else ""
     return Section(identifier="strategies", title="Which strategy?", content=content + saved)
 
 
 def _batches(contents: Contents) -> Section:
     """Nothing where no case asks for the largest batch."""
     content = batches(contents.rows("batches"))
-    saved = _csv(contents, "batches", "largest batches") if content else ""
+    saved = csv_of(contents, "batches", "largest batches") if content else ""
     return Section(identifier="batches", title="What fits?", content=content + saved)
 
 
 def _coverage(contents: Contents) -> Section:
     content = coverage(contents.rows("coverage"), contents.rows("not_ok"))
-    saved = _csv(contents, "coverage", "coverage") + _csv(contents, "not_ok", "runs that are not ok")
+    saved = csv_of(contents, "coverage", "coverage") + csv_of(contents, "not_ok", "runs that are not ok")
     if not contents.session["ok"]:  # there is no summary to stand in
         content += runs(contents.rows("runs"))
-        saved += _csv(contents, "runs", "every run")
+        saved += csv_of(contents, "runs", "every run")
     return Section(identifier="coverage", title="Coverage", content=content + saved)
 
 
@@ -140,7 +143,7 @@ def _again(contents: Contents) -> str:
 
 def _laws(contents: Contents) -> Section:
     content = laws(contents.rows("laws"))
-    saved = _csv(contents, "laws", "scaling laws") if content else ""
+    saved = csv_of(contents, "laws", "scaling laws") if content else ""
     return Section(identifier="laws", title="Scaling laws", content=content + saved)
 
 
@@ -156,7 +159,7 @@ def _setting(contents: Contents) -> Iterator[Section]:
     )
     environment = contents.rows("environment")
     machine = hardware(contents.session, environment, contents.rows("fingerprint"))
-    saved = _csv(contents, "environment", "environment")
+    saved = csv_of(contents, "environment", "environment")
     yield Section(identifier="hardware", title="Hardware and software", content=machine + saved)
     facts = next(iter(nodes_of(environment).values()), {})
     yield Section(identifier="command", title=_again(contents), content=repeating(contents.session, facts))

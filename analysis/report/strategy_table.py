@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import Column, table, text
+from analysis.report.markup import Column, first_rows, table, text
 from analysis.report.summary_table import label
 
 MOST_ROWS = 40
@@ -21,7 +21,7 @@ def strategies(rows: list[Row]) -> str:
     run = [row for row in rows if not row["only_skipped"]]
     if not run:
         return ""
-    more = f" The first {MOST_ROWS:,} of {len(run):,} rows; the CSV has all." if len(run) > MOST_ROWS else ""
+    more = first_rows(MOST_ROWS, len(run))
     caption = "Strategies: one row per placement and pair of cases"
     reading = f'<p class="reading">{_READING}{more}</p>' + _left_out(len(rows) - len(run))
     return reading + table(caption, _COLUMNS, run[:MOST_ROWS])

@@ -126,10 +126,12 @@ _MEASURED = [
 
 CHART = Chart(
     order=32,
-    question="Would it scale further?",
+    question="What do the laws predict?",
     reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to what was measured; "
     "nothing there was run. Grey: ideal. Bands: 95 % intervals of the law's curve, where it has any; of communication, "
     "which was not fitted to these points, from nothing that overlaps to all. What begins only at larger sizes none "
     "of them knows.",
     draw=_draw,
+    wide=True,
+    section="further",
 )

@@ -85,6 +85,7 @@ def test_the_charts_stand_in_the_stated_order():
         "communication",
         "wall_time",
         "step_time_by_rank",
+        "stragglers",
         "training_loss",
         "validation_accuracy",
         "validation_loss",

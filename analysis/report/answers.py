@@ -1,0 +1,40 @@
+"""Sections of a session's page that answer one question each: words, a table, the chart beside it."""
+
+from __future__ import annotations
+
+from analysis.report.contents import Contents
+from analysis.report.downloads import csv_of
+from analysis.report.figures import figures_of
+from analysis.report.markup import Section
+from analysis.report.parity_table import parity
+from analysis.report.prediction_table import predictions
+from analysis.report.straggler_table import stragglers
+
+
+def stragglers_section(contents: Contents) -> Section:
+    """Nothing where no size has several ranks, or it is not known when they wait for each other."""
+    (counts,) = contents.rows("straggler_counts")
+    content = stragglers(counts, contents.rows("slow_ranks"))
+    saved = csv_of(contents, "slow_ranks", "slow nodes and ranks") if content else ""
+    return Section(
+        identifier="stragglers",
+        title="Does a rank or a node keep the others waiting?",
+        content=content + saved + (figures_of("stragglers", contents) if content else ""),
+    )
+
+
+def parity_section(contents: Contents) -> Section:
+    content = parity(contents.rows("parity"))
+    saved = csv_of(contents, "parity", "same training") if content else ""
+    return Section(identifier="parity", title="Same training?", content=content + saved)
+
+
+def further_section(contents: Contents) -> Section:
+    """The chart shows how near the laws come to what was measured, too; the table has what nobody ran."""
+    content = predictions(contents.rows("predictions"))
+    saved = csv_of(contents, "predictions", "predictions") if content else ""
+    return Section(
+        identifier="further",
+        title="Would it scale further?",
+        content=figures_of("further", contents) + content + saved,
+    )

@@ -1,0 +1,72 @@
+"""How much longer each rank takes than the median rank, with the node that it runs on."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from analysis.report import theme
+from analysis.report.chart import Cases, Chart, Drawing, base, distinct, layered, limit_note, panels
+
+LIMIT = 0.02
+"""Of the mean step: an excess below it does not matter, as in the view stragglers."""
+_RANKS = alt.Axis(format="d", tickCount=4, tickMinStep=1)
+_JUDGED = ["as the others", "straggler"]
+
+
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    axis = alt.Axis(format=".1~%", tickCount=4)
+    start = base().encode(
+        x=alt.X("rank:Q", title="rank", scale=alt.Scale(padding=8, nice=False), axis=_RANKS),
+        y=alt.Y("excess_of_step:Q", title="excess (% of step)", axis=axis),
+        color=_colour(rows),
+    )
+    interval = alt.Y("excess_of_step_lo:Q", title="excess (% of step)", axis=axis)
+    limit = base().mark_rule(color=theme.MUTED, strokeDash=[4, 4]).encode(y=alt.datum(LIMIT))
+    marks = start.mark_point(filled=True, size=55, opacity=1).encode(
+        shape=alt.Shape(
+            "judged:N", title=None, scale=alt.Scale(domain=_JUDGED, range=["circle", "triangle-up"])
+        ),
+        tooltip=_TOOLTIP,
+    )
+    layers = [limit, marks]
+    if rows.get_column("excess_of_step_lo").is_not_null().any():
+        layers.insert(1, start.mark_rule().encode(y=interval, y2=alt.Y2("excess_of_step_hi:Q")))
+    view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
+    return Drawing(views={"": view}, note=limit_note(rows, "panel", "those whose ranks differ most"))
+
+
+def _colour(rows: pl.DataFrame) -> alt.Color:
+    """Each node its own while there are colours; else two that take turns, so that neighbours are told apart."""
+    nodes = distinct(rows, "node")
+    if len(nodes) <= theme.CATEGORIES:
+        named = sorted(nodes, key=lambda node: int(node.split()[1]))
+        return alt.Color(
+            "node:N", scale=alt.Scale(domain=named, range=theme.categories(len(named))), title=None
+        )
+    turns = alt.Scale(domain=["even nodes", "odd nodes"], range=theme.categories(2))
+    return alt.Color("alternation:N", scale=turns, title=None)
+
+
+_TOOLTIP = [
+    alt.Tooltip("panel:N", title="case"),
+    alt.Tooltip("rank:Q", title="rank"),
+    alt.Tooltip("node:N", title="node"),
+    alt.Tooltip("excess_of_step:Q", title="excess of the step", format=".2%"),
+    alt.Tooltip("excess_of_step_lo:Q", title="from", format=".2%"),
+    alt.Tooltip("excess_of_step_hi:Q", title="to", format=".2%"),
+    alt.Tooltip("excess_ms:Q", title="excess, ms", format=",.3~r"),
+    alt.Tooltip("times_slowest_share:Q", title="steps in which it was last", format=".0%"),
+    alt.Tooltip("judged:N", title="judged"),
+]
+
+CHART = Chart(
+    order=71,
+    question="Which ranks are behind, and on which node?",
+    reading="How much longer than the median rank each rank takes before it first waits for the others, as a share of "
+    "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. A colour is a "
+    "node; a triangle is a straggler.",
+    draw=_draw,
+    wide=True,
+    section="stragglers",
+)
