@@ -15,23 +15,25 @@ from bench.measure import finalise, rank_tables
 from bench.measure.rank_tables import TABLES, Writer
 from bench.spec import RunSpec
 
-Figures = tuple[int, int, int, int]
+Figures = tuple[float, float, float, float]
 """Of a step, in ms: the step, communication, exposed communication, compute."""
 Ops = Mapping[str, tuple[int, int, int]]
 """op -> calls, bytes, ns of a rank in a step."""
 
 
-def add_profile(session: Path, figures: Callable[[RunSpec, int], Figures], ops: Ops, steps: int = 2) -> None:
-    """`figures(spec, rank)` for every profiled step of every ok run."""
+def add_profile(
+    session: Path, figures: Callable[[RunSpec, int], Figures | None], ops: Ops, steps: int = 2
+) -> None:
+    """`figures(spec, rank)` for every profiled step of every ok run; none of the runs for which it is None."""
     for run_json in sorted(session.glob("*/run.json")):
         run = json.loads(run_json.read_text(encoding="utf-8"))
         spec = RunSpec.from_json(run["spec"])
-        if run["outcome"]["status"] != "ok":
+        if run["outcome"]["status"] != "ok" or figures(spec, 0) is None:
             continue
         folder = run_json.parent
         for rank in range(spec.world_size):
             writer = Writer(node=rank // spec.ranks_per_node, local_task=0, rank=rank)
-            times = tuple(1_000_000 * ms for ms in figures(spec, rank))
+            times = tuple(round(1_000_000 * ms) for ms in figures(spec, rank) or ())
             rows = [(100 + step, *times) for step in range(steps)]
             of_ops = [(100 + step, op, *said) for step in range(steps) for op, said in ops.items()]
             rank_tables.append(folder, "profile", writer, np.array(rows, TABLES["profile"]))
