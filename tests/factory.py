@@ -83,8 +83,6 @@ class Case:
     """Readings of every GPU's sensors that are other than usual, by column of samples."""
     found_bytes: int | None = None
     """In use on every GPU a second before the ranks' barrier; null: nobody looked so early."""
-    clock_mhz: Mapping[int, float] = field(default_factory=dict)
-    """n -> clock of every GPU; 1,980 where it does not say."""
     device_type: DeviceType = "cpu"
     precision: Precision = "fp32"
     accumulate: int = 1

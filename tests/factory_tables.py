@@ -109,16 +109,14 @@ def sample_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Tab
     """At 5 Hz, the host's row and one for each GPU."""
     count = int(completed * case.step_ms_of(spec) / 200) + 1
     devices = range(spec.ranks_per_node) if case.device_type == "cuda" else range(0)
-    rows = [
-        _sample(case, spec, node, device, number) for number in range(count) for device in (None, *devices)
-    ]
+    rows = [_sample(case, node, device, number) for number in range(count) for device in (None, *devices)]
     if case.found_bytes is not None:
         found = {"node": node, "time_ns": -1_000_000_000, "memory_used_bytes": case.found_bytes}
         rows = [*({**found, "device": device} for device in devices), *rows]
     return pa.Table.from_pylist(rows, schema=SAMPLE_SCHEMA)
 
 
-def _sample(case: Case, spec: RunSpec, node: int, device: int | None, number: int) -> dict[str, Any]:
+def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str, Any]:
     at = {"node": node, "device": device, "time_ns": number * 200_000_000}
     if device is None:
         return {**at, "cpu_util_pct": 55.0, "rss_bytes": case.memory_bytes}
@@ -129,7 +127,7 @@ def _sample(case: Case, spec: RunSpec, node: int, device: int | None, number: in
         "power_w": 600.0,
         "energy_j": 120.0 * number,
         "temperature_c": 61.0,
-        "sm_clock_mhz": case.clock_mhz.get(spec.workers, 1_980.0),
+        "sm_clock_mhz": 1_980.0,
         "throttle_reasons": 0,
         **case.gpu,
     }

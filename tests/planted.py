@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from bench.spec import Axis, RunSpec, Scaling
 from tests.factory import Case, make_session, specs
@@ -103,7 +105,6 @@ class Planted:
             warmup=1,
             steps=4,
             accuracy=None,
-            clock_mhz=self.clock_mhz or {},
             device_type="cuda" if self.clock_mhz else "cpu",
             baseline=self.baseline,
         )
@@ -116,6 +117,8 @@ def plant(results: Path, planted: Mapping[str, Planted], session_id: str = SESSI
     for name, case in cases.items():
         for spec in specs(case, session_id, "planted", ()):
             _rewrite(folder, spec, planted[name].step(spec))
+            if planted[name].clock_mhz:
+                _set_clocks(folder, spec, planted[name].clock_mhz)
     add_profile(folder, lambda spec, rank: _figures(planted[spec.case_name], spec, rank), {})
     return folder
 
@@ -129,6 +132,15 @@ def _rewrite(folder: Path, spec: RunSpec, step: Step) -> None:
         rewrite_steps(
             folder, spec.run_id, {n: c[:, None] for n, c in zip(names, columns, strict=True)}, node=node
         )
+
+
+def _set_clocks(folder: Path, spec: RunSpec, clock_mhz: Mapping[int, float]) -> None:
+    for path in (folder / spec.run_id).glob("samples.*"):
+        table = pq.read_table(path)
+        of_gpus = pc.if_else(pc.is_valid(table["device"]), clock_mhz[spec.workers], None)
+        at = table.schema.get_field_index("sm_clock_mhz")
+        metadata = pq.read_schema(path).metadata
+        pq.write_table(table.set_column(at, "sm_clock_mhz", of_gpus).replace_schema_metadata(metadata), path)
 
 
 def _figures(planted: Planted, spec: RunSpec, rank: int) -> Figures | None:
