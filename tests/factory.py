@@ -25,6 +25,7 @@ from bench.spec import (
     Scaling,
     TrainSpec,
 )
+from tests.factory_suite import planned, resolved
 from tests.factory_tables import eval_table, sample_table, step_table, write_parquet
 
 BEGAN = datetime(2026, 11, 21, 1, 49, 25, tzinfo=UTC)
@@ -99,6 +100,8 @@ class Case:
     couples_examples: bool | None = False
     flops_per_example: float | None = None
     workload: str = "spiral_mlp"
+    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
+    """Of the workload."""
     train: Mapping[str, Any] = field(default_factory=dict)
     """Of train, what is not a field here."""
     measure: Mapping[str, Any] = field(default_factory=dict)
@@ -144,40 +147,12 @@ def make_session(
             "quick": False,
             "tags": list(tags),
             "resolved": resolved(suite, cases),
-            "plan": [_planned(case, spec) for case, spec in runs],
+            "plan": [planned(case, spec) for case, spec in runs],
             "slots": {"nodes": 1, "slots_per_node": 8, "cpus_per_node": 8, "device_type": "cpu"},
             "environment": environment or {"0": {"hostname": "node-a", "torch": FACTS["torch"]}},
         },
     )
     return folder
-
-
-def resolved(suite: str, cases: Sequence[Case]) -> dict[str, Any]:
-    """The suite as session.json has it: what the cases set, nothing of what they measured."""
-    return {"name": suite, "title": f"The suite {suite}", "cases": [_settings(case) for case in cases]}
-
-
-def _settings(case: Case) -> dict[str, Any]:
-    strong = case.scaling == "strong"
-    return {
-        "name": case.name,
-        "strategy": {"name": case.strategy},
-        "scaling": case.scaling,
-        "batch_per_rank": None if strong else case.batch,
-        "global_batch": case.batch if strong else None,
-        "world": list(case.step_ms) if case.axis == "ranks" else [1],
-        "threads": list(case.step_ms) if case.axis == "threads" else None,
-        "baseline": case.baseline,
-        "device": case.device_type,
-        "workload": {"name": case.workload, **OPTIONS},
-        "train": {"precision": case.precision},
-        "measure": {
-            "warmup": case.warmup,
-            "steps": case.steps,
-            "repeats": case.repeats,
-            "validate_every": case.validate_every,
-        },
-    }
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -208,7 +183,7 @@ def _spec(
         suite=suite,
         case_name=case.name,
         workload=case.workload,
-        workload_options=dict(OPTIONS),
+        workload_options=dict(case.options),
         data=DataSpec(),
         train=TrainSpec(precision=case.precision, accumulate=case.accumulate, **case.train),
         measure=MeasureSpec(
@@ -237,14 +212,6 @@ def _spec(
         baseline=case.baseline,
         tags=list(tags),
     )
-
-
-def _planned(case: Case, spec: RunSpec) -> dict[str, Any]:
-    names = ("run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size")
-    names += ("nodes", "ranks_per_node", "threads", "repeat")
-    skipped = case.statuses.get((spec.workers, spec.repeat)) == "skipped"
-    reason = f"{spec.world_size} ranks on 1 slot" if skipped else None
-    return {**{name: getattr(spec, name) for name in names}, "skip_reason": reason}
 
 
 def _write_run(

@@ -1,0 +1,47 @@
+-- title: Short sequences
+-- severity: notice
+-- meaning: What a step computes grows with its tokens, what it exchanges does not. A model on short sequences has
+--   little to compute for each byte that it exchanges, and efficiency falls as soon as there is a second rank.
+--
+-- Fires where an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et
+-- al. 2019, A.2), a rank computes for less than twice as long as it waits for communication that nothing hides, as
+-- in small_model, and that costs a quarter of the ranks' time or more, by the lower end of its interval where it has
+-- one. The length advised is the smallest power of two times this one at which computation is four times what
+-- communication is, up to 512.
+WITH texts AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(tokens_per_example) AS tokens_per_example,
+        any_value(tokens_per_example * batch_per_rank) AS tokens,
+        bool_or(json_exists(config, '$.workload_options.sequence_length')) AS has_length
+    FROM runs
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+found AS (
+    SELECT
+        losses.*, texts.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
+        step_parts.computation_ms, step_parts.communication_ms,
+        least(512, tokens_per_example * 2 ** ceil(log2(4 * communication_ms / greatest(computation_ms, 0.001))))::BIGINT
+            AS longer
+    FROM efficiency_loss AS losses
+    JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN texts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE term = 'communication' AND NOT losses.oversubscribed
+        AND coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms AND tokens_per_example < 128
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    share AS cost,
+    format(
+        '{} tokens in an example, {:,} on each rank in a step: {} ms of computation against {} ms of communication, {} '
+        'of the ranks'' time',
+        tokens_per_example, tokens, number_text(computation_ms), number_text(communication_ms),
+        share_text(share, share_lo, share_hi)
+    ) AS evidence,
+    format(
+        'Pack several short texts into one sequence of about {} tokens, or train on longer ones; else raise the batch, '
+        'which has the same effect on what a step computes.', longer
+    ) AS advice,
+    CASE WHEN has_length THEN knob_of(case_name, 'workload.sequence_length', longer) END AS knob
+FROM found

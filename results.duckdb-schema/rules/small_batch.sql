@@ -1,0 +1,86 @@
+-- title: Batch too small for so many ranks
+-- severity: warning
+-- meaning: Part of a step takes the same time whatever its batch: exchanging gradients, the optimizer, starting
+--   operations. The fewer examples a rank has in a step, the more that part weighs, and under strong scaling every
+--   further rank makes them fewer.
+--
+-- Fires where communication, and under strong scaling the longer computation per example of smaller batches (term
+-- `work`), together cost a quarter of the ranks' time or more, since efficiency below 75 % is no longer good, and one
+-- of them surely costs something. The batch advised is the smallest power of two times this one at which computation,
+-- each example at what it takes at the baseline, would be four times what is lost now: a fifth of the ranks' time.
+-- Beyond 64 times, or the data set, there is none.
+WITH losses AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(share) FILTER (term = 'communication') AS communication,
+        any_value(share_lo) FILTER (term = 'communication') AS communication_lo,
+        any_value(share_hi) FILTER (term = 'communication') AS communication_hi,
+        any_value(lost_ms) FILTER (term = 'communication') AS communication_ms,
+        any_value(share) FILTER (term = 'work') AS work,
+        any_value(share_lo) FILTER (term = 'work') AS work_lo,
+        any_value(share_hi) FILTER (term = 'work') AS work_hi,
+        any_value(lost_ms) FILTER (term = 'work') AS work_ms
+    FROM efficiency_loss
+    WHERE axis = 'ranks' AND NOT oversubscribed
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+batches AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(scaling) AS scaling,
+        any_value(strategy) AS strategy,
+        any_value(world_size) AS world_size,
+        any_value(batch_per_rank) AS batch_per_rank,
+        any_value(global_batch) AS global_batch,
+        any_value(dataset_size) AS dataset_size
+    FROM runs
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+costs AS (
+    SELECT
+        losses.* EXCLUDE (communication_ms, work_ms),
+        batches.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
+        greatest(communication, 0) + coalesce(greatest(work, 0), 0) AS cost,
+        greatest(losses.communication_ms, 0) + coalesce(greatest(work_ms, 0), 0) AS lost_ms,
+        computation_ms - coalesce(greatest(work_ms, 0), 0) AS useful_ms
+    FROM losses
+    JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE communication IS NOT NULL
+),
+found AS (
+    SELECT
+        *,
+        CASE WHEN lost_ms > 0 AND useful_ms > 0 THEN (2 ** least(ceil(log2(4 * lost_ms / useful_ms)), 30))::BIGINT END
+            AS factor,
+        factor <= 64 AND global_batch * factor <= coalesce(dataset_size, global_batch * factor) AS is_in_reason
+    FROM costs
+    WHERE cost >= 0.25 AND (coalesce(communication_lo, communication) > 0 OR coalesce(work_lo, work) > 0)
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(communication_lo IS NULL, 'likely', 'shown') AS certainty,
+    cost,
+    format(
+        '{} examples on each of {} ranks take {} ms of computation at the baseline''s pace, and {} ms more are lost to '
+        'communication ({} of the ranks'' time){}',
+        batch_per_rank, world_size, number_text(useful_ms), number_text(lost_ms),
+        share_text(communication, communication_lo, communication_hi),
+        if(work > 0, format(' and to longer computation per example ({})', share_text(work, work_lo, work_hi)), '')
+    ) AS evidence,
+    if(
+        is_in_reason,
+        format(
+            'Raise the global batch to about {:,} ({:,} on each rank): computation would then be at least four times '
+            'what is lost now. {}A larger batch may need another learning rate.',
+            global_batch * factor, batch_per_rank * factor,
+            if(strategy = 'ddp', 'Where memory is short, train.accumulate makes such a step in parts. ', '')
+        ),
+        'No batch in reason would outweigh that: train this model on fewer ranks.'
+    ) AS advice,
+    CASE
+        WHEN is_in_reason AND scaling = 'strong' THEN knob_of(case_name, 'global_batch', global_batch * factor)
+        WHEN is_in_reason THEN knob_of(case_name, 'batch_per_rank', batch_per_rank * factor)
+    END AS knob
+FROM found
+WHERE factor > 1

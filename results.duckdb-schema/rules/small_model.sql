@@ -1,0 +1,56 @@
+-- title: Too little to compute for what is exchanged
+-- severity: warning
+-- meaning: In every step the ranks exchange gradients or parameters of the whole model, however little they have
+--   computed. A model that is small for its network, or does little with each parameter as with those of an embedding,
+--   has computed long before that is through: the ranks mostly wait for bytes, and more ranks wait more.
+--
+-- Fires where a rank computes for less than twice as long as it waits for communication that nothing hides, so that
+-- communication alone leaves at most two thirds of the time; and costs a quarter of the ranks' time or more, by the
+-- lower end of its interval where it has one: efficiency below 75 % is no longer good.
+WITH messages AS (
+    SELECT session_id, case_name, sum(message_bytes) AS message_bytes
+    FROM step_messages
+    GROUP BY session_id, case_name
+),
+models AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(flops_per_step / world_size) AS flops,
+        any_value(flops_per_step / global_batch / tokens_per_example / parameters) AS flops_per_token_and_parameter,
+        any_value(config->>'$.strategy_options.gradient_compression') AS gradient_compression
+    FROM runs
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+found AS (
+    SELECT
+        losses.*, step_parts.computation_ms, step_parts.communication_ms, flops, message_bytes, gradient_compression,
+        -- A matrix product takes 6 per token and parameter, forward and backward; an embedding none.
+        coalesce(flops_per_token_and_parameter < 3, false) AS is_mostly_embedding
+    FROM efficiency_loss AS losses
+    JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN models USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN messages USING (session_id, case_name)
+    WHERE term = 'communication' AND NOT losses.oversubscribed
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    share AS cost,
+    format(
+        '{} ms of computation in a step against {} ms of communication that nothing hides: {} of the ranks'' time{}{}',
+        number_text(computation_ms), number_text(communication_ms), share_text(share, share_lo, share_hi),
+        coalesce(format('; a rank exchanges {} MB', number_text(message_bytes / 1e6)), ''),
+        coalesce(format(' and computes {} FLOPs for each byte of them', number_text(flops / message_bytes)), '')
+    ) AS evidence,
+    'Let a rank compute more between two exchanges, by a larger batch or several micro-batches a step; or train this '
+    'model on fewer ranks, and several models side by side.'
+        || if(
+            is_mostly_embedding,
+            ' Much of what is exchanged is hardly computed with, as an embedding: a smaller vocabulary shrinks it.', ''
+        )
+        || if(gradient_compression = 'none', ' Gradients that travel as bf16 are half as many bytes.', '') AS advice,
+    CASE
+        WHEN gradient_compression = 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16')
+    END AS knob
+FROM found
+WHERE coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms
