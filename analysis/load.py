@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
-from analysis import batch, database, ingest, own_rule_files, parquet
+from analysis import batch, database, ingest, own_findings, own_rule_files, parquet
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 
@@ -18,7 +18,7 @@ class Problem:
     """A file that was left out."""
 
     path: str
-    """Relative to the results folder."""
+    """Relative to the results folder; `rule NAME` of a rule of one's own."""
     reason: str
     """What is wrong with it and what to do."""
 
@@ -62,26 +62,40 @@ def _plural(word: str, count: int) -> str:
 
 
 def load(results: Path, own_rules: Path | None = None) -> LoadReport:
-    """Bring the database up to the files of a results folder. `own_rules` is a folder with further rules of diagnosis.
+    """Bring the database up to the files of a results folder. `own_rules` is a folder with further rules of diagnosis;
+    where none is named, the database keeps those it has.
 
     Raises AnalysisError where a folder or the database cannot be used; a bad file is a problem in the report."""
-    own = [] if own_rules is None else own_rule_files.read(own_rules)
+    own = own_findings.remembered(results) if own_rules is None else own_rule_files.read(own_rules)
     folders = discover(results)
-    unreadable: dict[Path, str] = {}
     with database.writer(results) as connection:
-        own_rule_files.bring_up_to(connection, own)
-        while True:
-            try:
-                with database.transaction(connection):
-                    return _load(connection, results, folders, unreadable)
-            except duckdb.Error as error:
-                # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
-                found = _find_unreadable(folders, unreadable)
-                if not found:
-                    raise AnalysisError(
-                        f"{database.database_path(results)}: cannot be written: {error}"
-                    ) from error
-                unreadable |= found
+        report = _load_readable(connection, results, folders)
+        own_rule_files.lock(connection)
+        if own_rules is not None:
+            own_rule_files.refuse(connection, own_rules, own)
+        left_out = [
+            Problem(path=f"rule {rule.finding}", reason=reason)
+            for rule, reason in own_findings.ask(connection, own)
+        ]
+    return replace(report, problems=(*report.problems, *left_out))
+
+
+def _load_readable(
+    connection: duckdb.DuckDBPyConnection, results: Path, folders: list[SessionFolder]
+) -> LoadReport:
+    unreadable: dict[Path, str] = {}
+    while True:
+        try:
+            with database.transaction(connection):
+                return _load(connection, results, folders, unreadable)
+        except duckdb.Error as error:
+            # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
+            found = _find_unreadable(folders, unreadable)
+            if not found:
+                raise AnalysisError(
+                    f"{database.database_path(results)}: cannot be written: {error}"
+                ) from error
+            unreadable |= found
 
 
 def _find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""Rules of diagnosis that a user adds: read, tried, and brought into the database."""
+"""Rules of diagnosis that a user adds: read from a folder, and refused where they cannot be rules."""
 
 from __future__ import annotations
 
@@ -8,52 +8,81 @@ from pathlib import Path
 import duckdb
 
 from analysis import rules, schema
-from analysis.database import LOCKED, transaction
+from analysis.database import LOCKED
 from analysis.errors import AnalysisError
 from analysis.rules import Rule
 
+_TYPES = {
+    "VARCHAR": ("VARCHAR",),
+    "INTEGER": ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+    "DOUBLE": ("DOUBLE", "FLOAT", "DECIMAL", "INTEGER", "BIGINT", "HUGEINT"),
+}
+"""What a column may be instead of the type that it has."""
+_OF_RULES = {"diagnosis", rules.FINDINGS, rules.OWN_FINDINGS}
+
+
+def check(folder: Path) -> None:
+    """Raises AnalysisError where a file cannot be a rule, before there are rows to ask."""
+    own = read(folder)
+    with duckdb.connect() as connection:
+        if own:
+            schema.create(connection)
+            lock(connection)
+            refuse(connection, folder, own)
+
 
 def read(folder: Path) -> list[Rule]:
-    """Of a folder's files, by name. Raises AnalysisError where one cannot be a rule: it names the file and why."""
+    """Of a folder's files, by name. Raises AnalysisError where one has no whole head."""
     if not folder.is_dir():
         raise AnalysisError(
             f"{folder}: there is no such folder: --rules (or $BENCH_RULES) names one with rules"
         )
-    shipped = {rule.finding for rule in schema.shipped_rules()}
-    own = rules.read(folder, is_own=True)
+    return rules.read(folder, is_own=True)
+
+
+def refuse(connection: duckdb.DuckDBPyConnection, folder: Path, own: Sequence[Rule]) -> None:
+    """Raises AnalysisError that names the first file that cannot be a rule, and why. The connection is locked."""
     for rule in own:
-        place = folder / f"{rule.finding}.sql"
-        if rule.finding in shipped:
-            raise AnalysisError(f"{place}: there is a rule of this name already: give the file another one")
-        if problem := _problem(rule):
-            raise AnalysisError(f"{place}: {problem}")
-    return own
+        if reason := problem(connection, rule):
+            raise AnalysisError(f"{folder / rule.finding}.sql: {reason}")
 
 
-def _problem(rule: Rule) -> str | None:
-    """Why it cannot be one: tried where no file, extension or setting can be reached."""
-    with duckdb.connect() as connection:
-        schema.create(connection)
-        for name, value in LOCKED.items():
-            connection.execute(f"SET {name} = {value}")
-        try:
-            statements = connection.extract_statements(rule.definition)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                return "a rule is one SELECT, and nothing else"
-            found = connection.execute(f"DESCRIBE SELECT * FROM (\n{rule.definition}\n)").fetchall()  # noqa: S608
-            if missing := [name for name in rules.REQUIRED if name not in {row[0] for row in found}]:
-                return f"its SELECT gives no column {missing[0]}"
-            if unknown := [row[0] for row in found if row[0] not in rules.COLUMNS]:
-                return f"its SELECT gives a column {unknown[0]}: there may be {', '.join(rules.COLUMNS)}"
-            schema.create_rules(connection, [*schema.shipped_rules(), rule])
-        except duckdb.Error as error:
-            return f"DuckDB says: {str(error).splitlines()[0]}"
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """No file, extension or setting can be reached through it from here on."""
+    for name, value in LOCKED.items():
+        connection.execute(f"SET {name} = {value}")
+
+
+def problem(connection: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
+    """Why it cannot be one; null where it can."""
+    if not rules.NAME.fullmatch(rule.finding):
+        return "its name is not of a-z, 0-9 and _"
+    if rule.finding in {shipped.finding for shipped in schema.shipped_rules()}:
+        return "there is a rule of this name already: give the file another one"
+    if circular := rule.reads() & _OF_RULES:
+        return f"it reads {min(circular)}, which rules make: a rule finds by itself"
+    try:
+        statements = connection.extract_statements(rule.definition)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            return "a rule is one SELECT, and nothing else"
+        described = connection.execute(f"DESCRIBE SELECT * FROM (\n{rule.definition}\n)").fetchall()  # noqa: S608
+    except duckdb.Error as error:
+        return says(error)
+    return _wrong_columns({name: kind for name, kind, *_ in described})
+
+
+def _wrong_columns(found: dict[str, str]) -> str | None:
+    if missing := [name for name in rules.REQUIRED if name not in found]:
+        return f"its SELECT gives no column {missing[0]}"
+    if unknown := [name for name in found if name not in rules.COLUMNS]:
+        return f"its SELECT gives a column {unknown[0]}: there may be {', '.join(rules.COLUMNS)}"
+    for name, kind in found.items():
+        wanted = rules.COLUMNS[name]
+        if kind.strip('"') != "NULL" and kind.partition("(")[0] not in _TYPES[wanted]:
+            return f"its column {name} is {kind}: it must be {wanted}"
     return None
 
 
-def bring_up_to(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
-    """Make the database's rules the shipped ones and these, where they are not."""
-    there = connection.execute("SELECT finding, definition FROM diagnosis_rules WHERE is_own").fetchall()
-    if set(there) != {(rule.finding, rule.definition) for rule in own}:
-        with transaction(connection):
-            schema.create_rules(connection, [*schema.shipped_rules(), *own])
+def says(error: duckdb.Error) -> str:
+    """What DuckDB has against it, on a line."""
+    return f"DuckDB says: {str(error).splitlines()[0]}"

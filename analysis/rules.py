@@ -16,6 +16,8 @@ from analysis.sql_words import referred_to
 SEVERITIES = ("critical", "warning", "notice")
 FINDINGS = "diagnosis_findings"
 """The view that all rules together make."""
+OWN_FINDINGS = "own_findings"
+"""The table of what rules of one's own found at load."""
 COLUMNS = {
     "session_id": "VARCHAR",
     "case_name": "VARCHAR",
@@ -32,7 +34,7 @@ COLUMNS = {
 case."""
 REQUIRED = ("session_id", "certainty", "evidence", "advice")
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+NAME = re.compile(r"[a-z][a-z0-9_]*")
 _HEAD = re.compile(r"^-- (title|severity|meaning): (.+(?:\n--   .+)*)$", re.MULTILINE)
 
 
@@ -59,7 +61,7 @@ def read(folder: Path, *, is_own: bool = False) -> list[Rule]:
 
 
 def _rule(path: Path, *, is_own: bool) -> Rule:
-    if not _NAME.fullmatch(path.stem):
+    if not NAME.fullmatch(path.stem):
         raise AnalysisError(f"{path}: a rule's file is named by what it finds: a-z, 0-9 and _, then .sql")
     try:
         text = path.read_text(encoding="utf-8")
@@ -76,12 +78,11 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
 
 
 def view(rules: Sequence[Rule], views: Iterable[str]) -> str:
-    """The view of everything that `rules` find. Those of `views` that several of them read are computed once: inside,
-    their names mean that result."""
+    """The view of everything that is found: by `rules`, and by those of one's own at load. Those of `views` that
+    several of them read are computed once: inside, their names mean that result."""
     readers = Counter(name for rule in rules for name in rule.reads())
     shared = [name for name in views if readers[name] > 1]
-    columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in COLUMNS.items())
-    parts = [f"SELECT NULL::VARCHAR AS finding, {columns} WHERE false"]
+    parts = [f"FROM {OWN_FINDINGS}"]
     parts += [f"SELECT '{rule.finding}' AS finding, * FROM (\n{rule.definition}\n)" for rule in rules]  # noqa: S608
     common = ",\n".join(f"{name} AS MATERIALIZED (SELECT * FROM main.{name})" for name in shared)  # noqa: S608
     body = "\nUNION ALL BY NAME\n".join(parts)
@@ -89,12 +90,13 @@ def view(rules: Sequence[Rule], views: Iterable[str]) -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule], views: Iterable[str]) -> None:
-    """Make the view, and fill `diagnosis_rules` with the rules."""
+    """Make the view, and note the rules."""
     connection.execute(view(rules, views))
-    connection.execute("DELETE FROM diagnosis_rules")
-    rows = [
-        (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition)
-        for rule in rules
-    ]
-    if rows:
-        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?)", rows)
+    for rule in rules:
+        note(connection, rule)
+
+
+def note(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
+    """Add it to `diagnosis_rules`."""
+    row = (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition)
+    connection.execute("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?)", row)

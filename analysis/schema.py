@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import graphlib
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -70,11 +69,6 @@ def shipped_rules() -> list[rules.Rule]:
     return rules.read(folder() / "rules")
 
 
-def create_rules(connection: duckdb.DuckDBPyConnection, of: Sequence[rules.Rule]) -> None:
-    """Make `diagnosis` find what these rules find."""
-    rules.create(connection, of, _definition_files())
-
-
 def _definition_files() -> list[str]:
     """Names of views and macros, each after those that it reads."""
     return [name for name in _definitions() if name != rules.FINDINGS]
@@ -103,7 +97,7 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(text(name))
     for name in _definitions():
         if name == rules.FINDINGS:
-            create_rules(connection, shipped_rules())
+            rules.create(connection, shipped_rules(), _definition_files())
         else:
             connection.execute(text(name))
     values = ("scalebench", SCHEMA_VERSION, digest())

@@ -41,6 +41,17 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     return code
 
 
+def check_own_rules(*, load: bool) -> None:
+    """Raises AnalysisError where $BENCH_RULES would keep the session out of the database, before it is measured."""
+    from bench.paths import rules_folder
+
+    folder = rules_folder()
+    if load and folder is not None and importlib.util.find_spec("duckdb") is not None:
+        from analysis import own_rule_files
+
+        own_rule_files.check(folder)
+
+
 def show_loaded(session: Path, *, load: bool) -> int:
     """The ending of a session that ran nothing: `bench import`. Returns the exit code."""
     sound = _in_the_database(session, load=load, show=partial(_show, session), quiet=False)

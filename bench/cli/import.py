@@ -39,8 +39,9 @@ def command(no_load: bool, **options: Any) -> int:
 
     All or nothing: where a row is wrong nothing is written, and every bad value is named. docs/import.md shows the
     formats."""
-    from bench.cli._closing import show_loaded
+    from bench.cli._closing import check_own_rules, show_loaded
     from bench.importing.request import Request
 
+    check_own_rules(load=not no_load)
     folder = Request(**options).carry_out()
     return show_loaded(folder, load=not no_load)

@@ -14,7 +14,9 @@ import click
     help="The same as the argument; of an archive the folder that it goes to.",
 )
 @click.option(
-    "--rules", metavar="DIR", help="Further rules of diagnosis, one .sql file each; else $BENCH_RULES."
+    "--rules",
+    metavar="DIR",
+    help="Own rules of diagnosis, a .sql file each; else $BENCH_RULES, else those that the database has.",
 )
 def command(results: str | None, option: str | None, rules: str | None) -> int:
     """Bring results.duckdb up to the result files; the files are the truth.

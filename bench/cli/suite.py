@@ -46,7 +46,7 @@ def command(
     """Run the suite NAME, or the YAML file FILE, on what this machine has; then show how it scales.
 
     Exit code 1 where a run failed; 130 or 143 where the session was stopped: --resume finishes it."""
-    from bench.cli._closing import close
+    from bench.cli._closing import check_own_rules, close
     from bench.cli._srun import step_options, through_srun
 
     step = step_options(options, launcher)
@@ -60,5 +60,6 @@ def command(
     if dry_run:
         click.echo(json.dumps(request.plan_json(), indent=1) if as_json else "\n".join(request.plan_lines()))
         return 0
+    check_own_rules(load=not no_load)
     ended = request.carry_out()
     return close(ended, load=not no_load, as_json=as_json)

@@ -1,0 +1,195 @@
+"""Rules of one's own: what can be one, what becomes of it over loads, and what a bad one does not do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from analysis import database, findings, own_rule_files, schema
+from analysis.errors import AnalysisError
+from analysis.load import load
+from analysis.rules import read
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask
+
+HEAD = "-- title: Few steps\n-- severity: warning\n-- meaning: A handful of steps\n--   says little.\n"
+BODY = (
+    "SELECT session_id, case_name, 'shown' AS certainty, coalesce(measured_steps, 0) || ' steps' AS evidence,\n"
+    "    'Measure more.' AS advice, '--set measure.steps=40' AS knob\n"
+    "FROM run_summary WHERE coalesce(measured_steps, 0) < 20 -- of a run;\n"
+)
+TABLE = Path(__file__).parents[3] / "docs/examples/published_table.txt"
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    folder = tmp_path / "rules"
+    folder.mkdir()
+    (folder / "few_steps.sql").write_text(HEAD + BODY + ";\n")
+    return folder
+
+
+@pytest.fixture
+def results(results: Path) -> Path:
+    cases = [Case(name="odd", step_ms={1: 10.0}), Case(name="long", step_ms={1: 10.0}, steps=40)]
+    make_session(results, cases, session_id="s")
+    return results
+
+
+@pytest.fixture(scope="module")
+def locked():
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        own_rule_files.lock(connection)
+        yield connection
+
+
+def found(results: Path) -> list[tuple[str, str]]:
+    rows = ask(results, "FROM diagnosis JOIN diagnosis_rules USING (finding) WHERE is_own ORDER BY ALL")
+    return sorted((row["finding"], row["case_name"]) for row in rows)
+
+
+def test_what_one_finds_stands_beside_what_the_others_find(results, rules):
+    load(results, rules)
+    with database.reader(results) as connection:
+        (row,) = [row for row in findings.read(connection, "s") if row["finding"] == "few_steps"]
+    assert row["title"] == "Few steps"
+    assert row["meaning"] == "A handful of steps says little."
+    assert (row["case_name"], row["evidence"], row["times"]) == ("odd", "10 steps", 3)
+    assert row["command"] == "bench suite smoke --set measure.steps=40"
+
+
+def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folder_is_named(
+    results, rules, tmp_path
+):
+    load(results, rules)
+    make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
+    with duckdb.connect(results / "results.duckdb") as connection:
+        connection.execute("UPDATE database_info SET definitions = 'of another version'")
+    load(results)
+    assert found(results) == [("few_steps", "next"), ("few_steps", "odd")]
+    (tmp_path / "none").mkdir()
+    load(results, tmp_path / "none")
+    assert found(results) == []
+    load(results)
+    assert found(results) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BODY + "; SELECT 1", "a rule is one SELECT, and nothing else"),
+        ("DROP TABLE runs", "a rule is one SELECT, and nothing else"),
+        ("COPY runs TO 'x.csv'", "a rule is one SELECT, and nothing else"),
+        ("SET memory_limit = '1GB'", "a rule is one SELECT, and nothing else"),
+        ("SELECT 1); DROP TABLE runs; SELECT * FROM (SELECT 1", "DuckDB says: Parser Error"),
+        ("SELECT FROM WHERE", "DuckDB says: Parser Error"),
+        (BODY.replace("run_summary", "'/etc/passwd'"), "DuckDB says: "),
+        (BODY.replace("run_summary", "read_text('/etc/passwd')"), "DuckDB says: Permission Error"),
+        (BODY.replace("run_summary", "run_sumary"), "DuckDB says: Catalog Error"),
+        (BODY.replace("< 20", "< $1"), "DuckDB says: "),
+        (BODY.replace(" AS knob", " AS note"), "gives a column note: there may be session_id"),
+        (BODY.replace(" AS advice", " AS knob, 'a' AS knob"), "gives no column advice"),
+        (BODY.replace("case_name,", "'high' AS cost,"), "column cost is VARCHAR: it must be DOUBLE"),
+        (BODY.replace("case_name,", "[case_name] AS case_name,"), "column case_name is VARCHAR[]"),
+        (BODY.replace("run_summary", "diagnosis"), "it reads diagnosis, which rules make"),
+    ],
+)
+def test_a_query_that_cannot_be_a_rule_is_refused(tmp_path, locked, text, said):
+    (tmp_path / "mine.sql").write_text(HEAD + text)
+    (rule,) = read(tmp_path, is_own=True)
+    assert said in (own_rule_files.problem(locked, rule) or "nothing")
+
+
+def test_a_column_may_be_null_or_a_number_that_fits(tmp_path, locked):
+    columns = "NULL AS case_name, 2::BIGINT AS nodes, 0.25 AS cost,"
+    (tmp_path / "mine.sql").write_text(HEAD + BODY.replace("case_name,", columns))
+    (rule,) = read(tmp_path, is_own=True)
+    assert own_rule_files.problem(locked, rule) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("Capital", HEAD + BODY, "Capital.sql: a rule's file is named by what it finds"),
+        ("headless", BODY, "headless.sql: its head has no line `-- title: ...`"),
+        ("grave", HEAD.replace("warning", "fatal") + BODY, "grave.sql: severity is 'fatal'"),
+        (
+            "latin",
+            (HEAD + BODY).replace("odd", "ödd").replace("little", "\udce4"),
+            "latin.sql: cannot be read",
+        ),
+    ],
+)
+def test_a_file_without_a_whole_head_or_a_usable_name_is_refused(tmp_path, name, text, said):
+    (tmp_path / f"{name}.sql").write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(AnalysisError, match=said):
+        own_rule_files.read(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(AnalysisError, match="there is no such folder: --rules"):
+        own_rule_files.read(tmp_path / "rulez")
+
+
+def test_a_bad_file_is_named_by_bench_load_and_changes_no_rule(results, rules):
+    load(results, rules)
+    (rules / "negative_scaling.sql").write_text(HEAD + BODY)
+    with pytest.raises(
+        AnalysisError, match=r"/negative_scaling\.sql: there is a rule of this name"
+    ) as refused:
+        load(results, rules)
+    assert refused.value.exit_code == 2
+    assert found(results) == [("few_steps", "odd")]
+
+
+def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(results, rules):
+    for name, old, new in (
+        ("cast", "coalesce(measured_steps, 0) || ' steps'", "case_name::INTEGER::VARCHAR"),
+        ("hollow", "'shown'", "nullif('shown', 'shown')"),
+        ("nan", "case_name,", "'nan'::DOUBLE AS cost,"),
+        ("unsure", "'shown'", "'certain'"),
+    ):
+        (rules / f"{name}.sql").write_text(HEAD + BODY.replace(old, new))
+    loading = import_module("bench.cli.load").command
+    done = CliRunner().invoke(loading, [str(results), "--rules", str(rules)], standalone_mode=False)
+    assert done.return_value == 1
+    assert [line.partition(": ")[2] for line in done.stdout.splitlines()[1:]] == [
+        "rule cast: DuckDB says: Conversion Error: Could not convert string 'odd' to INT32 when casting from "
+        "source column case_name",
+        "rule hollow: gives a row where one of session_id, certainty, evidence, advice is null",
+        "rule nan: gives a row whose cost is no number",
+        "rule unsure: gives a row whose certainty is neither shown nor likely",
+    ]
+    assert found(results) == [("few_steps", "odd")]
+
+
+def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, rules, tmp_path):
+    load(results, rules)
+    (tmp_path / "secret").write_text("42")
+    definition = BODY.replace("run_summary", f"run_summary, read_text('{tmp_path / 'secret'}')")
+    with duckdb.connect(results / "results.duckdb") as connection:
+        connection.execute("UPDATE diagnosis_rules SET definition = $1 WHERE is_own", [definition])
+    (problem,) = load(results).problems
+    assert problem.path == "rule few_steps"
+    assert "file system operations are disabled" in problem.reason
+
+
+def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anything_is_measured(
+    tmp_path, rules, monkeypatch
+):
+    monkeypatch.setenv("BENCH_RULES", str(rules))
+    importing = import_module("bench.cli.import").command
+    words = [str(TABLE), "--suite", "p", "--results", str(tmp_path / "r")]
+    done = CliRunner().invoke(importing, words, standalone_mode=False)
+    assert done.return_value == 0
+    assert "  warning: Few steps (p): 0 steps" in done.stdout.splitlines()
+    (rules / "two.sql").write_text(HEAD + BODY + "; SELECT 1")
+    measuring = import_module("bench.cli.suite").command
+    refused = CliRunner().invoke(measuring, ["smoke", *words[3:]], standalone_mode=False)
+    assert "two.sql: a rule is one SELECT" in str(refused.exception)
+    assert len(list((tmp_path / "r").glob("*/session.json"))) == 1
