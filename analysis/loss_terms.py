@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
+
+from analysis import schema
 
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
     """One cause of lost efficiency."""
 
-    name: str
-    """In a table, a legend, a sentence."""
     meaning: str
     """A sentence: what happened in that time."""
     definition: str
@@ -19,51 +21,55 @@ class Term:
 
 TERMS = {
     "data": Term(
-        name="waiting for data",
-        meaning="Ranks stood still because their next batch was not there yet.",
-        definition="Time of the phase data in a step, beyond what the baseline spent on as many examples.",
+        meaning="The next batch was not there yet, and all ranks waited for the one that had to wait for it.",
+        definition="By how much waiting for data puts off the rank that the others wait for.",
     ),
     "imbalance": Term(
-        name="waiting for slower ranks",
-        meaning="Ranks that had finished their part stood still until the slowest one had, too.",
-        definition="The fastest rank's computation against each rank's, beyond the same at the baseline.",
+        meaning="Ranks that had finished computing stood still until the last one had, too.",
+        definition="Computation of the rank with most of it in each step minus that of the rank with least.",
     ),
     "communication": Term(
-        name="exposed communication",
-        meaning="Ranks exchanged gradients or parameters and had nothing to compute beside it.",
-        definition="Communication beside which a rank computed nothing; what overlaps with computation costs no time.",
+        meaning="Ranks exchanged gradients or parameters and had nothing to compute meanwhile.",
+        definition="Communication beside which nothing is computed, of the rank that waits least for others; what "
+        "overlaps computation costs no time.",
     ),
     "clocks": Term(
-        name="lower clocks",
-        meaning="Devices computed at a lower clock rate than at the baseline, as by heat or a limit on power.",
-        definition="Computation ÷ the ratio of mean clock rates of the devices, in measured steps.",
+        meaning="GPUs ran at a lower clock rate than at the baseline, as heat or a limit on power makes them.",
+        definition="Computation × (1 − clock rate ÷ the baseline's), of the GPU with the highest rate.",
     ),
     "work": Term(
-        name="less work per rank",
-        meaning="Each rank has fewer examples in a step than at the baseline, and computes fewer of them in a second: "
-        "small pieces leave a device partly idle.",
-        definition="Computation of an example here against the baseline, lower clocks taken out; under strong scaling "
-        "the batch of a rank shrinks as ranks are added.",
+        meaning="Each rank has fewer examples in a step than at the baseline: pieces so small leave a device partly "
+        "idle, and what a step costs once is shared by fewer examples.",
+        definition="Under strong scaling: computation of the rank that computes least, without what lower clocks cost.",
     ),
     "remainder": Term(
-        name="not explained",
-        meaning="What is left when everything that is known has been taken out.",
-        definition="1 − efficiency − the sum of the other terms; a term that is not known is part of it.",
+        meaning="What is left once everything known has been taken out.",
+        definition="1 − efficiency − the sum of the other terms; of a term that is not known, too, and under weak "
+        "scaling of computation that costs more than at the baseline.",
     ),
 }
 """In the order in which they are taken out, so that nothing is counted twice."""
 
 KNOWN_BY = {
-    "profiled": "communication was measured in profiled steps",
-    "estimated": "communication is estimated from what one rank does without it",
-    "one rank": "one rank has nobody to talk to",
+    "profiled": "profiled: shares of profiled steps",
+    "estimated": "estimated: backward holds what one rank's does, the rest of it is communication",
+    "one rank": "one rank: nobody to wait for or to talk to",
 }
 """How the parts of a step are known; what is not here is not known."""
 UNKNOWN = "communication is not known apart from computation: --set measure.profiled=4 measures it"
 
 
+_NAME = re.compile(r"WHEN '(\w+)' THEN '([^']+)'")
+
+
+@cache
+def _names() -> dict[str, str]:
+    return dict(_NAME.findall(schema.text("loss_name")))
+
+
 def name_of(term: str) -> str:
-    return TERMS[term].name if term in TERMS else term
+    """In a table, a legend, a sentence: as the macro loss_name says it."""
+    return _names()[term]
 
 
 def how_known(known_by: str | None) -> str:

@@ -2,10 +2,10 @@
 CREATE OR REPLACE MACRO loss_name(term) AS (
     CASE term
         WHEN 'data' THEN 'waiting for data'
-        WHEN 'imbalance' THEN 'imbalance between ranks'
+        WHEN 'imbalance' THEN 'waiting for slower ranks'
         WHEN 'communication' THEN 'exposed communication'
         WHEN 'clocks' THEN 'lower clocks'
-        WHEN 'work' THEN 'smaller work per worker'
-        WHEN 'remainder' THEN 'what no other term explains'
+        WHEN 'work' THEN 'less work per rank'
+        WHEN 'remainder' THEN 'not explained'
     END
 );

@@ -5,10 +5,36 @@ from __future__ import annotations
 from analysis.report.contents import Contents
 from analysis.report.downloads import csv_of
 from analysis.report.figures import figures_of
+from analysis.report.finding_list import findings
+from analysis.report.loss_table import losses
 from analysis.report.markup import Section
 from analysis.report.parity_table import parity
 from analysis.report.prediction_table import predictions
 from analysis.report.straggler_table import stragglers
+
+
+def losses_section(contents: Contents) -> Section:
+    """Nothing where no more is known than that something was lost."""
+    content = losses(contents.rows("losses"))
+    saved = csv_of(contents, "losses", "lost efficiency") if content else ""
+    return Section(
+        identifier="losses",
+        title="Where did the efficiency go?",
+        content=figures_of("losses", contents) + content + saved,
+    )
+
+
+def findings_section(contents: Contents) -> Section:
+    """Nothing of a session that trains nothing, unless something was found."""
+    found = contents.rows("findings")
+    if not found and all(row["throughput"] is None for row in contents.rows("summary")):
+        return Section(identifier="findings", title="", content="")
+    return Section(
+        identifier="findings",
+        title="Why, and what to change",
+        content=findings(contents.session, found, contents.rows("rules"))
+        + csv_of(contents, "findings", "findings"),
+    )
 
 
 def stragglers_section(contents: Contents) -> Section:

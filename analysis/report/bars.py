@@ -29,17 +29,21 @@ class Parts:
     """After the case and the part."""
     kept: str
     """Which bars are kept where there are too many."""
+    form: str = ""
+    """Of the x axis, for d3."""
+    ranked_by: str = ""
+    """By whose sum they are kept; else by that of the value."""
 
 
 def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
     """A bar per label, of its parts one after the other."""
-    labels = bars(rows, parts.value)
+    labels = bars(rows, parts.ranked_by or parts.value)
     scale = alt.Scale(domain=list(parts.names), range=list(parts.colours))
     view = (
         shown(base(), rows, labels)
         .mark_bar(size=14)
         .encode(
-            x=alt.X(f"{parts.value}:Q", title=parts.title, axis=alt.Axis(grid=True)),
+            x=_along(parts),
             y=bar_axis(labels),
             color=alt.Color(f"{parts.part}:N", scale=scale, title=None),
             order=alt.Order(f"{parts.part}_order:Q"),
@@ -52,6 +56,14 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
         .properties(height=bar_height(labels))
     )
     return Drawing(views={"": view}, note=bars_note(rows, labels, parts.kept))
+
+
+def _along(parts: Parts) -> alt.X:
+    """Of fractions the axis ends where the bars do."""
+    if not parts.form:
+        return alt.X(f"{parts.value}:Q", title=parts.title, axis=alt.Axis(grid=True))
+    axis = alt.Axis(grid=True, format=parts.form)
+    return alt.X(f"{parts.value}:Q", title=parts.title, axis=axis, scale=alt.Scale(nice=False))
 
 
 def bars(rows: pl.DataFrame, value: str) -> list[str]:

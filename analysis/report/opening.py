@@ -7,36 +7,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from analysis import lost
 from analysis.caveats import caveats, was_compared
 from analysis.fetched import Row
-from analysis.machine import Machine, sentence
+from analysis.machine import sentence
 from analysis.provenance import imported_from
 from analysis.report import units
+from analysis.report.contents import Contents
 from analysis.report.markup import attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
 from analysis.sentence import closing_sentence
+from analysis.why import because
 
 MOST_CASES = 6
 """Cases that get a sentence each; of more the verdicts are counted."""
 
 
-def opening(
-    session: Row,
-    points: list[Row],
-    not_ok: list[Row],
-    machine: Machine,
-    comparisons: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    """`session` of queries/session.sql, `points` rows of `scaling`, `not_ok` of queries/not_ok.sql, `machine` what runs
-    that train nothing found; `comparisons` with this session are titles by the file name of their page."""
+def opening(contents: Contents, comparisons: Mapping[str, str] = MappingProxyType({})) -> str:
+    """`comparisons` with this session are titles by the file name of their page."""
+    session, points = contents.session, contents.rows("summary")
     why = f'<p class="why">{text(session["why"])}</p>' if session["why"] else ""
     return (
         f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
         f"{headline(session['title'] or session['suite'])}"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
         f"{_provenance(session)}"
-        f'<p class="verdict">{_sentence(points, sentence(machine, text))}</p>'
-        f"{_trouble(not_ok)}{_others(points)}</header>"
+        f'<p class="verdict">{_sentence(points, sentence(contents.machine, text))}</p>'
+        f"{_because(contents)}{_trouble(contents.rows('not_ok'))}{_others(points)}</header>"
     )
 
 
@@ -82,7 +79,21 @@ def _facts(session: Row) -> Iterator[str]:
 
 def _sentence(points: list[Row], machine: str = "") -> str:
     """HTML; no line ends between a number and its percent sign."""
-    return closing_sentence(points, text, machine).replace(" %", "\u00a0%")
+    return _unbroken(closing_sentence(points, text, machine))
+
+
+def _unbroken(said: str) -> str:
+    return said.replace(" %", "\u00a0%")
+
+
+def _because(contents: Contents) -> str:
+    """Where most of it went and what to mend first, of the size that the verdict names."""
+    losses = lost.explained(contents.rows("losses"))
+    said = because(contents.rows("summary"), losses, contents.rows("findings"), text)
+    if not said:
+        return ""
+    link = '<a href="#findings">Why, and what to change</a>'
+    return f'<p class="because">{_unbroken(said)} {link}.</p>'
 
 
 def _others(points: list[Row]) -> str:

@@ -46,9 +46,7 @@ def session_page(
     body = "".join(
         [
             '<a class="skip" href="#charts">Skip to the charts</a>',
-            opening(
-                session, contents.rows("summary"), contents.rows("not_ok"), contents.machine, comparisons
-            ),
+            opening(contents, comparisons),
             f'<main data-stem="{attribute(page_name(session["session_id"]).removesuffix(".html"))}">',
             navigation(parts),
             _NO_SCRIPT,
@@ -69,6 +67,8 @@ def _sections(contents: Contents) -> Iterator[Section]:
     covered = _coverage(contents)
     if not contents.session["ok"]:
         yield covered
+    yield answers.losses_section(contents)
+    yield answers.findings_section(contents)
     yield _summary(contents)
     yield _machine(contents)
     yield _hardware_use(contents)

@@ -26,6 +26,8 @@ SHAPES = [
 _DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
 """From sparse to full."""
 PHASE_COLOURS = ["var(--c5)", "var(--c6)", "var(--c1)", "var(--c3)"]
+LOSS_COLOURS = [f"var(--c{place})" for place in (8, 5, 4, 2, 3, 6, 7)]
+"""What was used, grey, and the terms of lost efficiency in their order."""
 PART_COLOURS = ["var(--c5)", "var(--c1)", "var(--c8)", "var(--c2)"]
 
 

@@ -33,7 +33,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.LayerChart:
             alt.Tooltip("reference:Q", title="FLOP/s", format=".4~s"),
         ],
     )
-    return layered(bars, references, height=50 + 26 * rows.get_column("label").n_unique())
+    # Marks without values would give their axis no extent.
+    layers = [bars, references] if rows.get_column("reference").is_not_null().any() else [bars]
+    return layered(*layers, height=50 + 26 * rows.get_column("label").n_unique())
 
 
 def _tooltip() -> list[alt.Tooltip]:

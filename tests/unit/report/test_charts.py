@@ -75,6 +75,7 @@ def test_the_charts_stand_in_the_stated_order():
         "collective_bandwidth",
         "collective_time",
         "matmul_throughput",
+        "efficiency_loss",
         "speedup",
         "efficiency",
         "throughput",

@@ -1,0 +1,45 @@
+"""The ranks' time of each case and placement: what was used of it, and where the rest went."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from analysis.report import theme
+from analysis.report.bars import Parts, stacked
+from analysis.report.chart import Cases, Chart, Drawing, distinct
+
+
+def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    names = distinct(rows.sort("part_order"), "part")
+    orders = distinct(rows.sort("part_order"), "part_order")
+    parts = Parts(
+        part="part",
+        names=names,
+        colours=[theme.LOSS_COLOURS[order] for order in orders],
+        value="share",
+        title="share of the ranks' time (%)",
+        tooltip=[
+            alt.Tooltip("share:Q", title="share", format=".1%"),
+            alt.Tooltip("share_lo:Q", title="from", format=".1%"),
+            alt.Tooltip("share_hi:Q", title="to", format=".1%"),
+            alt.Tooltip("lost_ms:Q", title="of a rank's mean step, ms", format=",.3~r"),
+            alt.Tooltip("known_by:N", title="known by"),
+        ],
+        kept="that lose most",
+        form=".0%",
+        ranked_by="lost",
+    )
+    return stacked(rows, parts)
+
+
+CHART = Chart(
+    order=8,
+    question="What took the ranks' time?",
+    reading="The whole bar is the time of all ranks: 100 %. Used is what the baseline would have needed for as many "
+    "examples, which is the efficiency; the rest was lost. Left of zero are gains: what costs less here than at the "
+    "baseline; where there are some, the rest reaches beyond 100 % by as much.",
+    draw=_draw,
+    wide=True,
+    section="losses",
+)

@@ -1,0 +1,102 @@
+"""What the rules of diagnosis found, the gravest first: evidence, advice, and the command that tries it; and which of
+them found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from analysis import try_it
+from analysis.fetched import Row
+from analysis.report import units
+from analysis.report.markup import details, text, unordered
+from analysis.report.summary_table import label
+
+MOST_CASES = 6
+"""Of one finding that are named; the CSV has all."""
+_MOST_COMMANDS = 3
+_SEVERITIES = {
+    "critical": ("bad", "Critical", "mend these first"),
+    "warning": ("fair", "Warnings", "these cost time or certainty"),
+    "notice": ("none", "Notices", "good to know"),
+}
+"""Tone, heading and what that means."""
+
+
+def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
+    """`session` of queries/session.sql, `found` of queries/findings.sql, `rules` of queries/rules.sql."""
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(found, key=lambda row: row["finding_order"]):
+        groups.setdefault(row["finding"], []).append(row)
+    parts = []
+    for severity in _SEVERITIES:
+        of_it = [group for group in groups.values() if group[0]["severity"] == severity]
+        cards = "".join(_card(session, group) for group in of_it)
+        folds = severity == "notice" and len(groups) > len(of_it)
+        parts.append(_group(severity, of_it, cards, folds=folds))
+    return (_nothing(rules) if not found else "".join(parts)) + _quiet(groups.keys(), rules)
+
+
+def _group(severity: str, groups: Sequence[Sequence[Row]], cards: str, *, folds: bool) -> str:
+    """Notices are folded where there is something graver."""
+    if not groups:
+        return ""
+    _, heading, meaning = _SEVERITIES[severity]
+    if folds:
+        titles = ", ".join(group[0]["title"] for group in groups)
+        return details(f"{heading}, {meaning}: {titles}", cards, "notices")
+    return f'<h3>{heading} <span class="interval">{meaning}</span></h3>{cards}'
+
+
+def _nothing(rules: list[Row]) -> str:
+    return f"<p>None of {len(rules):,} rules found anything to change.</p>"
+
+
+def _quiet(found: Collection[str], rules: list[Row]) -> str:
+    quiet = [rule for rule in rules if rule["finding"] not in found]
+    if not quiet:
+        return ""
+    said = unordered(
+        f"{text(rule['title'])}{' (a rule of your own)' if rule['is_own'] else ''}. "
+        f'<span class="interval">{text(rule["meaning"])}</span>'
+        for rule in quiet
+    )
+    return details(f"{len(rules):,} rules looked; {len(quiet):,} of them found nothing", said)
+
+
+def _card(session: Row, group: Sequence[Row]) -> str:
+    """One finding, wherever it was found; `group` has the worst first."""
+    worst = group[0]
+    evidence = unordered(map(_evidence, group[:MOST_CASES]))
+    more = len(group) - MOST_CASES
+    others = f"<p>And {more:,} more case{'s' * (more > 1)}; the CSV has all.</p>" if more > 0 else ""
+    advice = "".join(
+        f"<p><b>Advice:</b> {text(said)}</p>" for said in dict.fromkeys(row["advice"] for row in group)
+    )
+    return (
+        f'<article class="card finding"><h4>{label(_SEVERITIES[worst["severity"]][0], worst["title"])}</h4>'
+        f"{evidence}{others}{advice}{''.join(_commands(session, group))}"
+        f"{details('Why it matters', '<p>' + text(worst['meaning']) + '</p>')}</article>"
+    )
+
+
+def _evidence(row: Row) -> str:
+    place = " ".join(filter(None, [row["case_name"], row["placement"]]))
+    said = [text(row["evidence"])]
+    if row["cost"] is not None:
+        said.append(f"costs {units.percent(row['cost'])} of the ranks' time")
+    if row["times"] > 1:
+        said.append(f"the worst of {row['times']:,} placements")
+    if row["certainty"] == "likely":
+        said.append("likely: points alone, no interval supports it")
+    return (f"<b>{text(place)}</b>: " if place else "") + "; ".join(said) + "."
+
+
+def _commands(session: Row, group: Sequence[Row]) -> Iterator[str]:
+    lines = dict.fromkeys(filter(None, (try_it.command(session, row["knob"]) for row in group)))
+    for place, line in enumerate(list(lines)[:_MOST_COMMANDS]):
+        name = f"try-{group[0]['finding']}-{place}"
+        yield (
+            f'<pre tabindex="0"><code id="{name}">{text(line)}</code></pre>'
+            f'<p class="tools screen-only"><button type="button" data-copy="{name}">Copy the command</button> '
+            '<span role="status"></span></p>'
+        )

@@ -1,0 +1,88 @@
+"""What the page says of the rules of diagnosis: findings, advice, commands, and what is quiet."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.report.finding_list import MOST_CASES, findings
+from tests.unit.report.conftest import BROKEN, HOSTILE, SCALING
+from tests.unit.report.test_session_page import words
+
+SESSION = {"command": ["bench", "suite", "smoke", "--quick"], "suite": "smoke", "imported": None}
+RULES = [
+    {"finding": name, "title": name.capitalize(), "meaning": f"It is {name}.", "is_own": name == "mine"}
+    for name in ("slow", "noisy", "hot", "mine")
+]
+
+
+def found(finding="slow", severity="warning", **values):
+    row = {
+        "finding": finding, "title": finding.capitalize(), "severity": severity, "certainty": "shown",
+        "case_name": "ddp", "placement": "1x2", "cost": None, "evidence": "7 of 9", "meaning": f"It is {finding}.",
+        "advice": "Change it.", "knob": None, "times": 1, "finding_order": 1,
+    }  # fmt: skip
+    return row | values
+
+
+def test_a_finding_has_evidence_advice_a_command_and_its_meaning_folded():
+    shown = findings(SESSION, [found(cost=0.456, knob="--repeats 9")], RULES)
+    card, _, folded = shown.partition("</article>")[0].partition("<details")
+    assert words(card) == (
+        "Warnings these cost time or certainty Slow ddp 1x2 : 7 of 9; costs 45.6 % of the ranks' time. "
+        "Advice: Change it. bench suite smoke --quick --repeats 9 Copy the command"
+    )
+    assert words(folded).endswith("Why it matters It is slow.")
+    assert re.search(r'<code id="try-slow-0">.*data-copy="try-slow-0"', card)
+
+
+def test_the_same_finding_in_several_cases_is_one_card_with_each_command_once():
+    rows = [
+        found(case_name=f"c{n}", finding_order=n, knob="--repeats 9", advice="Change it.") for n in range(9)
+    ]
+    shown = findings(SESSION, rows, RULES)
+    assert shown.count("<article") == 1
+    assert shown.count("data-copy") == 1
+    assert words(shown).count("7 of 9") == MOST_CASES
+    assert "And 3 more cases; the CSV has all." in words(shown)
+
+
+def test_the_gravest_come_first_and_notices_are_folded_behind_them():
+    rows = [
+        found("noisy", "notice", finding_order=3),
+        found("slow", "warning", finding_order=2),
+        found("hot", "critical", finding_order=1, certainty="likely", case_name=None, placement=None),
+    ]
+    shown = findings(SESSION, rows, RULES)
+    assert [words(title) for title in re.findall("<h4>(.*?)</h4>", shown)] == ["Hot", "Slow", "Noisy"]
+    assert "Hot 7 of 9; likely: points alone, no interval supports it." in words(shown)
+    assert '<details class="notices"><summary>Notices, good to know: Noisy</summary>' in shown
+    assert "notices" not in findings(SESSION, rows[:1], RULES)
+
+
+def test_rules_that_found_nothing_are_counted_and_named():
+    shown = findings(SESSION, [found()], RULES)
+    assert "4 rules looked; 3 of them found nothing" in shown
+    assert words(shown).endswith("Noisy. It is noisy. Hot. It is hot. Mine (a rule of your own). It is mine.")
+    assert "None of 4 rules found anything to change." in findings(SESSION, [], RULES)
+
+
+def test_what_cannot_be_run_again_has_advice_without_a_command():
+    imported = SESSION | {"imported": {"files": []}}
+    shown = findings(imported, [found(knob="--repeats 9")], RULES)
+    assert "data-copy" not in shown
+    assert "Change it." in shown
+
+
+def test_names_that_others_wrote_are_escaped():
+    shown = findings(
+        SESSION, [found(case_name="<b>", evidence="<i>", advice="<u>", knob="--set 'x=<s>'")], RULES
+    )
+    assert not re.search("<(b|i|u|s)>(?!ddp|Advice|&lt;|<bdi>)", shown)
+    assert "&lt;s&gt;" in shown
+
+
+def test_the_page_of_a_session_has_findings_after_what_was_lost_and_a_broken_one_too(page_of):
+    page = page_of[SCALING]
+    assert page.index('id="losses"') < page.index('id="findings"') < page.index('id="summary"')
+    assert 'id="findings"' in page_of[HOSTILE]
+    assert page_of[BROKEN].index('id="coverage"') < page_of[BROKEN].index('id="findings"')

@@ -1,0 +1,121 @@
+"""Where the page says that the efficiency went."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis import database
+from analysis.load import load
+from analysis.loss_terms import TERMS, name_of
+from analysis.report import answers
+from analysis.report.chart import drawing, specification
+from analysis.report.charts.efficiency_loss import CHART
+from analysis.report.contents import read
+from analysis.report.loss_table import MOST_ROWS, losses
+from analysis.report.opening import opening
+from tests.factory import Case, make_session
+from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.test_charts import encodings, units_of
+from tests.unit.report.test_session_page import rows_of, words
+
+TERM_ROW = {
+    "case_name": "ddp", "placement": "1x2", "nodes": 1, "ranks_per_node": 2, "threads": 1, "efficiency": 0.6,
+    "known_by": "profiled", "share_lo": None, "share_hi": None,
+}  # fmt: skip
+
+
+def size(placement="1x2", **shares):
+    """Rows of one size; what is not named is not known."""
+    values = {term: shares.get(term) for term in TERMS}
+    rows = []
+    for term, said in values.items():
+        share, low, high = said if isinstance(said, tuple) else (said, None, None)
+        rows.append(
+            TERM_ROW
+            | {"placement": placement, "nodes": int(placement[0]), "term": term}
+            | {"share": share, "share_lo": low, "share_hi": high}
+        )
+    return rows
+
+
+def test_a_size_is_one_row_of_the_terms_that_are_known_anywhere():
+    rows = rows_of(
+        losses([*size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45), remainder=-0.02)])
+    )
+    assert rows == [
+        "case placement lost waiting for data exposed communication not explained communication is",
+        "ddp 1x2 40.0 % 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 % profiled",
+    ]
+
+
+def test_what_may_be_nothing_is_pale_as_a_whole():
+    shown = losses(size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45)))
+    assert '<span class="interval">2.0\u00a0% [\u22121.0,\u00a05.0]</span>' in shown
+    assert '40.0\u00a0% <span class="interval">[35.0,\u00a045.0]</span>' in shown
+
+
+def test_every_term_that_is_shown_is_explained_and_its_definition_folded():
+    shown, _, folded = losses(size(data=0.1, remainder=0.3)).partition("<details")
+    assert "Waiting for data. The next batch was not there yet" in words(shown)
+    assert "Exposed communication" not in words(shown)
+    assert "By how much waiting for data puts off the rank" in words(folded)
+
+
+def test_a_size_of_which_only_the_remainder_is_known_has_no_row():
+    assert losses(size(remainder=0.4)) == ""
+    assert len(rows_of(losses([*size(remainder=0.4), *size("2x2", data=0.4)]))) == 2
+    assert losses([]) == ""
+
+
+def test_of_very_many_sizes_the_first_are_shown():
+    many = [
+        row | {"case_name": f"c{n}"} for n in range(MOST_ROWS + 5) for row in size(data=0.1, remainder=0.3)
+    ]
+    shown = losses(many)
+    assert len(rows_of(shown)) == 1 + MOST_ROWS
+    assert "The first 40 of 45 rows; the CSV has all." in words(shown)
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    """Two ranks take 25 ms of 100 longer in backward than half of one rank's step."""
+    folder = tmp_path_factory.mktemp("lost")
+    cases = [
+        Case(name="ddp", step_ms={1: 200.0, 2: 150.0}),
+        Case(name="weak", step_ms={1: 9.0}, scaling="weak"),
+    ]
+    make_session(folder, cases, session_id="s")
+    load(folder)
+    with database.reader(folder) as connection:
+        return read(connection, "s")
+
+
+def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ranks_time(contents):
+    rows = contents.charts["efficiency_loss"]
+    assert rows.get_column("label").unique().to_list() == ["ddp 1x2"]
+    parts = rows.get_column("part").to_list()
+    assert parts[0] == "used"
+    assert parts[1:] == [name_of(term) for term in TERMS if name_of(term) in parts]
+    assert rows.get_column("share")[0] == pytest.approx(2 / 3)
+    assert rows.get_column("share").sum() == pytest.approx(1)
+    (view,) = drawing(CHART, rows, contents.cases).views.values()
+    (bars,) = units_of(specification(view))
+    assert encodings(bars)["color"]["scale"]["domain"] == parts
+    assert encodings(bars)["x"]["axis"]["format"] == ".0%"
+
+
+def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_the_largest_part(contents):
+    section = answers.losses_section(contents).content
+    assert (
+        section.index('id="efficiency_loss"')
+        < section.index("<table")
+        < section.index("CSV: lost efficiency")
+    )
+    assert "Of the ranks' time 33.3\u00a0% was lost, the largest part" in words(opening(contents)).replace(
+        "33.3 %", "33.3\u00a0%"
+    )
+
+
+def test_where_nothing_was_compared_there_is_no_such_section(page_of):
+    assert 'id="losses"' in page_of[SCALING]
+    assert 'id="losses"' in page_of[GPUS]
