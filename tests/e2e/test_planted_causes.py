@@ -1,0 +1,50 @@
+"""A cause of lost efficiency that was planted into real ranks is the largest that `efficiency_loss` finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from processes import Marked
+
+WORKLOAD = f"{Path(__file__).parent / 'slow_rank.py'}:Workload"
+
+
+def _case(name: str, slow: str, world: int, **more: Any) -> dict[str, Any]:
+    workload = {"name": WORKLOAD, "slow": slow}
+    of_all = {"strategy": "ddp", "scaling": "strong", "global_batch": 8, "baseline": "alone"}
+    return {"name": name, "world": [world], "workload": workload, **of_all, **more}
+
+
+def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(tmp_path: Path) -> None:
+    profiled = {"measure": {"profiled": 2}}
+    cases = [
+        _case("alone", "batch", 1, baseline=None, **profiled),
+        _case("late", "batch", 2),
+        _case("slow", "forward", 2),
+        _case("slow_profiled", "forward", 2, **profiled),
+    ]
+    # In DDP's second step forward waits for the others: it rebuilds its buckets.
+    measure = {"warmup": 2, "steps": 4, "repeats": 1, "timeout_s": 60}
+    suite = {
+        "title": "Slow",
+        "why": "Which rank?",
+        "workload": {"name": WORKLOAD, "slow": "batch"},
+        "device": "cpu",
+    }
+    (tmp_path / "slow.yaml").write_text(json.dumps({**suite, "measure": measure, "cases": cases}))
+    marked, results = Marked(tmp_path), str(tmp_path / "r")
+    done = marked.run("suite", str(tmp_path / "slow.yaml"), "--results", results, "--ranks-per-node", "2")
+    assert done.returncode == 0, done.stderr
+    largest = (
+        "SELECT case_name, arg_max(term, share) AS term, any_value(known_by) AS known_by, "
+        "abs(sum(share) - 1 + any_value(efficiency)) < 1e-9 AS they_add_up FROM efficiency_loss GROUP BY case_name"
+    )
+    found = json.loads(marked.run("sql", largest, "--results", results, "--format", "json").stdout)
+    assert {row["case_name"]: (row["term"], row["known_by"]) for row in found} == {
+        "late": ("data", "estimated"),
+        "slow": ("imbalance", "estimated"),
+        "slow_profiled": ("imbalance", "profiled"),
+    }
+    assert all(row["they_add_up"] for row in found)
