@@ -1,5 +1,6 @@
 -- One row per session, case and finding: what is wrong, how that shows, and what to change. Each rule is a file in
--- rules/, or of one's own (`bench load --rules DIR`), which is asked at load. Of several placements of a case the one that it costs most stands for all.
+-- rules/, or of one's own (`bench load --rules DIR`), which is asked at load. Of several placements of a case the one
+-- that it costs most stands for all.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
     SELECT DISTINCT
