@@ -6,6 +6,9 @@ CREATE OR REPLACE VIEW memory AS
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
+limits AS (
+    SELECT session_id, run_id, attempt, memory_limit_bytes, memory_before_bytes FROM runs
+),
 sampled AS (
     SELECT
         session_id, run_id, attempt,
@@ -61,6 +64,8 @@ over_repeats AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         any_value(device_type) AS device_type,
         any_value(batch_per_rank) AS batch_per_rank,
+        any_value(memory_limit_bytes) AS memory_limit_bytes,
+        max(memory_before_bytes) AS memory_before_bytes,
         count(*) AS runs,  -- last attempts, whatever their status
         count(*) FILTER (status = 'oom') AS oom_runs,  -- of these, out of memory
         max(peak_memory_allocated_bytes) AS peak_memory_allocated_bytes,  -- largest over ranks and repeats
@@ -72,6 +77,7 @@ over_repeats AS (
         max(host_memory_used_bytes) AS peak_host_memory_used_bytes,  -- of a node, all its processes, by the sensors
         max(node_rss_bytes) AS peak_node_rss_bytes  -- all ranks of a node together
     FROM summaries
+    JOIN limits USING (session_id, run_id, attempt)
     LEFT JOIN sampled USING (session_id, run_id, attempt)
     GROUP BY session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads
 ),
@@ -84,7 +90,10 @@ with_totals AS (
             device_type = 'cuda',
             greatest(peak_device_memory_used_bytes, peak_memory_reserved_bytes),
             peak_host_memory_used_bytes
-        ) AS occupied_bytes
+        ) AS occupied_bytes,
+        if(
+            device_type = 'cuda', peak_memory_reserved_bytes, peak_memory_allocated_bytes - memory_before_bytes
+        ) AS limited_bytes
     FROM over_repeats
     LEFT JOIN over_ranks USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN totals USING (session_id)
@@ -100,6 +109,9 @@ final AS (
         device_memory_bytes,           -- of the session's smallest GPU; on a CPU of its smallest node
         -- headroom_bytes: device_memory_bytes minus the largest use that allocator or sensors saw, others' included
         device_memory_bytes - occupied_bytes AS headroom_bytes,
+        memory_limit_bytes,            -- measure.memory_limit_bytes, of a rank; null: no limit
+        -- free_share: headroom ÷ device_memory_bytes, or what a rank left of its limit, whichever is less
+        greatest(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes), 0) AS free_share,
         is_growing,                    -- whether a rank's memory rises steadily in every ok repeat; null: few readings
         -- growth_bytes_per_step: mean over ok repeats of the slope over measured steps, of the rank that grows fastest
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,

@@ -56,9 +56,9 @@ SELECT
             'is a sum instead of a mean, parameters that are not synchronised.'
     END AS advice,
     CASE
-        WHEN compression <> 'none' THEN case_setting(case_name, 'strategy.gradient_compression', 'none')
-        WHEN reduce_dtype IN ('bf16', 'fp16') THEN case_setting(case_name, 'strategy.reduce_dtype', 'fp32')
-        WHEN precision <> 'fp32' THEN case_setting(case_name, 'train.precision', 'fp32')
+        WHEN compression <> 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'none')
+        WHEN reduce_dtype IN ('bf16', 'fp16') THEN knob_of(case_name, 'strategy.reduce_dtype', 'fp32')
+        WHEN precision <> 'fp32' THEN knob_of(case_name, 'train.precision', 'fp32')
     END AS knob
 FROM places
 WHERE different > 0

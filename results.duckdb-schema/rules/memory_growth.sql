@@ -31,7 +31,7 @@ SELECT
     ) AS advice,
     if(
         collections.session_id IS NULL, NULL,
-        case_setting(memory.case_name, 'measure.garbage_collection', 'automatic')
+        knob_of(memory.case_name, 'measure.garbage_collection', 'automatic')
     ) AS knob
 FROM memory
 LEFT JOIN collections USING (session_id, case_name, nodes, ranks_per_node, threads)

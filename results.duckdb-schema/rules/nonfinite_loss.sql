@@ -67,11 +67,11 @@ SELECT
         ELSE 'Lower the learning rate, clip gradients, and look at the data and at the loss for a division by zero.'
     END AS advice,
     CASE cause
-        WHEN 'range' THEN case_setting(case_name, 'train.precision', 'bf16')
+        WHEN 'range' THEN knob_of(case_name, 'train.precision', 'bf16')
         WHEN 'updates' THEN concat_ws(
             ' ',
-            case_setting(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
-            if(clip_norm IS NULL, case_setting(case_name, 'train.clip_norm', '1.0'), NULL)
+            knob_of(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
+            if(clip_norm IS NULL, knob_of(case_name, 'train.clip_norm', '1.0'), NULL)
         )
     END AS knob
 FROM with_cause

@@ -38,6 +38,6 @@ SELECT
     ) AS evidence,
     'Warm up for longer. If compilations still come among measured steps, give all batches one shape: drop the last '
     'one where it is smaller, pad sequences to a few lengths.' AS advice,
-    case_setting(case_name, 'measure.warmup', greatest(2 * warmup, 10)) AS knob
+    knob_of(case_name, 'measure.warmup', greatest(2 * warmup, 10)) AS knob
 FROM places
 WHERE spoilt_repeats > 0

@@ -1,0 +1,87 @@
+-- title: Every rank holds all of a large model
+-- severity: warning
+-- meaning: Under DDP model, gradients and optimizer state lie on every rank in full, however many ranks there are. FSDP
+--   divides them by the number of ranks, for some more communication, and so leaves room for a larger model or batch.
+--
+-- Fires where DDP runs out of memory, or its tensors take more than nine tenths of a GPU, or of what a rank may
+-- allocate, which leaves too little for fragments; and sharding would help: the same case under another strategy fits
+-- (shown), or sharding would free a quarter of the memory by what parameters and their like take (likely). With less
+-- to free it is activations that fill it, and smaller micro-batches that help.
+WITH attempts AS (
+    SELECT
+        *,
+        -- of another run of this model where this one ended before it had one
+        coalesce(
+            parameters, max(parameters) OVER (PARTITION BY session_id, workload, config ->> '$.workload_options')
+        ) AS model_parameters
+    FROM runs
+    WHERE probe IS NOT TRUE
+),
+models AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(state_bytes_of(model_parameters, config -> '$.train')) AS state_bytes,
+        any_value(config -> '$.strategy_options') AS strategy_options,
+        -- BatchNorm beside parameters gathered in half precision, which torch refuses
+        bool_or(coalesce(couples_examples AND precision IN ('bf16', 'fp16'), false)) AS needs_fp32,
+        bool_or(oversubscribed) AS oversubscribed
+    FROM attempts
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+alternatives AS (
+    SELECT
+        session_id, reference_case AS case_name, nodes, ranks_per_node, threads,
+        case_name AS alternative_case,
+        strategy AS alternative_strategy
+    FROM strategy_comparison
+    WHERE fits AND (reference_fits IS NOT TRUE OR memory_ratio <= 0.9)
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, reference_case, nodes, ranks_per_node, threads
+        ORDER BY time_ratio NULLS LAST, case_name
+    ) = 1
+),
+candidates AS (
+    SELECT
+        memory.*, models.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
+        alternative_case, alternative_strategy,
+        least(if(device_type = 'cuda', device_memory_bytes, NULL), memory_limit_bytes) AS available_bytes,
+        state_bytes / world_size AS shard_bytes
+    FROM memory
+    JOIN models USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN alternatives USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE strategy = 'ddp' AND world_size > 1 AND NOT oversubscribed
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(alternative_case IS NULL, 'likely', 'shown') AS certainty,
+    concat_ws(
+        '; ',
+        if(
+            oom_runs > 0, format('{} of {} runs ran out of memory', oom_runs, runs),
+            format(
+                'tensors take up to {} of {}', format_bytes(peak_memory_allocated_bytes),
+                format_bytes(available_bytes)
+            )
+        ),
+        format(
+            'model, gradients and optimizer state are {} on every rank, sharded over {} ranks they are {}',
+            format_bytes(state_bytes::BIGINT), world_size, format_bytes(shard_bytes::BIGINT)
+        ),
+        format('{} ({}) fits', alternative_strategy, alternative_case)
+    ) AS evidence,
+    format(
+        'Shard the model: under FSDP a rank keeps one part in {} of parameters, gradients and optimizer state.',
+        world_size
+    ) AS advice,
+    strategy_knob_of(case_name, strategy_options, coalesce(alternative_strategy, 'fsdp')) || if(
+        needs_fp32 AND coalesce(alternative_strategy, 'fsdp') = 'fsdp',
+        ' ' || knob_of(case_name, 'strategy.param_dtype', 'fp32'), ''
+    ) AS knob
+FROM candidates
+WHERE (
+    oom_runs > 0
+    OR (
+        peak_memory_allocated_bytes > 0.9 * available_bytes
+        AND (device_type = 'cuda' OR memory_limit_bytes IS NOT NULL AND free_share < 0.1)
+    )
+) AND (alternative_case IS NOT NULL OR state_bytes - shard_bytes >= 0.25 * available_bytes)

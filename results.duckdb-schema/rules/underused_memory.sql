@@ -1,0 +1,62 @@
+-- title: Memory for a larger batch lies unused
+-- severity: notice
+-- meaning: What exchanging gradients costs is paid once a step, whatever the batch, and small pieces of work leave a
+--   device partly idle. A larger batch per rank spreads both over more examples, and there is memory for it.
+--
+-- Fires where exposed communication and, under strong scaling, smaller work per worker together take at least a tenth
+-- of the ranks' time (for
+-- certain where the larger of them is above zero for certain), and a larger part of it than anything else, while at
+-- most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or a limit of the suite's.
+-- Memory is taken to grow no faster than the batch, which is too much: parameters do not.
+WITH terms AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
+        sum(share) FILTER (hangs_on_batch) AS batch_share,
+        max(share) FILTER (NOT hangs_on_batch) AS largest_other,
+        arg_max(term, share) FILTER (hangs_on_batch) AS larger_term,
+        arg_max_null(share_lo, share) FILTER (hangs_on_batch AND share IS NOT NULL) AS larger_lo
+    FROM (
+        SELECT *, term = 'communication' OR (term = 'work' AND scaling = 'strong') AS hangs_on_batch
+        FROM efficiency_loss
+    )
+    WHERE axis = 'ranks' AND NOT oversubscribed
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size
+),
+batches AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(global_batch) AS global_batch
+    FROM placements
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+with_room AS (
+    SELECT
+        terms.*, free_share, global_batch, memory.batch_per_rank,
+        -- The largest power of two at which a fifth stays free; no more than 8 at a time, since learning changes too.
+        (2 ** least(floor(log2(0.8 / (1 - free_share))), 3))::BIGINT AS factor
+    FROM terms
+    JOIN memory USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE oom_runs = 0 AND free_share >= 0.6 AND free_share < 1
+        AND (device_type = 'cuda' OR memory_limit_bytes IS NOT NULL)
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(larger_lo > 0, 'shown', 'likely') AS certainty,
+    batch_share AS cost,
+    format(
+        'with {} examples per rank {} of the memory are free, while {} of the ranks'' time are lost to exposed '
+        'communication and smaller work per worker, most of it to {}',
+        batch_per_rank, percent_text(free_share), percent_text(batch_share), loss_name(larger_term)
+    ) AS evidence,
+    format(
+        'Give each rank up to {} times as many examples in a step, for which there is room; the learning rate then has '
+        'to be chosen anew, and at some size a larger batch learns less from each example.',
+        factor
+    ) AS advice,
+    CASE scaling
+        WHEN 'strong' THEN knob_of(case_name, 'global_batch', factor * global_batch)
+        ELSE knob_of(case_name, 'batch_per_rank', factor * batch_per_rank)
+    END AS knob
+FROM with_room
+WHERE batch_share >= 0.1 AND batch_share > coalesce(largest_other, 0)
