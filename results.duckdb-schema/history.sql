@@ -34,7 +34,8 @@ points AS MATERIALIZED (
     SELECT
         session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
         threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
-        throughput_hi, throughput_unit, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo, step_ms_hi,
+        throughput_hi, throughput_unit, efficiency, efficiency_lo, efficiency_hi, is_baseline,
+        step_ms, step_ms_lo, step_ms_hi,
         created_at, quick, is_imported, session_order, log_variance, fingerprints, config, settings,
         [
             suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
@@ -73,7 +74,8 @@ paired AS (
         *,
         CASE WHEN repeats > 0 AND earlier.session_id <> session_id THEN earlier END AS previous,
         CASE WHEN repeats > 0 THEN dense_rank() OVER (PARTITION BY line ORDER BY began NULLS LAST, asked) END
-            AS experiment
+            AS experiment,
+        dense_rank() OVER (PARTITION BY suite ORDER BY line) AS line_number
     FROM with_earlier
 ),
 with_moments AS (
@@ -91,7 +93,7 @@ with_moments AS (
             fingerprint_difference(previous.fingerprints, fingerprints, true),
             '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
         ) AS facts,
-        settings_difference(previous.config, config) AS other_settings
+        settings_difference(previous.config, config) AS settings_that_differ
     FROM paired
 ),
 with_words AS (
@@ -111,6 +113,7 @@ with_welch AS (
     SELECT
         * REPLACE (CASE WHEN previous IS NOT NULL THEN unlike END AS unlike),
         CASE WHEN previous IS NOT NULL THEN len(unlike) = 0 END AS is_alike,
+        CASE WHEN list_contains(unlike, 'settings') THEN settings_that_differ END AS other_settings,
         sqrt(a + b) AS se,
         welch_df(a, repeats, b, previous.repeats) AS welch_df,
         [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
@@ -178,6 +181,7 @@ final AS (
         session_id,
         created_at,                    -- of the session, UTC
         session_order,                 -- 1-based, among all sessions of the suite, by created_at
+        line_number AS line,           -- 1-based, within the suite: what a session is compared within
         -- experiment: 1-based, within the line by its first session; equal: same settings, threads and model of device
         experiment,
         oversubscribed,
@@ -185,7 +189,7 @@ final AS (
         repeats, throughput,
         throughput_lo,
         throughput_hi,
-        throughput_unit, efficiency,
+        throughput_unit, is_baseline, efficiency,
         efficiency_lo,
         efficiency_hi,
         step_ms,                       -- geometric mean over ok repeats of a run's median step

@@ -29,7 +29,11 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
         WHERE has_keys
     ),
     facts AS (
-        SELECT part AS name, baseline ->> '$' AS baseline, candidate ->> '$' AS candidate
+        SELECT
+            part AS name,
+            -- of one's own workload without the folder
+            regexp_extract(baseline ->> '$', '[^/]*$') AS baseline,
+            regexp_extract(candidate ->> '$', '[^/]*$') AS candidate
         FROM parts
         WHERE has_keys IS NOT TRUE
         UNION ALL

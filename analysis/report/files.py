@@ -13,16 +13,26 @@ _LONGEST = 120
 """Characters of a file name before its hash and ending."""
 _COMPARISON = "compare-"
 """How names of compare pages begin."""
+_HISTORY = "history-"
+"""How names of history pages begin."""
 
 
 def page_name(session_id: str) -> str:
     """`<session_id>.html`; where the name is unsafe, too long or taken, a safe form of it with a hash of the whole."""
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", session_id).lstrip(".")[:_LONGEST]
-    is_taken = safe.lower() == "index" or safe.lower().startswith(_COMPARISON)
-    if safe != session_id or is_taken or not safe:
-        digest = hashlib.sha256(session_id.encode()).hexdigest()[:12]
-        safe = f"{safe}-{digest}"
-    return f"{safe}.html"
+    is_taken = session_id.lower() == "index" or session_id.lower().startswith((_COMPARISON, _HISTORY))
+    return f"{_safe(session_id, is_taken=is_taken)}.html"
+
+
+def history_name(suite: str) -> str:
+    """`history-<suite>.html`, with the same care."""
+    return f"{_HISTORY}{_safe(suite)}.html"
+
+
+def _safe(name: str, *, is_taken: bool = False) -> str:
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")[:_LONGEST]
+    if safe == name and safe and not is_taken:
+        return safe
+    return f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def compare_name(sides: Sequence[str | Sequence[str]]) -> str:

@@ -40,12 +40,13 @@ def _session(session_id: str | None) -> dict[str, Parameter]:
 @contextmanager
 def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Iterator[None]:
     """Inside it the two views on which most queries stand are tables of these sessions, made once, not a dozen times
-    for each."""
+    for each; the view history, which would see no others through them, is a table of all sessions of their suites."""
+    connection.execute(query_text("kept_history"), {"session_ids": list(session_ids)})
     for view in _KEPT:
         query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id IN (SELECT unnest($session_ids))"
         connection.execute(query, {"session_ids": list(session_ids)})
     yield
-    for view in _KEPT:
+    for view in (*_KEPT, "history"):
         connection.execute(f"DROP TABLE temp.{view}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -35,14 +36,17 @@ def index_page(
     comparisons: Mapping[str, str],
     compared: Mapping[str, Sides] = MappingProxyType({}),
     *,
+    histories: Mapping[str, str] = MappingProxyType({}),
     out: str,
 ) -> str:
     """HTML; `sessions` of queries/sessions.sql; `comparisons` are titles by the file name of their page, and
-    `compared` the ids of their sessions, the baseline first; `out` is the folder that the page is written into."""
+    `compared` the ids of their sessions, the baseline first; `histories` are suites by the file name of their page;
+    `out` is the folder that the page is written into."""
     body = (
         '<header class="page"><h1>scalebench: sessions</h1><p class="facts">Newest first. Speedup and efficiency are '
         "those of the largest judged size, strong scaling first.</p></header>"
         f'<main class="index"><section aria-label="Sessions">{_list(sessions, link, out)}</section>'
+        f"{section('histories', 'Suites over their sessions', _histories(histories, sessions))}"
         f"{section('comparisons', 'Comparisons', _comparisons(comparisons, compared))}</main><footer></footer>"
     )
     scripts = [asset("index.js")] if sessions else []
@@ -156,6 +160,15 @@ def _runs(row: Row) -> str:
     shown = f"{ok:,} of {runs:,}"
     below = f'<span class="below">{skipped:,} skipped</span>' if skipped else ""
     return (shown if ok + skipped == runs else f'<span class="few">{shown}</span>') + below
+
+
+def _histories(histories: Mapping[str, str], sessions: Sequence[Row]) -> str:
+    counts = Counter(row["suite"] for row in sessions)
+    return unordered(
+        f'<a href="{attribute(file_name)}">{text(suite)}</a>'
+        f'<span class="below">{counts[suite]:,} {"session" if counts[suite] == 1 else "sessions"}</span>'
+        for file_name, suite in histories.items()
+    )
 
 
 def _comparisons(comparisons: Mapping[str, str], compared: Mapping[str, Sides]) -> str:

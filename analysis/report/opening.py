@@ -23,12 +23,12 @@ MOST_CASES = 6
 """Cases that get a sentence each; of more the verdicts are counted."""
 
 
-def opening(contents: Contents, comparisons: Mapping[str, str] = MappingProxyType({})) -> str:
-    """`comparisons` with this session are titles by the file name of their page."""
+def opening(contents: Contents, others: Mapping[str, str] = MappingProxyType({})) -> str:
+    """`others` are the words of links to other pages by their file name."""
     session, points = contents.session, contents.rows("summary")
     why = f'<p class="why">{text(session["why"])}</p>' if session["why"] else ""
     return (
-        f'<header class="page"><p class="crumb screen-only">{_crumb(comparisons)}</p>'
+        f'<header class="page"><p class="crumb screen-only">{_crumb(others)}</p>'
         f"{headline(session['title'] or session['suite'])}"
         f'<p class="facts">{" · ".join(_facts(session))}</p>{why}'
         f"{_provenance(session)}"
@@ -37,10 +37,8 @@ def opening(contents: Contents, comparisons: Mapping[str, str] = MappingProxyTyp
     )
 
 
-def _crumb(comparisons: Mapping[str, str]) -> str:
-    links = {"index.html": "All sessions"} | {
-        name: f"Comparison: {title}" for name, title in comparisons.items()
-    }
+def _crumb(others: Mapping[str, str]) -> str:
+    links = {"index.html": "All sessions", **others}
     return " · ".join(f'<a href="{attribute(name)}">{text(title)}</a>' for name, title in links.items())
 
 

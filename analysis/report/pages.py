@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,9 @@ from analysis.report.bundle import Bundle
 from analysis.report.compare.found import Comparisons, comparison_title, found
 from analysis.report.compare.groups import Sides, flat, of_ids
 from analysis.report.compare_page import compare_page
-from analysis.report.files import compare_name, page_name, write_whole
+from analysis.report.files import compare_name, history_name, page_name, write_whole
+from analysis.report.history import contents as histories
+from analysis.report.history_page import history_page
 from analysis.report.index_page import index_page
 from analysis.report.session_page import session_page
 
@@ -36,12 +38,13 @@ def write_pages(
         with _writing(out), frames.kept(connection, wanted):
             out.mkdir(parents=True, exist_ok=True)
             comparisons = found(out) | ({compare_name(compared): compared} if compared else {})
-            titles = _titles(known, comparisons)
-            own = {
-                name: {file: titles[file] for file, ids in comparisons.items() if name in flat(ids)}
-                for name in wanted
-            }
-            paths = list(_write(connection, own, compared, out, bundle))
+            suites = histories.suites(connection, wanted)
+            others = _others(known, comparisons, suites)
+            paths = list(_write(connection, {name: others[name] for name in wanted}, out, bundle))
+            paths += _write_histories(connection, suites, out, bundle)
+            if compared:
+                page = compare_page(connection, compared, bundle.text())
+                paths.append(_put(out / compare_name(compared), page))
             _put(out / "index.html", _index(known, out))
     return [*paths, out / "index.html"]
 
@@ -75,16 +78,38 @@ def _compared(sides: Sequence[Sequence[str]], wanted: list[str]) -> Sides:
 def _write(
     connection: duckdb.DuckDBPyConnection,
     own: Mapping[str, Mapping[str, str]],
-    compared: Sides,
     out: Path,
     bundle: Bundle,
 ) -> Iterator[Path]:
-    """The pages' paths, each once it is there; `own` are the comparisons of each session, titles by file name."""
-    for session_id, comparisons in own.items():
-        page = session_page(contents.read(connection, session_id), bundle.text(), comparisons)
+    """The pages' paths, each once it is there; `own` are the links to other pages of each session, words by file
+    name."""
+    for session_id, others in own.items():
+        page = session_page(contents.read(connection, session_id), bundle.text(), others)
         yield _put(out / page_name(session_id), page)
-    if compared:
-        yield _put(out / compare_name(compared), compare_page(connection, compared, bundle.text()))
+
+
+def _write_histories(
+    connection: duckdb.DuckDBPyConnection, suites: Sequence[str], out: Path, bundle: Bundle
+) -> Iterator[Path]:
+    for suite in suites:
+        page = history_page(histories.read(connection, suite), bundle.text(), _page_in(out))
+        yield _put(out / history_name(suite), page)
+
+
+def _others(known: list[Row], comparisons: Comparisons, suites: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Of each session the links to other pages, words by file name: its suite's history, comparisons with it."""
+    titles = _titles(known, comparisons)
+    return {
+        row["session_id"]: {
+            **({history_name(row["suite"]): "History of this suite"} if row["suite"] in suites else {}),
+            **{
+                file: f"Comparison: {titles[file]}"
+                for file, ids in comparisons.items()
+                if row["session_id"] in flat(ids)
+            },
+        }
+        for row in known
+    }
 
 
 def _titles(known: list[Row], comparisons: Comparisons) -> dict[str, str]:
@@ -99,11 +124,20 @@ def _put(path: Path, page: str) -> Path:
 
 
 def _index(known: list[Row], out: Path) -> str:
-    """Of all sessions; pages and comparisons may be from earlier reports."""
+    """Of all sessions; pages, comparisons and histories may be from earlier reports."""
+    comparisons = found(out)
+    suites = sorted({row["suite"] for row in known})
+    kept = {history_name(suite): suite for suite in suites if (out / history_name(suite)).is_file()}
+    return index_page(
+        known, _page_in(out), _titles(known, comparisons), comparisons, histories=kept, out=str(out)
+    )
+
+
+def _page_in(out: Path) -> Callable[[str], str | None]:
+    """The file name of a session's page, null where there is none."""
 
     def link(session_id: str) -> str | None:
         name = page_name(session_id)
         return name if (out / name).is_file() else None
 
-    comparisons = found(out)
-    return index_page(known, link, _titles(known, comparisons), comparisons, out=str(out))
+    return link

@@ -36,17 +36,15 @@ _NO_SCRIPT = (
 )
 
 
-def session_page(
-    contents: Contents, bundle: str, comparisons: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """HTML; `bundle` is the JavaScript that defines vegaEmbed, `comparisons` with this session are titles by the file
-    name of their page."""
+def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = MappingProxyType({})) -> str:
+    """HTML; `bundle` is the JavaScript that defines vegaEmbed, `others` are the words of links to other pages by their
+    file name."""
     session = contents.session
     parts = list(_sections(contents))
     body = "".join(
         [
             '<a class="skip" href="#charts">Skip to the charts</a>',
-            opening(contents, comparisons),
+            opening(contents, others),
             f'<main data-stem="{attribute(page_name(session["session_id"]).removesuffix(".html"))}">',
             navigation(parts),
             _NO_SCRIPT,

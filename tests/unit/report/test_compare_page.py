@@ -201,7 +201,13 @@ def test_hostile_names_are_text_and_the_page_is_found_again(page_of, compared, t
 
 def test_a_comparison_is_written_beside_the_pages_of_its_sessions(written):
     names = [path.name for path in written[0]]
-    assert names == [page_name(OLD), page_name(NEW), compare_name([OLD, NEW]), "index.html"]
+    assert names == [
+        page_name(OLD),
+        page_name(NEW),
+        "history-smoke.html",
+        compare_name([OLD, NEW]),
+        "index.html",
+    ]
     assert found(written[0][0].parent) == {compare_name([OLD, NEW]): [OLD, NEW]}
 
 
@@ -213,7 +219,7 @@ def test_a_later_report_into_the_folder_still_lists_the_comparison(written):
 
 
 def test_the_pages_of_the_sessions_lead_to_the_comparison_and_back(written):
-    (*pages, path, _), (other, _) = written
+    (*pages, _, path, _), (other, _) = written
     for page in pages:
         assert f'href="{path.name}"' in page.read_text("utf-8")
         assert f'href="{page.name}"' in path.read_text("utf-8")

@@ -26,7 +26,7 @@ def said(tmp_path_factory):
     for name, change in CHANGES.items():
         change(make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})], session_id=name))
     assert load(folder).problems == ()
-    *pages, index = write(folder, list(CHANGES), folder / "out")
+    *pages, _history, index = write(folder, list(CHANGES), folder / "out")
     rows = re.findall(r"<tr .*?</tr>", index.read_text("utf-8"), re.S)
     return {
         name: (

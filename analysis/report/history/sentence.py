@@ -1,0 +1,110 @@
+"""What a history says of its newest session, and of all, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from analysis.compare.sentence import VERDICTS, ratio
+from analysis.fetched import Row
+from analysis.plain import cell, listed
+from analysis.report.history.contents import History
+
+MOST_NAMED = 3
+"""Changes or placements that a sentence names; it counts the others."""
+
+
+def sentences(history: History, name: Callable[[str], str] = cell) -> list[str]:
+    """Plain text; `name` makes of what others wrote what is shown."""
+    return [" ".join(_newest(history, name)), _overall(history)]
+
+
+def _newest(history: History, name: Callable[[str], str]) -> Iterator[str]:
+    newest = history.newest
+    slower = [row for row in history.regressions if row["session_id"] == newest["session_id"]]
+    if slower:
+        more = f" and {len(slower) - 1:,} more" if len(slower) > 1 else ""
+        yield (
+            f"The newest session is slower than the one before: {_place(slower[0], name)} {ratio(slower[0])}{more}, "
+            f"of {_placements(newest['judged'])} that can be compared; {_changed(newest, name)}."
+        )
+    elif newest["judged"]:
+        yield (
+            f"No regression in the newest session: of {_placements(newest['judged'])} that can be compared "
+            f"{_counts(newest)}; {_changed(newest, name)}."
+        )
+    else:
+        yield f"Nothing in the newest session can be held against an earlier one: {_why_not(newest, name)}."
+    if newest["inconclusive"] and newest["inconclusive"] == newest["judged"]:
+        yield "More repeats decide what is inconclusive: single ones have no interval."
+
+
+def _place(row: Row, name: Callable[[str], str]) -> str:
+    return f"{name(row['panel'])} {row['placement']}"
+
+
+def _placements(count: int) -> str:
+    return f"{count:,} {'placement' if count == 1 else 'placements'}"
+
+
+def _counts(session: Row) -> str:
+    return ", ".join(f"{session[verdict]:,} {verdict}" for verdict in VERDICTS if session[verdict])
+
+
+def _changed(session: Row, name: Callable[[str], str]) -> str:
+    if not session["changes"]:
+        return "of what must be equal nothing changed"
+    return f"changed: {listed(map(name, session['changes'].split('; ')), MOST_NAMED)}"
+
+
+def _why_not(session: Row, name: Callable[[str], str]) -> str:
+    if session["other_settings"]:
+        return f"its settings differ ({listed(map(name, session['other_settings'].split('; ')), MOST_NAMED)})"
+    if session["measured"] == 0:
+        return "no repeat is ok"
+    if session["unlike"]:
+        return "it ran on another model of device, or with other threads"
+    return "no earlier one ran the same, or more ranks than slots ran"
+
+
+def _overall(history: History) -> str:
+    oldest, newest = history.sessions[-1], history.sessions[0]
+    days = [f"{session['created_at']:%Y-%m-%d}" for session in (oldest, newest)]
+    since = f"{len(history.sessions):,} sessions from {days[0]} to {days[1]}"
+    found = history.regressions
+    if not found:
+        return f"{since}: no regression beyond 2 % is certain."
+    last = f"session {found[0]['session_order']:,} ({found[0]['began'][:10]})"
+    return f"{since}: {_regressions(found)}, the last in {last}{_since(history, found)}."
+
+
+def _since(history: History, found: Sequence[Row]) -> str:
+    """How many placements are still below what they were before their last regression, by points."""
+    if found[0]["session_id"] == history.newest["session_id"]:
+        return ""
+    last: dict[Series, Row] = {}
+    for row in found:  # newest first
+        last.setdefault(_series(row), row)
+    measured = history.points.filter(pl.col("throughput").is_not_null()).to_dicts()
+    now = {_series(row): row["throughput"] for row in measured}
+    still = [series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["ratio"]]
+    if not still:
+        return ", and all of it came back since"
+    return f"; {len(still):,} of {_placements(len(last))} did not come back since"
+
+
+Series = tuple[int, str, int]
+"""Line, placement, experiment."""
+
+
+def _series(row: Row) -> Series:
+    return row["line"], row["placement"], row["experiment"]
+
+
+def _regressions(found: Sequence[Row]) -> str:
+    sessions = len({row["session_id"] for row in found})
+    return (
+        f"{len(found):,} {'regression' if len(found) == 1 else 'regressions'} beyond 2 % "
+        f"in {sessions:,} {'session' if sessions == 1 else 'sessions'}"
+    )
