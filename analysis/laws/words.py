@@ -9,7 +9,7 @@ from analysis.rounding import estimate
 
 Law = dict[str, Any]
 """A row of the view `scaling_law`."""
-_SURE = 4
+SURE = 4
 """Factor between the ends of an interval, and from the largest size to the peak, up to which either is told."""
 
 
@@ -59,13 +59,13 @@ def is_sure(row: Law) -> bool:
 
 def _is_narrow(row: Law, name: str) -> bool:
     low, high = row[f"{name}_lo"], row[f"{name}_hi"]
-    return low is not None and high is not None and bool(high <= _SURE * low)
+    return low is not None and high is not None and bool(high <= SURE * low)
 
 
 def peaks(rows: Sequence[Law], name: Callable[[str], str] = str) -> Iterator[str]:
     """A sentence for every case whose peak is told; `name` makes of a case's name what is shown."""
     for row in rows:
-        if is_sure(row) and row["peak_workers"] <= _SURE * row["largest_workers"]:
+        if is_sure(row) and row["peak_workers"] <= SURE * row["largest_workers"]:
             yield (
                 f"{name(row['case_name'])}: by the USL fastest at about {_peak(row)}, "
                 f"fitted to {row['points']} sizes up to {row['largest_workers']:,}."

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from analysis import try_it
 from analysis.fetched import Row
 from analysis.report import units
-from analysis.report.markup import details, text, unordered
+from analysis.report.markup import details, prose, text, unordered
 from analysis.report.summary_table import label
 
 MOST_CASES = 6
 """Of one finding that are named; the CSV has all."""
-_MOST_COMMANDS = 3
+_NOTHING = "Nothing: no rule found anything to change."
 _SEVERITIES = {
     "critical": ("bad", "Critical", "mend these first"),
     "warning": ("fair", "Warnings", "these cost time or certainty"),
@@ -33,7 +33,7 @@ def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
         cards = "".join(_card(session, group) for group in of_it)
         folds = severity == "notice" and len(groups) > len(of_it)
         parts.append(_group(severity, of_it, cards, folds=folds))
-    return (_nothing(rules) if not found else "".join(parts)) + _quiet(groups.keys(), rules)
+    return ("".join(parts) or f"<p>{_NOTHING}</p>") + _quiet(groups.keys(), rules)
 
 
 def _group(severity: str, groups: Sequence[Sequence[Row]], cards: str, *, folds: bool) -> str:
@@ -47,17 +47,13 @@ def _group(severity: str, groups: Sequence[Sequence[Row]], cards: str, *, folds:
     return f'<h3>{heading} <span class="interval">{meaning}</span></h3>{cards}'
 
 
-def _nothing(rules: list[Row]) -> str:
-    return f"<p>None of {len(rules):,} rules found anything to change.</p>"
-
-
 def _quiet(found: Collection[str], rules: list[Row]) -> str:
     quiet = [rule for rule in rules if rule["finding"] not in found]
     if not quiet:
         return ""
     said = unordered(
         f"{text(rule['title'])}{' (a rule of your own)' if rule['is_own'] else ''}. "
-        f'<span class="interval">{text(rule["meaning"])}</span>'
+        f'<span class="interval">{prose(rule["meaning"])}</span>'
         for rule in quiet
     )
     return details(f"{len(rules):,} rules looked; {len(quiet):,} of them found nothing", said)
@@ -69,19 +65,16 @@ def _card(session: Row, group: Sequence[Row]) -> str:
     evidence = unordered(map(_evidence, group[:MOST_CASES]))
     more = len(group) - MOST_CASES
     others = f"<p>And {more:,} more case{'s' * (more > 1)}; the CSV has all.</p>" if more > 0 else ""
-    advice = "".join(
-        f"<p><b>Advice:</b> {text(said)}</p>" for said in dict.fromkeys(row["advice"] for row in group)
-    )
     return (
         f'<article class="card finding"><h4>{label(_SEVERITIES[worst["severity"]][0], worst["title"])}</h4>'
-        f"{evidence}{others}{advice}{''.join(_commands(session, group))}"
-        f"{details('Why it matters', '<p>' + text(worst['meaning']) + '</p>')}</article>"
+        f"{evidence}{others}{''.join(_advice(session, group[:MOST_CASES]))}"
+        f"{details('Why it matters', '<p>' + prose(worst['meaning']) + '</p>')}</article>"
     )
 
 
 def _evidence(row: Row) -> str:
     place = " ".join(filter(None, [row["case_name"], row["placement"]]))
-    said = [text(row["evidence"])]
+    said = [prose(row["evidence"])]
     if row["cost"] is not None:
         said.append(f"costs {units.percent(row['cost'])} of the ranks' time")
     if row["times"] > 1:
@@ -91,12 +84,22 @@ def _evidence(row: Row) -> str:
     return (f"<b>{text(place)}</b>: " if place else "") + "; ".join(said) + "."
 
 
-def _commands(session: Row, group: Sequence[Row]) -> Iterator[str]:
-    lines = dict.fromkeys(filter(None, (try_it.command(session, row["knob"]) for row in group)))
-    for place, line in enumerate(list(lines)[:_MOST_COMMANDS]):
-        name = f"try-{group[0]['finding']}-{place}"
-        yield (
-            f'<pre tabindex="0"><code id="{name}">{text(line)}</code></pre>'
-            f'<p class="tools screen-only"><button type="button" data-copy="{name}">Copy the command</button> '
-            '<span role="status"></span></p>'
-        )
+def _advice(session: Row, group: Sequence[Row]) -> Iterator[str]:
+    """Each with the command that tries it, and where there are several, with the cases that it is for."""
+    cases: dict[tuple[str, str | None], list[str]] = {}
+    for row in group:
+        key = (row["advice"], try_it.command(session, row["knob"]))
+        cases.setdefault(key, []).append(row["case_name"] or "the session")
+    for place, ((advice, line), named) in enumerate(cases.items()):
+        whose = f" for {', '.join(map(text, named))}" if len(cases) > 1 else ""
+        yield f"<p><b>Advice{whose}:</b> {prose(advice)}</p>"
+        if line:
+            yield _command(f"try-{group[0]['finding']}-{place}", line)
+
+
+def _command(name: str, line: str) -> str:
+    return (
+        f'<pre tabindex="0"><code id="{name}">{text(line)}</code></pre>'
+        f'<p class="tools screen-only"><button type="button" data-copy="{name}">Copy the command</button> '
+        '<span role="status"></span></p>'
+    )

@@ -8,17 +8,22 @@ from analysis.fetched import Row
 from analysis.laws.closeness import closer
 from analysis.laws.words import is_sure, says
 from analysis.report import units
-from analysis.report.markup import Column, table, text
+from analysis.report.markup import Column, details, table, text
 
 _READING = (
-    "The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "
+    "What follows if the sizes that were measured go on as they began: how much of the time more workers cannot "
+    "shorten, and whether there is a number of them beyond which training gets slower. It says nothing of what begins "
+    "only at larger sizes."
+)
+_DEFINITION = (
+    "<p>The serial fraction is the share of the time that more workers do not shorten: Amdahl's under strong scaling, "
     "Gustafson's under weak, read as Karp–Flatt's is, but from all sizes. In the Universal Scalability Law α is what "
     "is serial and β what every pair of workers costs; with β above 0 there is a number of workers beyond which "
     "training gets slower. ± is the standard error, r² how close the curve comes to what was measured, 1 being exact; "
     "the Universal Scalability Law, with one coefficient more, mostly comes closer. "
-    "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them. "
-    "Communication predicts each size from the smallest one and from collectives that were timed on such a machine, "
-    "fitted to no other size of the case: its error is the prediction's against what was measured."
+    "Laws are fitted to few sizes: they say what follows if nothing new begins beyond them.</p>"
+    "<p>Communication predicts each size from the smallest one and from collectives that were timed on such a machine, "
+    "fitted to no other size of the case: its error is the prediction's against what was measured.</p>"
 )
 _ROUNDING = 1e-9
 """Of a coefficient: a standard error below it is that of floating-point numbers."""
@@ -31,8 +36,10 @@ def laws(rows: list[Row]) -> str:
     shown = [
         column for names, column in _COLUMNS if any(row[name] is not None for row in rows for name in names)
     ]
-    return f'<p class="reading">{_READING}</p>' + table(
-        "Scaling laws: one row per case", [_CASE, _SAYS, *shown], rows
+    return (
+        f'<p class="reading">{_READING}</p>'
+        + table("Scaling laws: one row per case", [_CASE, _SAYS, *shown], rows)
+        + details("What the laws and their coefficients are", _DEFINITION)
     )
 
 

@@ -108,4 +108,4 @@ _KEYS = [
         numeric=True,
     ),
 ]
-_KNOWN = Column(label="communication is", cell=_known)
+_KNOWN = Column(label="known by", cell=_known)

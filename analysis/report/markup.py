@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,11 @@ from analysis.fetched import Row
 def text(value: object) -> str:
     """Escaped, and isolated: a name written from right to left must not turn round what follows it."""
     return f"<bdi>{html.escape(str(value))}</bdi>"
+
+
+def prose(value: object) -> str:
+    """Escaped sentences, in which a command stands between backticks."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text(value))
 
 
 LONGEST = 80

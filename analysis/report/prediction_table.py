@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from analysis.fetched import Row
+from analysis.laws.words import SURE
 from analysis.report import units
 from analysis.report.markup import Column, first_rows, grouped_table, text
 
 MOST_ROWS = 60
 """Of the table; the CSV has all."""
-MOST_SPREAD = 10
-"""Of an interval, its upper end ÷ its lower one: beyond it the sizes that were measured say nothing of this one."""
-
 _LAWS = {
     "usl": "Universal Scalability Law",
     "amdahl": "Amdahl",
@@ -44,7 +42,7 @@ def _size(row: Row) -> str:
 
 def _relative(row: Row, name: str, unit: str, factor: float = 1) -> str:
     low, high = row[f"{name}_lo"], row[f"{name}_hi"]
-    if low is not None and high > MOST_SPREAD * low:
+    if low is not None and high > SURE * low:
         return "cannot be said"
     return "≈\u00a0" + units.with_interval(row[name], low, high, unit, factor)
 

@@ -46,6 +46,19 @@ def test_the_same_finding_in_several_cases_is_one_card_with_each_command_once():
     assert "And 3 more cases; the CSV has all." in words(shown)
 
 
+def test_advice_that_differs_between_cases_says_for_which_it_is():
+    rows = [found(knob="--repeats 9"), found(case_name="fsdp", knob="--repeats 5"), found(case_name="weak")]
+    shown = words(findings(SESSION, [*rows, found(case_name="more")], RULES))
+    assert "Advice for ddp: Change it. bench suite smoke --quick --repeats 9 Copy" in shown
+    assert "Advice for fsdp: Change it. bench suite smoke --quick --repeats 5 Copy" in shown
+    assert "Advice for weak, more: Change it. Why it matters" in shown
+
+
+def test_what_stands_between_backticks_is_a_command():
+    shown = findings(SESSION, [found(advice="Look: `bench suite --resume <s>` goes on.")], RULES)
+    assert "<code>bench suite --resume &lt;s&gt;</code> goes on." in shown
+
+
 def test_the_gravest_come_first_and_notices_are_folded_behind_them():
     rows = [
         found("noisy", "notice", finding_order=3),
@@ -63,7 +76,7 @@ def test_rules_that_found_nothing_are_counted_and_named():
     shown = findings(SESSION, [found()], RULES)
     assert "4 rules looked; 3 of them found nothing" in shown
     assert words(shown).endswith("Noisy. It is noisy. Hot. It is hot. Mine (a rule of your own). It is mine.")
-    assert "None of 4 rules found anything to change." in findings(SESSION, [], RULES)
+    assert "Nothing: no rule found anything to change." in findings(SESSION, [], RULES)
 
 
 def test_what_cannot_be_run_again_has_advice_without_a_command():

@@ -43,7 +43,7 @@ def test_a_size_is_one_row_of_the_terms_that_are_known_anywhere():
         losses([*size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45), remainder=-0.02)])
     )
     assert rows == [
-        "case placement lost waiting for data exposed communication not explained communication is",
+        "case placement lost waiting for data exposed communication not explained known by",
         "ddp 1x2 40.0 % 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 % profiled",
     ]
 

@@ -7,14 +7,14 @@ from analysis.load import load
 from analysis.report.contents import read
 from analysis.report.parity_table import parity
 from tests.factory import Case, make_session
-from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.conftest import BROKEN, GPUS, SCALING
 from tests.unit.report.test_session_page import rows_of, words
 
 
 def parity_row(**values):
     row = {
-        "case_name": "ddp", "placement": "1x4", "repeats": 3, "same": 3, "different": 0, "steps_compared": 20,
-        "largest_relative_difference": 1.37e-7, "at_step": 7, "tolerance": 1e-4, "reasons": None,
+        "case_name": "ddp", "placement": "1x4", "baseline_placement": "1x1", "repeats": 3, "same": 3, "different": 0,
+        "steps_compared": 20, "largest_relative_difference": 1.37e-7, "at_step": 7, "tolerance": 1e-4, "reasons": None,
         "final_loss_relative_difference": -0.0123,
     }  # fmt: skip
     return row | values
@@ -67,3 +67,4 @@ def test_where_nothing_is_compared_there_is_no_such_section(page_of):
         parity([parity_row(same=0, reasons="weak scaling", largest_relative_difference=None)])
     )
     assert 'id="parity"' in page_of[GPUS]
+    assert 'id="parity"' not in page_of[BROKEN]
