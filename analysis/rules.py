@@ -37,6 +37,8 @@ REQUIRED = ("session_id", "certainty", "evidence", "advice")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _HEAD = re.compile(r"^-- (title|severity|meaning): (.+(?:\n--   .+)*)$", re.MULTILINE)
 
+_COMMENT = re.compile(r"(?:--.*(?:\n|$))+")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -49,6 +51,12 @@ class Rule:
     is_own: bool
     definition: str
     """A SELECT, without a semicolon."""
+
+    @property
+    def fires(self) -> str:
+        """When it does, in words: what the file says between its head and its SELECT; empty where it says nothing."""
+        comment = _COMMENT.match(_HEAD.sub("", self.definition).lstrip())
+        return " ".join(re.sub(r"^-- ?", "", comment[0], flags=re.MULTILINE).split()) if comment else ""
 
     def reads(self) -> set[str]:
         """Names that it reads from or calls."""

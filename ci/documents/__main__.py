@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ci.documents import charts, commands, shipped, sql_schema, suite_keys
+from ci.documents import charts, commands, rules, shipped, sql_schema, suite_keys
 from ci.documents.markdown import REGION, written
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,6 +25,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "macros": sql_schema.macros,
     "commands": commands.all_commands,
     "charts": charts.questions,
+    "rules": rules.rules,
 }
 
 

@@ -78,6 +78,9 @@ INSTEAD = {
     "bench suite smoke --quick --set train.precision=fp32": (
         "bench suite smoke --quick --set train.precision=fp32 --case single"
     ),
+    "bench suite text_scaling --quick --world 1,2 --repeats 6": (
+        "bench suite text_scaling --quick --world 1,2 --repeats 6 --set cases.ag_news_small.global_batch=256 --dry-run"
+    ),
     # that it repeats is shown by test_repeats_until.py
     "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8": (
         "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8 --dry-run"
@@ -132,11 +135,13 @@ def shell_in(folder: Path) -> Shell:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """In a checkout as a reader of the documents has it: sessions, and the files of docs/first-suite.md."""
+    """In a checkout as a reader of the documents has it: sessions, and the files that two pages say to save."""
     folder = tmp_path_factory.mktemp("documents") / "scalebench"
     copy_of_the_checkout(folder)
-    for name, text in saved_examples(ROOT / "docs/first-suite.md").items():
-        (folder / name).write_text(text)
+    for page in ("docs/first-suite.md", "docs/diagnosis.md"):
+        for name, text in saved_examples(ROOT / page).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
     shutil.copyfile(folder / "my_suite.yaml", folder / "FILE.yaml")
     (folder / "DIR").mkdir()
     for session_id in ("A", "B"):

@@ -87,3 +87,9 @@ def _suite(runs: list[dict[str, object]]) -> str:
 def _batch(run: dict[str, object]) -> str:
     name = "global_batch" if run["scaling"] == "strong" else "batch_per_rank"
     return f"{name}: {run[name]}"
+
+
+@pytest.mark.parametrize("finding", RULES)
+def test_a_rule_says_in_words_when_it_fires(finding):
+    assert RULES[finding].fires.startswith("Fires ")
+    assert "SELECT" not in RULES[finding].fires
