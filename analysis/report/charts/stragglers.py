@@ -6,7 +6,17 @@ import altair as alt
 import polars as pl
 
 from analysis.report import theme
-from analysis.report.chart import Cases, Chart, Drawing, base, distinct, layered, limit_note, panels
+from analysis.report.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    base,
+    distinct,
+    layered,
+    limit_note,
+    panels,
+    sentences,
+)
 
 LIMIT = 0.02
 """Of the mean step: an excess below it does not matter, as in the view stragglers."""
@@ -33,7 +43,12 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     if rows.get_column("excess_of_step_lo").is_not_null().any():
         layers.insert(1, start.mark_rule().encode(y=interval, y2=alt.Y2("excess_of_step_hi:Q")))
     view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
-    return Drawing(views={"": view}, note=limit_note(rows, "panel", "those whose ranks differ most"))
+    turns = len(distinct(rows, "node")) > theme.CATEGORIES
+    note = sentences(
+        "Of so many nodes neighbours take turns in two colours." if turns else "",
+        limit_note(rows, "panel", "those whose ranks differ most"),
+    )
+    return Drawing(views={"": view}, note=note)
 
 
 def _colour(rows: pl.DataFrame) -> alt.Color:
@@ -65,7 +80,7 @@ CHART = Chart(
     question="Which ranks are behind, and on which node?",
     reading="How much longer than the median rank each rank takes before it first waits for the others, as a share of "
     "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. A colour is a "
-    "node; a triangle is a straggler.",
+    "node; a triangle is a straggler. Beyond 128 ranks the 64 furthest behind and the 64 furthest ahead.",
     draw=_draw,
     wide=True,
     section="stragglers",
