@@ -1,0 +1,43 @@
+-- title: Most of the loss is not explained
+-- severity: notice
+-- meaning: Efficiency is lost, and what was measured does not say on what: without profiled steps communication,
+--   waiting for other ranks and computation cannot be told from each other in every strategy.
+--
+-- Fires where the remainder of efficiency_loss is its largest term and at least 10 % of the ranks' time, with its
+-- interval above 5 %; without an interval it is likely. Under weak scaling what computation has grown by
+-- (computation_growth, the rule contention) is taken off the remainder before. Not for imports, which have no steps.
+WITH largest AS (
+    SELECT * FROM efficiency_loss
+    WHERE share IS NOT NULL AND NOT oversubscribed
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
+    ) = 1
+),
+imports AS (
+    SELECT session_id FROM sessions WHERE imported IS NOT NULL
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    share AS cost,
+    format(
+        '{} of the {}'' time goes where no term says, of {} that are lost{}',
+        share_text(share, share_lo, share_hi), axis, percent_text(1 - efficiency),
+        CASE
+            WHEN known_by IS NULL AND largest.world_size > 1 THEN '; how much of it is communication was not measured'
+            WHEN known_by = 'profiled' THEN ', although steps were profiled'
+            ELSE ''
+        END
+    ) AS evidence,
+    if(
+        known_by = 'profiled',
+        'Look at the timeline of a step (--trace, then ui.perfetto.dev): what is neither computation nor communication '
+        'is Python, launches and copies.',
+        'Profile some steps after the measured ones, which changes no other figure: then the parts are told apart.'
+    ) AS advice,
+    if(known_by = 'profiled', '--trace', '--set measure.profiled=5') AS knob
+FROM largest
+LEFT JOIN computation_growth USING (session_id, case_name, nodes, ranks_per_node, threads)
+WHERE term = 'remainder' AND coalesce(share_lo, share) > 0.05
+    AND share - greatest(coalesce(growth_share, 0), 0) >= 0.1
+    AND session_id NOT IN (SELECT session_id FROM imports)
