@@ -102,6 +102,7 @@ class Case:
     workload: str = "spiral_mlp"
     options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
     """Of the workload."""
+    data: Mapping[str, Any] = field(default_factory=dict)
     train: Mapping[str, Any] = field(default_factory=dict)
     """Of train, what is not a field here."""
     measure: Mapping[str, Any] = field(default_factory=dict)
@@ -184,7 +185,7 @@ def _spec(
         case_name=case.name,
         workload=case.workload,
         workload_options=dict(case.options),
-        data=DataSpec(),
+        data=DataSpec(**case.data),
         train=TrainSpec(precision=case.precision, accumulate=case.accumulate, **case.train),
         measure=MeasureSpec(
             warmup=case.warmup,

@@ -4,17 +4,47 @@
 --   that the smaller number gives more for less.
 --
 -- Fires where throughput is below that of the next smaller size: by points alone with a single repeat, otherwise
--- beyond what repeats vary (verdict `retrograde` of scaling). What eats the time, other findings say.
+-- beyond what repeats vary (verdict `retrograde` of scaling). What to change, other findings say; the evidence names
+-- the largest term of efficiency_loss.
+WITH largest AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
+    FROM efficiency_loss
+    WHERE share > 0
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
+    ) = 1
+),
+-- As scaling compares them: of placements with the same n the one on the fewest nodes stands for n.
+sizes AS (
+    SELECT
+        session_id, case_name, workers,
+        lag(workers) OVER by_size AS smaller_workers,
+        lag(throughput) OVER by_size AS smaller_throughput
+    FROM (
+        SELECT * FROM scaling
+        WHERE throughput IS NOT NULL AND NOT oversubscribed
+        QUALIFY row_number() OVER (
+            PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
+        ) = 1
+    ) AS one_per_size
+    WINDOW by_size AS (PARTITION BY session_id, case_name ORDER BY workers)
+)
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(speedup_lo IS NULL, 'likely', 'shown') AS certainty,
     1 - efficiency AS cost,
     format(
-        '{} {} on {} {}, where {} on {} gave {}',
-        number_text(throughput), throughput_unit, workers, axis, baseline_case, baseline_workers,
-        number_text(throughput * baseline_workers / speedup)
+        '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, smaller_workers,
+        number_text(smaller_throughput)
+    ) || coalesce(
+        format(
+            '; of the ranks'' time most is lost to {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
+        ),
+        ''
     ) AS evidence,
-    'Stay at the smaller number, or give each worker more to do in a step: what else was found says which part of '
-    'the step to change.' AS advice
+    'Stay at the smaller number, or give each worker more to do in a step: what else was found says which part of the '
+    'step to change.' AS advice
 FROM scaling
+JOIN sizes USING (session_id, case_name, workers)
+LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE verdict = 'retrograde'

