@@ -26,7 +26,7 @@ def _newest(history: History, name: Callable[[str], str]) -> Iterator[str]:
     if slower:
         more = f" and {len(slower) - 1:,} more" if len(slower) > 1 else ""
         yield (
-            f"The newest session is slower than the one before: {_place(slower[0], name)} {ratio(slower[0])}{more}, "
+            f"The newest session is slower than before: {_place(slower[0], name)} {ratio(slower[0])}{more}, "
             f"of {_placements(newest['judged'])} that can be compared; {_changed(newest, name)}."
         )
     elif newest["judged"]:
@@ -91,7 +91,8 @@ def _since(history: History, found: Sequence[Row]) -> str:
     still = [series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["ratio"]]
     if not still:
         return ", and all of it came back since"
-    return f"; {len(still):,} of {_placements(len(last))} did not come back since"
+    are = "is" if len(last) == 1 else "are"
+    return f"; {len(still):,} of {_placements(len(last))} {are} still slower than before"
 
 
 Series = tuple[int, str, int]

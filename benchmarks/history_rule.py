@@ -1,0 +1,92 @@
+"""How often the view `regressions` finds one though nothing became slower, and how often it finds one that is there.
+
+python benchmarks/history_rule.py --draws 200
+
+Twenty sessions of one placement: ln(throughput) differs between sessions and between repeats by normal deviations; the
+last session is a tenth slower. Made-up runs go into a database with the project's own tables, and the view judges them.
+Prints a Markdown table: among sessions 5 to 19, which are not slower, the share called so; by the intervals over
+repeats alone, for comparison; and the share of last sessions that are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from analysis import schema
+
+SESSIONS = 20
+FIRST_JUDGED = 5
+"""With three pairs of sessions before it that show what is usual."""
+SLOWER = 0.1
+BETWEEN = (0.0, 0.005, 0.01, 0.02, 0.03)
+WITHIN = 0.01
+REPEATS = (3, 5)
+RUN = """
+    session_id, run_id, 0 AS attempt, suite, 'case' AS case_name, 'made' AS workload, 'ddp' AS strategy,
+    'strong' AS scaling, 'ranks' AS axis, false AS oversubscribed, 1 AS nodes, 1 AS threads, 2 AS ranks_per_node,
+    2 AS workers, 2 AS world_size, 'cuda' AS device_type, 'GPU' AS device_name, 'ok' AS status, repeat,
+    64 AS examples_per_step, '{"settings": "a"}'::JSON AS fingerprint, '{}'::JSON AS config
+"""
+SESSION = "session_id, suite, '2026-01-01'::TIMESTAMP + to_days(day::INTEGER) AS created_at, false AS quick"
+STATS = "session_id, run_id, 0 AS attempt, 100 AS measured_steps, span_ns"
+JUDGED = f"""
+    SELECT
+        avg(regression::INTEGER) FILTER (session_order BETWEEN {FIRST_JUDGED} AND {SESSIONS - 1}),
+        avg((ratio_hi < 1 - 0.02)::INTEGER) FILTER (session_order BETWEEN {FIRST_JUDGED} AND {SESSIONS - 1}),
+        avg(regression::INTEGER) FILTER (session_order = {SESSIONS})
+    FROM history
+"""
+
+
+def shares(
+    connection: duckdb.DuckDBPyConnection,
+    random: np.random.Generator,
+    draws: int,
+    repeats: int,
+    between: float,
+) -> tuple[float, float, float]:
+    """Called slower though it is not; the same by repeats alone; slower and found."""
+    shape = (draws, SESSIONS, repeats)
+    logs = random.normal(0, WITHIN, shape) + random.normal(0, between, (draws, SESSIONS, 1))
+    logs[:, -1] += np.log(1 - SLOWER)
+    suite, day, repeat = (index.ravel() for index in np.indices(shape))
+    session_id = np.char.add(np.char.add(suite.astype(str), "-"), day.astype(str))
+    made_up = {
+        "suite": suite.astype(str),
+        "day": day,
+        "session_id": session_id,
+        "repeat": repeat,
+        "run_id": repeat.astype(str),
+        "span_ns": (1e9 * np.exp(-logs.ravel())).astype(np.int64),
+    }
+    connection.begin()
+    connection.register("made_up", pa.table(made_up))
+    for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
+        connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
+    ((false, by_repeats, found),) = connection.execute(JUDGED).fetchall()
+    connection.rollback()  # for the next draws
+    return float(false), float(by_repeats), float(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--draws", type=int, default=200)
+    draws = parser.parse_args().draws
+    random = np.random.default_rng(0)
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        print("| between sessions | repeats | called slower | by repeats alone | a tenth slower is found |")
+        print("| --- | --- | --- | --- | --- |")
+        for between in BETWEEN:
+            for repeats in REPEATS:
+                of = shares(connection, random, draws, repeats, between)
+                cells = " | ".join(f"{100 * share:.1f} %" for share in of)
+                print(f"| {100 * between:g} % | {repeats} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()
