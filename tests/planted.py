@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.spec import Axis, RunSpec, Scaling
 from tests.factory import Case, make_session, specs
+from tests.factory_tables import SAMPLE_SCHEMA
 from tests.profile_rows import Figures, add_profile
 from tests.rewriting import rewrite_steps
 
@@ -117,8 +118,8 @@ def plant(results: Path, planted: Mapping[str, Planted], session_id: str = SESSI
     for name, case in cases.items():
         for spec in specs(case, session_id, "planted", ()):
             _rewrite(folder, spec, planted[name].step(spec))
-            if planted[name].clock_mhz:
-                _set_clocks(folder, spec, planted[name].clock_mhz)
+            if clock_mhz := planted[name].clock_mhz:
+                set_clocks(folder, spec.run_id, [clock_mhz[spec.workers]] * spec.ranks_per_node)
     add_profile(folder, lambda spec, rank: _figures(planted[spec.case_name], spec, rank), {})
     return folder
 
@@ -134,13 +135,20 @@ def _rewrite(folder: Path, spec: RunSpec, step: Step) -> None:
         )
 
 
-def _set_clocks(folder: Path, spec: RunSpec, clock_mhz: Mapping[int, float]) -> None:
-    for path in (folder / spec.run_id).glob("samples.*"):
-        table = pq.read_table(path)
-        of_gpus = pc.if_else(pc.is_valid(table["device"]), clock_mhz[spec.workers], None)
-        at = table.schema.get_field_index("sm_clock_mhz")
+def set_clocks(folder: Path, run_id: str, clocks_mhz: Sequence[float]) -> None:
+    """The run's node has as many GPUs, with these clocks."""
+    for path in (folder / run_id).glob("samples.*"):
         metadata = pq.read_schema(path).metadata
-        pq.write_table(table.set_column(at, "sm_clock_mhz", of_gpus).replace_schema_metadata(metadata), path)
+        rows = pq.read_table(path).to_pylist()
+        host = [row for row in rows if row["device"] is None]
+        gpus = [
+            {**row, "device": device, "sm_clock_mhz": mhz}
+            for device, mhz in enumerate(clocks_mhz)
+            for row in rows
+            if row["device"] == 0
+        ]
+        table = pa.Table.from_pylist([*host, *gpus], schema=SAMPLE_SCHEMA)
+        pq.write_table(table.replace_schema_metadata(metadata), path)
 
 
 def _figures(planted: Planted, spec: RunSpec, rank: int) -> Figures | None:

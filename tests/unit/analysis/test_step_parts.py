@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.factory import Case, make_session
-from tests.planted import Planted, Step, plant
+from tests.planted import Planted, Step, plant, set_clocks
 from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import Ask
@@ -143,6 +143,22 @@ def test_all_repeats_are_known_in_one_way(results, read_back):
     rows = read_back()("FROM step_parts ORDER BY case_name, workers")
     assert [row["known_by"] for row in rows] == ["one rank", "estimated", "one rank", None]
     assert {row["repeats"] for row in rows} == {2}
+
+
+def test_phases_of_two_ranks_tell_nothing_of_a_backward_without_communication(results, read_back):
+    plant(results, {"case": Planted(steps={2: PAIR, 4: PAIR})})
+    assert {row["known_by"] for row in read_back()("FROM step_parts")} == {None}
+
+
+def test_the_clock_is_the_highest_of_the_gpus_that_the_run_used(results, read_back):
+    """A rank whose GPU is slower than another's is imbalance; a third GPU belongs to nobody."""
+    clocks = {1: 1_980.0, 2: 1_980.0}
+    session = plant(results, {"case": Planted(steps={1: ALONE, 2: PAIR}, clock_mhz=clocks)})
+    set_clocks(session, "case.1x2.r0", [1_584.0, 1_900.0, 2_100.0])
+    rows = read_back()(
+        "SELECT DISTINCT workers, sm_clock_mhz FROM run_parts JOIN runs USING (session_id, run_id)"
+    )
+    assert {row["workers"]: row["sm_clock_mhz"] for row in rows} == {1: 1_980, 2: 1_900}
 
 
 def test_parts_of_noisy_steps_add_up_and_none_is_below_0(results, read_back):
