@@ -60,20 +60,22 @@ def _line(point: Point, terms: Sequence[Row], name: Callable[[str], str]) -> str
         key=lambda term: term["share"],
         reverse=True,
     )
-    said = [_part(term) for term in named]
+    is_sure = point["efficiency_hi"] is None or point["efficiency_hi"] < 1
+    said = [_part(term, "perhaps " * (is_sure and _may_be_none(term))) for term in named]
     if rest is not None and abs(rest["share"]) >= LEAST:
-        said.append(f"{name_of('remainder')} {_percent(rest['share'])}")
+        said.append(_part(rest))
+    loses = f"{'' if is_sure else 'perhaps '}loses {_percent(1 - point['efficiency'])}"
     estimated = " (estimated)" if any(term["known_by"] == "estimated" for term in terms) else ""
-    share = 1 - point["efficiency"]
-    may_be_none = point["efficiency_hi"] is not None and point["efficiency_hi"] >= 1
-    loses = f"{'perhaps ' * may_be_none}loses {_percent(share)}"
     return f"{name(point['case_name'])} on {size_of(point)} {loses}: {', '.join(said)}{estimated}"
 
 
-def _part(term: Row) -> str:
-    """What may as well be nothing is only perhaps; below zero it is a gain."""
+def _may_be_none(term: Row) -> bool:
     low, high = term["share_lo"], term["share_hi"]
-    perhaps = "" if low is None or high is None or low > 0 or high < 0 else "perhaps "
+    return low is not None and high is not None and low <= 0 <= high
+
+
+def _part(term: Row, perhaps: str = "") -> str:
+    """Below zero it is a gain."""
     return f"{perhaps}{name_of(term['term'])} {_percent(term['share'])}"
 
 

@@ -42,8 +42,15 @@ def test_the_largest_part_comes_first_and_what_is_not_explained_last():
 
 def test_what_may_as_well_be_nothing_is_only_perhaps_and_what_is_nothing_is_not_named():
     rows = terms("estimated", data=(0.02, -0.01, 0.05), imbalance=0.001, communication=(0.38, 0.3, 0.4))
+    assert lines(rows)[1] == (
+        "  ddp on 4 ranks loses 40 %: exposed communication 38 %, perhaps waiting for data 2 % (estimated)"
+    )
+
+
+def test_where_all_of_the_loss_is_only_perhaps_its_parts_need_not_say_so_again():
+    rows = terms(data=(0.02, -0.01, 0.05), communication=(0.38, 0.3, 0.4))
     assert lines(rows, efficiency_hi=1.01)[1] == (
-        "  ddp on 4 ranks perhaps loses 40 %: exposed communication 38 %, perhaps waiting for data 2 % (estimated)"
+        "  ddp on 4 ranks perhaps loses 40 %: exposed communication 38 %, waiting for data 2 %"
     )
 
 
