@@ -139,7 +139,7 @@ def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() 
     """The rows that its SQL transcript shows make its table's figures and its closing sentence."""
     quickstart, asked = _transcripts()
     table = {
-        (row[0], int(row[1])): row for row in map(str.split, quickstart) if row[:1] and row[1:2] != ["on"]
+        (row[0], int(row[1])): row for row in map(str.split, quickstart) if row[1:2] and row[1].isdigit()
     }
     points = [_point(line.split(), table) for line in asked]
     shown = []
@@ -151,7 +151,7 @@ def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() 
     assert len(points) == 4
     assert shown == [True] * 4, "take a transcript anew, from one run: ci/quickstart and the SQL below it"
     closing = next(line for line in quickstart if " on 2 ranks: " in line)
-    assert closing == closing_sentence(points)
+    assert closing.startswith(closing_sentence(points))
 
 
 def _transcripts() -> tuple[list[str], list[str]]:
