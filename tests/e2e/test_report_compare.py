@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from analysis.load import load
-from analysis.report.files import compare_name, page_name
+from analysis.report.files import compare_name, history_name, page_name
 from tests.factory import BEGAN, Case, make_session
 
 OLD, NEW = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b"
@@ -25,6 +25,7 @@ HOSTILE = "<img src=x onerror=window.hacked=1> \u202e"
 TAG = "<b onclick=window.hacked=1>&amp;  two spaces"
 SESSIONS = [OLD, NEW, HOSTILE]
 COMPARISON = compare_name(SESSIONS)
+HISTORY = history_name("smoke")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,7 @@ def test_a_filter_that_the_list_does_not_know_shows_all(browser, site):
 
 
 @pytest.mark.parametrize("width", [320, 390, 700, 1280])
-@pytest.mark.parametrize("name", ["index.html", COMPARISON])
+@pytest.mark.parametrize("name", ["index.html", COMPARISON, HISTORY])
 def test_the_page_fits_is_silent_and_asks_for_nothing(browser, site, name, width):
     browser.screen(width, dark=width == 390)
     browser.console()
@@ -195,6 +196,16 @@ def test_curves_lie_over_each_other_a_panel_per_case(browser, site):
         ".map((path) => path.getAttribute('stroke'))).size"
     )
     assert lines == len(SESSIONS)
+
+
+def test_a_history_draws_its_figures_over_the_sessions(browser, site):
+    browser.screen(1280)
+    browser.open(site / HISTORY)
+    points = browser.run(
+        "return [...document.querySelectorAll('figure.chart')].map((figure) => [figure.id, figure.dataset.state, "
+        "figure.querySelectorAll('.plot svg [class*=mark-symbol] path').length])"
+    )
+    assert points == [["over_sessions_throughput", "drawn", 6], ["over_sessions_efficiency", "drawn", 3]]
 
 
 def test_a_site_below_a_path_can_be_clicked_through(browser, address):

@@ -104,6 +104,7 @@ ROWS = {
     "What does FSDP cost in speed, and save in memory, against DDP?": SCALED_CASES,
     "How large must a model be for more ranks to pay?": 2 * SCALED_CASES // 2,
     "Is this session faster than an earlier one?": 2 + 3 * SCALED_CASES,
+    "What became slower over the sessions of a suite?": PLACEMENTS_THAT_RAN,
     "How much of a step waits for data?": PLACEMENTS_THAT_RAN,
     "What grows when ranks are added?": SCALED_CASES,
     "Which rank do the others wait for?": SCALED_CASES,

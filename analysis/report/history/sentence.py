@@ -31,13 +31,22 @@ def _newest(history: History, name: Callable[[str], str]) -> Iterator[str]:
         )
     elif newest["judged"]:
         yield (
-            f"No regression in the newest session: of {_placements(newest['judged'])} that can be compared "
+            f"No regression is certain in the newest session: of {_placements(newest['judged'])} that can be compared "
             f"{_counts(newest)}; {_changed(newest, name)}."
         )
     else:
         yield f"Nothing in the newest session can be held against an earlier one: {_why_not(newest, name)}."
     if newest["inconclusive"] and newest["inconclusive"] == newest["judged"]:
-        yield "More repeats decide what is inconclusive: single ones have no interval."
+        yield _undecided(history)
+
+
+def _undecided(history: History) -> str:
+    """Why all rows of the newest session are inconclusive."""
+    is_judged = (pl.col("session_id") == history.newest["session_id"]) & pl.col("verdict").is_not_null()
+    judged = history.points.filter(is_judged)
+    if judged.get_column("ratio_lo").null_count() == judged.height:
+        return "Single repeats have no interval: two or more in both sessions give one."
+    return "More repeats in the next session make its intervals narrower."
 
 
 def _place(row: Row, name: Callable[[str], str]) -> str:
