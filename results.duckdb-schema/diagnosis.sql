@@ -10,7 +10,7 @@ WITH places AS (
     WHERE probe IS NOT TRUE
 ),
 suites AS (
-    SELECT session_id, suite FROM sessions
+    SELECT session_id, suite, imported FROM sessions
 ),
 placed AS (
     SELECT
@@ -33,7 +33,8 @@ final AS (
         evidence,                      -- the figures that it was found by
         meaning,                       -- why it matters
         advice,                        -- what to change
-        knob,                          -- arguments for `bench suite` that try it; null where no setting does
+        -- knob: arguments for `bench suite` that try it; null where no setting does, and where others measured
+        CASE WHEN imported IS NULL THEN knob END AS knob,
         times,                         -- placements of the case at which it was found; evidence is of the worst
         -- finding_order: 1-based within the session: severity, then cost
         row_number() OVER (

@@ -59,6 +59,8 @@ SELECT
         ),
         session_id
     ) AS advice,
-    CASE WHEN timeout > 0 THEN format('--set measure.timeout_s={:.0f}', 2 * timeout_s) END AS knob
+    if(
+        timeout > 0, format('--set measure.timeout_s={:.0f}', 2 * timeout_s), format('--resume {}', session_id)
+    ) AS knob
 FROM counted
 WHERE not_ok > 0
