@@ -37,13 +37,22 @@ def because(
 
 
 def first_remedy(point: Point, findings: Sequence[Finding]) -> Finding | None:
-    """The gravest finding of that case, or of the session, that explains lost time and has a setting to change."""
+    """The gravest finding of that case, or of the session, that explains lost time; not one that names all of it and
+    has no setting to change: that is what is to be explained."""
     fitting = [
         finding
         for finding in findings
-        if finding["knob"] and finding["cost"] and finding["case_name"] in (None, point["case_name"])
+        if finding["cost"]
+        and finding["case_name"] in (None, point["case_name"])
+        and _explains(finding, point)
     ]
     return min(fitting, key=lambda finding: finding["finding_order"], default=None)
+
+
+def _explains(finding: Finding, point: Point) -> bool:
+    efficiency = point["efficiency"]
+    is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
+    return is_a_part or finding["knob"] is not None
 
 
 def _is_of(point: Point, loss: Loss) -> bool:
@@ -93,4 +102,5 @@ def _remedy(point: Point, findings: Sequence[Finding], name: Callable[[str], str
     if finding is None:
         return ""
     sure = "" if finding["certainty"] == "shown" else ", likely"
-    return f"First to mend: {name(finding['title'])}{sure}; try {name(finding['knob'])}."
+    tried = f"; try {name(finding['knob'])}" if finding["knob"] else ""
+    return f"First to mend: {name(finding['title'])}{sure}{tried}."

@@ -13,6 +13,8 @@ from analysis.report.summary_table import label
 
 MOST_ROWS = 40
 """Of the table; the CSV has all."""
+_SMALLEST = 0.0005
+"""Share that is not rounded to nothing."""
 
 _READING = (
     "Shares of the ranks' time at each size; with the efficiency they add up to 100 %. Below 0 is a gain: it costs "
@@ -32,19 +34,30 @@ def losses(rows: list[Row]) -> str:
     known = [
         term for term in TERMS if any(row["term"] == term and row["share"] is not None for row in explained)
     ]
+    costly = [term for term in known if any(_shows(row) for row in explained if row["term"] == term)]
     shown = [
         terms[0] | {"terms": {term["term"]: term for term in terms}}
         for terms in list(sizes.values())[:MOST_ROWS]
     ]
     return (
         f'<p class="reading">{_READING}{first_rows(MOST_ROWS, len(sizes))}</p>'
-        + table(
-            "Lost efficiency: one row per case and placement", [*_KEYS, *map(_column, known), _KNOWN], shown
-        )
-        + _meanings(known)
+        + table("Lost efficiency: one row per case and placement", [*_KEYS, *map(_column, costly)], shown)
+        + _free([term for term in known if term not in costly])
+        + _meanings(costly)
         + details("How each part is computed", _definitions(known))
         + _how_known(explained)
     )
+
+
+def _shows(row: Row) -> bool:
+    """Whether a share, or an end of its interval, is a tenth of a percent or more."""
+    return any(abs(row[name] or 0) >= _SMALLEST for name in ("share", "share_lo", "share_hi"))
+
+
+def _free(terms: list[str]) -> str:
+    """Those that are known to have cost nothing."""
+    said = ", ".join(html.escape(name_of(term)) for term in terms)
+    return f'<p class="reading">Nothing was lost to: {said}.</p>' if terms else ""
 
 
 def _meanings(known: list[str]) -> str:
@@ -102,10 +115,10 @@ def _known(row: Row) -> str:
 _KEYS = [
     Column(label="case", cell=lambda row: text(row["case_name"])),
     Column(label="placement", cell=lambda row: text(row["placement"])),
+    Column(label="known by", cell=_known),
     Column(
         label="lost",
         cell=lambda row: f"{_percent(1 - row['efficiency'])}\u00a0%",
         numeric=True,
     ),
 ]
-_KNOWN = Column(label="known by", cell=_known)

@@ -6,7 +6,7 @@ from analysis.why import because
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,
-    "speedup": 2.4, "is_baseline": False, "oversubscribed": False, "scaling": "strong",
+    "speedup": 2.4, "efficiency": 0.6, "is_baseline": False, "oversubscribed": False, "scaling": "strong",
 }  # fmt: skip
 
 
@@ -65,9 +65,9 @@ def test_without_repeats_and_without_profiled_steps_the_sentence_says_so():
     )
 
 
-def test_the_first_remedy_explains_lost_time_and_has_a_setting_to_change():
+def test_the_first_remedy_explains_lost_time_and_is_not_the_loss_itself():
     findings = [
-        finding(title="Slower on more workers", knob=None, finding_order=1),
+        finding(title="Slower on more workers", cost=0.4, knob=None, finding_order=1),
         finding(title="Noisy", cost=None, finding_order=2),
         finding(title="Of another case", case_name="fsdp", finding_order=3),
         finding(finding_order=5, title="later"),
@@ -79,6 +79,10 @@ def test_the_first_remedy_explains_lost_time_and_has_a_setting_to_change():
     assert because([POINT], [], findings, name=lambda said: f"<{said}>") == (
         "First to mend: <Batch per rank too small>, likely; try <--set cases.ddp.global_batch=1024>."
     )
+
+
+def test_a_remedy_without_a_setting_is_named_alone():
+    assert because([POINT], [], [finding(title="A slow node", knob=None)]) == "First to mend: A slow node."
 
 
 def test_where_nothing_is_compared_or_lost_nothing_is_said():

@@ -43,8 +43,8 @@ def test_a_size_is_one_row_of_the_terms_that_are_known_anywhere():
         losses([*size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45), remainder=-0.02)])
     )
     assert rows == [
-        "case placement lost waiting for data exposed communication not explained known by",
-        "ddp 1x2 40.0 % 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 % profiled",
+        "case placement known by lost waiting for data exposed communication not explained",
+        "ddp 1x2 profiled 40.0 % 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 %",
     ]
 
 
@@ -59,6 +59,12 @@ def test_every_term_that_is_shown_is_explained_and_its_definition_folded():
     assert "Waiting for data. The next batch was not there yet" in words(shown)
     assert "Exposed communication" not in words(shown)
     assert "By how much waiting for data puts off the rank" in words(folded)
+
+
+def test_what_is_known_to_have_cost_nothing_is_a_sentence_and_no_column():
+    shown = losses(size(data=0.3, clocks=(0.0, 0.0, 0.0), imbalance=(0.0, -0.01, 0.01), remainder=0.1))
+    assert "Nothing was lost to: lower clocks." in words(shown)
+    assert rows_of(shown)[0].endswith("lost waiting for data waiting for slower ranks not explained")
 
 
 def test_a_size_of_which_only_the_remainder_is_known_has_no_row():
