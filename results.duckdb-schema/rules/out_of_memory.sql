@@ -5,7 +5,7 @@
 --
 -- Fires where a measured run ended out of memory; probing runs of find_batch, which look for that end, are none. The
 -- advice takes what is cheapest first: smaller micro-batches as long as there is more than one example in them and the
--- states themselves are not all that there is room for, then recomputing activations, then sharding.
+-- states themselves leave a tenth of the memory to activations, then recomputing activations, then sharding.
 WITH attempts AS (
     SELECT
         *,
@@ -82,7 +82,7 @@ with_remedy AS (
     SELECT
         *,
         strategy = 'ddp' AND world_size > 1 AS can_shard,
-        strategy IN ('single', 'ddp') AND state_bytes > available_bytes AS states_are_too_large,
+        strategy IN ('single', 'ddp') AND state_bytes > 0.9 * available_bytes AS states_are_too_large,
         CASE
             WHEN strategy = 'process_group' THEN 'machine'
             WHEN states_are_too_large AND can_shard THEN 'shard'
@@ -106,7 +106,7 @@ SELECT
         CASE
             WHEN states_are_too_large
             THEN format(
-                'model, gradients and optimizer state alone are {}, more than the {} that there are',
+                'model, gradients and optimizer state alone are {}, where a rank may have {}',
                 format_bytes(state_bytes::BIGINT), format_bytes(available_bytes)
             )
         END
