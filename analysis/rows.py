@@ -44,13 +44,19 @@ def session_row(session: Fields, folder: str) -> Row:
         "why": session.optional(session.text, "why"),
         "created_at": session.time("created_at"),
         "finished_at": session.optional(session.time, "finished_at"),
-        "command": session.texts("command"),
+        "command": _begun_with(session).texts("command"),
         "quick": session.boolean("quick"),
         "tags": session.texts("tags"),
         "resolved": session.object("resolved").json(),
         "slots": session.object("slots").json(),
         "imported": None if session.value.get("imported") is None else session.object("imported").json(),
     }
+
+
+def _begun_with(session: Fields) -> Fields:
+    """What has the command line of the session's beginning: a resume keeps it aside, and its own says less."""
+    earlier = session.optional(session.objects, "begun")
+    return earlier[0] if earlier else session
 
 
 def planned_rows(session: Fields) -> list[Row]:

@@ -6,7 +6,7 @@ CREATE TABLE sessions (
     why VARCHAR,                   -- the question that the suite answers
     created_at TIMESTAMP,          -- UTC
     finished_at TIMESTAMP,         -- UTC; null while the session runs
-    command VARCHAR[],             -- the command line, word by word
+    command VARCHAR[],             -- the command line that began it, word by word
     quick BOOLEAN,                 -- whether the suite's quick section was merged in
     tags VARCHAR[],                -- given by --tag
     resolved JSON,                 -- the suite after quick, --set and matrix

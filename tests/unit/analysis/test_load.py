@@ -136,6 +136,18 @@ def test_what_session_json_says_is_in_the_database(results):
     assert len(ask(results, "FROM planned_runs")) == 4
 
 
+def test_the_command_of_a_resumed_session_is_the_one_that_began_it(results):
+    path = make_session(results, [CASE]) / "session.json"
+    head = json.loads(path.read_text())
+    before = [
+        {"command": ["bench", "suite", "x", "--quick"]},
+        {"command": ["bench", "suite", "--resume", "s"]},
+    ]
+    path.write_text(json.dumps(head | {"command": ["bench", "suite", "--resume", "s"], "begun": before}))
+    load(results)
+    assert ask(results, "SELECT command FROM sessions") == [{"command": ["bench", "suite", "x", "--quick"]}]
+
+
 def test_a_session_that_is_still_running_is_loaded_as_far_as_it_is(results):
     folder = make_session(results, [CASE])
     (folder / "ddp.1x2.r1" / "run.json").unlink()
