@@ -5,23 +5,28 @@
 --   further rank makes them fewer.
 --
 -- Fires where communication, and under strong scaling the longer computation per example of smaller batches (term
--- `work`), together cost a quarter of the ranks' time or more, since efficiency below 75 % is no longer good, and one
--- of them surely costs something. The batch advised is the smallest power of two times this one at which computation,
--- each example at what it takes at the baseline, would be four times what is lost now: a fifth of the ranks' time.
--- Beyond 64 times, or the data set, there is none.
+-- `work`), together cost a quarter of the ranks' time or more, since efficiency below 75 % is no longer good. Of the two
+-- counts what surely costs something: whose interval, where there is one, lies above 0. The batch advised is the
+-- smallest power of two times this one at which computation, each example at what it takes at the baseline, would be
+-- four times what is lost now: a fifth of the ranks' time. Beyond 64 times, or the data set, there is none.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        any_value(share) FILTER (term = 'communication') AS communication,
-        any_value(share_lo) FILTER (term = 'communication') AS communication_lo,
-        any_value(share_hi) FILTER (term = 'communication') AS communication_hi,
-        any_value(lost_ms) FILTER (term = 'communication') AS communication_ms,
-        any_value(share) FILTER (term = 'work') AS work,
-        any_value(share_lo) FILTER (term = 'work') AS work_lo,
-        any_value(share_hi) FILTER (term = 'work') AS work_hi,
-        any_value(lost_ms) FILTER (term = 'work') AS work_ms
+        sum(share) AS cost,
+        sum(lost_ms) AS lost_ms,
+        coalesce(sum(lost_ms) FILTER (term = 'work'), 0) AS work_ms,
+        bool_and(share_lo IS NOT NULL) AS have_intervals,
+        string_agg(
+            format(
+                '{} ({} of the ranks'' time)',
+                if(term = 'work', 'longer computation per example', 'communication'),
+                share_text(share, share_lo, share_hi)
+            ),
+            ' and to ' ORDER BY term_order
+        ) AS reasons
     FROM efficiency_loss
     WHERE axis = 'ranks' AND NOT oversubscribed
+        AND term IN ('communication', 'work') AND share > 0 AND coalesce(share_lo, share) > 0
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 batches AS (
@@ -38,15 +43,12 @@ batches AS (
 ),
 costs AS (
     SELECT
-        losses.* EXCLUDE (communication_ms, work_ms),
+        losses.*,
         batches.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
-        greatest(communication, 0) + coalesce(greatest(work, 0), 0) AS cost,
-        greatest(losses.communication_ms, 0) + coalesce(greatest(work_ms, 0), 0) AS lost_ms,
-        computation_ms - coalesce(greatest(work_ms, 0), 0) AS useful_ms
+        computation_ms - work_ms AS useful_ms
     FROM losses
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
-    WHERE communication IS NOT NULL
 ),
 found AS (
     SELECT
@@ -55,18 +57,15 @@ found AS (
             AS factor,
         factor <= 64 AND global_batch * factor <= coalesce(dataset_size, global_batch * factor) AS is_in_reason
     FROM costs
-    WHERE cost >= 0.25 AND (coalesce(communication_lo, communication) > 0 OR coalesce(work_lo, work) > 0)
+    WHERE cost >= 0.25
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(communication_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(have_intervals, 'shown', 'likely') AS certainty,
     cost,
     format(
-        '{} examples on each of {} ranks take {} ms of computation at the baseline''s pace, and {} ms more are lost to '
-        'communication ({} of the ranks'' time){}',
-        batch_per_rank, world_size, number_text(useful_ms), number_text(lost_ms),
-        share_text(communication, communication_lo, communication_hi),
-        if(work > 0, format(' and to longer computation per example ({})', share_text(work, work_lo, work_hi)), '')
+        '{} examples on each of {} ranks take {} ms of computation at the baseline''s pace; {} ms more are lost to {}',
+        batch_per_rank, world_size, number_text(useful_ms), number_text(lost_ms), reasons
     ) AS evidence,
     if(
         is_in_reason,

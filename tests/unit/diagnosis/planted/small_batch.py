@@ -25,12 +25,18 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """The same times, but the 3 ms are those in which one rank waits for the other, which computes longer."""
-    cases = [Case(name="strong", step_ms={1: [9.9, 10.0, 10.1], 2: [7.9, 8.0, 8.1]})]
+    """The same times, but the 3 ms are those in which one rank waits for the other, which computes longer. And a case
+    whose computation takes as much longer by its points, between repeats that are far apart."""
+    cases = [
+        Case(name="uneven", step_ms={1: [9.9, 10.0, 10.1], 2: [7.9, 8.0, 8.1]}),
+        Case(name="noisy", step_ms={1: [9.9, 10.0, 10.1], 2: [5.0, 8.0, 15.0]}),
+    ]
 
     def figures(spec: RunSpec, rank: int) -> Figures:
         if spec.world_size == 1:
             return (100, 0, 0, 90)
+        if spec.case_name == "noisy":
+            return (80, 4, 4, 68)
         return (80, 30, 30, 42) if rank else (80, 0, 0, 72)
 
     add_profile(make_session(results, cases), figures, {})
