@@ -4,7 +4,8 @@
 --   the lucky ones.
 --
 -- Fires for a case with a run whose last attempt failed, took too long or was interrupted; or, in a session that has
--- ended, a run that left nothing. Out of memory is a result and skipped is a plan: neither counts here.
+-- ended, a run that left nothing; of a stopped session only the case that it was stopped in. Out of memory is a result
+-- and skipped is a plan: neither counts here.
 WITH ended AS (
     SELECT
         session_id, case_name,
@@ -22,15 +23,19 @@ limits AS (
     FROM runs
     GROUP BY session_id, case_name
 ),
+stopped AS (
+    SELECT session_id FROM run_summary WHERE status = 'interrupted'
+),
 never AS (
-    SELECT coverage.session_id, case_name, sum(missing)::BIGINT AS missing
+    SELECT coverage.session_id, case_name, sum(missing)::BIGINT AS missing, bool_and(finished_at IS NOT NULL) AS ended
     FROM coverage
-    JOIN sessions ON sessions.session_id = coverage.session_id AND finished_at IS NOT NULL
+    JOIN sessions ON sessions.session_id = coverage.session_id
+    WHERE finished_at IS NOT NULL OR coverage.session_id IN (FROM stopped)
     GROUP BY coverage.session_id, case_name
 ),
 counted AS (
     SELECT
-        session_id, case_name, first_error, timeout_s,
+        session_id, case_name, first_error, timeout_s, coalesce(never.ended, false) AS has_ended,
         coalesce(runs, 0) + coalesce(missing, 0) AS runs,
         coalesce(timeout, 0) AS timeout,
         [
@@ -46,7 +51,7 @@ SELECT
     session_id, case_name,
     'shown' AS certainty,
     format(
-        '{} of {} runs are not ok: {}{}', not_ok, runs,
+        '{} of {} runs {} not ok: {}{}', not_ok, runs, if(not_ok = 1, 'is', 'are'),
         array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', '),
         coalesce('; the first says: ' || first_error, '')
     ) AS evidence,
@@ -63,4 +68,4 @@ SELECT
         timeout > 0, format('--set measure.timeout_s={:.0f}', 2 * timeout_s), format('--resume {}', session_id)
     ) AS knob
 FROM counted
-WHERE not_ok > 0
+WHERE not_ok > 0 AND (has_ended OR not_ok > kinds[4].n)
