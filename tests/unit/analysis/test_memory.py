@@ -109,6 +109,13 @@ def test_the_cache_is_told_of_the_rank_where_most_lies_unused(results, read_back
     (row,) = read_back()("FROM memory")
     assert row["reserved_to_allocated"] == 3.0
     assert row["headroom_bytes"] == 61 * GB
+    assert (row["free_share"], row["memory_limit_bytes"]) == (61 / 64, None)
+
+
+def test_what_is_free_of_a_limit_counts_where_it_is_less_than_of_the_device(results, read_back):
+    make_session(results, [_case(measure={"memory_limit_bytes": 5 * GB})], environment=GPU)
+    (row,) = read_back()("FROM memory")
+    assert (row["memory_limit_bytes"], row["free_share"]) == (5 * GB, 1 - 1.25 / 5)
 
 
 def test_an_unknown_device_has_no_headroom(measure):
