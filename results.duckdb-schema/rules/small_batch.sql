@@ -5,7 +5,7 @@
 --   further rank makes them fewer.
 --
 -- Fires where communication, and under strong scaling the longer computation per example of smaller batches (term
--- `work`), together cost a quarter of the ranks' time or more, since efficiency below 75 % is no longer good. Of the two
+-- `work`), together cost a quarter of the ranks' time or more, as efficiency below 75 % is no longer good. Of the two
 -- counts what surely costs something: whose interval, where there is one, lies above 0. The batch advised is the
 -- smallest power of two times this one at which computation, each example at what it takes at the baseline, would be
 -- four times what is lost now: a fifth of the ranks' time. Beyond 64 times, or the data set, there is none.
