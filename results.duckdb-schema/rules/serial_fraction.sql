@@ -36,11 +36,11 @@ largest AS (
         coalesce(karp_flatt_lo, karp_flatt) AS at_least,
         2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
         karp_flatt_lo + first_lo IS NOT NULL AS have_intervals,
-        -- By points alone: by half, and by more than a hundredth.
-        if(have_intervals, karp_flatt_lo > first_hi, karp_flatt > greatest(1.5 * first_fraction, first_fraction + 0.01))
-            AS is_rising,
-        if(have_intervals, karp_flatt_hi < first_lo, first_fraction > greatest(1.5 * karp_flatt, karp_flatt + 0.01))
-            AS is_falling
+        -- By more than a hundredth, which rounding does not make; by points alone by half as well.
+        0.01 + if(have_intervals, first_hi, greatest(1.5 * first_fraction - 0.01, first_fraction))
+            < if(have_intervals, karp_flatt_lo, karp_flatt) AS is_rising,
+        0.01 + if(have_intervals, karp_flatt_hi, greatest(1.5 * karp_flatt - 0.01, karp_flatt))
+            < if(have_intervals, first_lo, first_fraction) AS is_falling
     FROM sizes
     WHERE times > 1
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY workers DESC) = 1
