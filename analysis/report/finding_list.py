@@ -81,7 +81,7 @@ def _evidence(row: Row) -> str:
         said.append(f"the worst of {row['times']:,} placements")
     if row["certainty"] == "likely":
         said.append("likely: points alone, no interval supports it")
-    return (f"<b>{text(place)}</b>: " if place else "") + "; ".join(said) + "."
+    return (f"<strong>{text(place)}</strong>: " if place else "") + "; ".join(said) + "."
 
 
 def _advice(session: Row, group: Sequence[Row]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _advice(session: Row, group: Sequence[Row]) -> Iterator[str]:
         cases.setdefault(key, []).append(row["case_name"] or "the session")
     for place, ((advice, line), named) in enumerate(cases.items()):
         whose = f" for {', '.join(map(text, named))}" if len(cases) > 1 else ""
-        yield f"<p><b>Advice{whose}:</b> {prose(advice)}</p>"
+        yield f"<p><strong>Advice{whose}:</strong> {prose(advice)}</p>"
         if line:
             yield _command(f"try-{group[0]['finding']}-{place}", line)
 

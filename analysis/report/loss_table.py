@@ -62,14 +62,14 @@ def _free(terms: list[str]) -> str:
 
 def _meanings(known: list[str]) -> str:
     return unordered(
-        f"<b>{html.escape(name_of(term).capitalize())}.</b> {html.escape(TERMS[term].meaning)}"
+        f"<strong>{html.escape(name_of(term).capitalize())}.</strong> {html.escape(TERMS[term].meaning)}"
         for term in known
     )
 
 
 def _definitions(known: list[str]) -> str:
     each = unordered(
-        f"<b>{html.escape(name_of(term).capitalize())}</b>: {html.escape(TERMS[term].definition)}"
+        f"<strong>{html.escape(name_of(term).capitalize())}</strong>: {html.escape(TERMS[term].definition)}"
         for term in known
     )
     return (

@@ -55,7 +55,7 @@ def _said(counts: Row, found: list[Row]) -> str:
 def _who(row: Row) -> str:
     host = f" ({text(row['host'])})" if row["host"] else ""
     if row["rank"] is None:
-        return f"<b>node {row['node']}</b>{host}, all {row['ranks']:,} ranks"
+        return f"<strong>node {row['node']}</strong>{host}, all {row['ranks']:,} ranks"
     return f"rank {row['rank']:,} on node {row['node']}{host}"
 
 

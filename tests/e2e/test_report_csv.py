@@ -134,17 +134,28 @@ def test_every_figure_and_every_table_has_a_button(browser, page):
     names = browser.run(
         "return [...document.querySelectorAll('button[data-csv]')].map((button) => button.dataset.csv)"
     )
-    assert names == ["summary", "runs", "coverage", "not_ok", "hyperparameters", "environment"]
+    assert names == [
+        "losses",
+        "findings",
+        "summary",
+        "runs",
+        "parity",
+        "coverage",
+        "not_ok",
+        "hyperparameters",
+        "environment",
+    ]
 
 
 def test_the_command_is_copied_or_left_selected(browser, page):
     browser.screen(1280)
     browser.open(page)
-    button = browser.driver.find_element("css selector", "button[data-copy]")
+    button = browser.driver.find_element("css selector", "button[data-copy='command-line']")
     button.send_keys("\n")  # by keyboard
-    browser.wait("return document.querySelector('[role=status]').textContent !== ''")
+    status = "return document.querySelector('button[data-copy=command-line] + [role=status]').textContent"
+    browser.wait(f"{status} !== ''")
     assert browser.run("return String(getSelection())") == "bench suite smoke"
-    said = browser.run("return document.querySelector('[role=status]').textContent")
+    said = browser.run(status)
     assert said.startswith(("Copied", "Selected"))
 
 

@@ -144,7 +144,7 @@ def test_the_first_screen_is_drawn_when_the_page_counts_as_loaded(browser, repor
         "addEventListener('load', () => { window.drawn = document.querySelectorAll('.drawing svg').length; })"
     )
     script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
-    metrics = {"width": 1280, "height": 2600, "deviceScaleFactor": 1, "mobile": False}
+    metrics = {"width": 1280, "height": 5000, "deviceScaleFactor": 1, "mobile": False}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     open_page(browser, report, SCALING)
     browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
