@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.files import compare_name, page_name
+from analysis.report.files import compare_name, history_name, page_name
 from tests.e2e.report_pages import (
     ALL,
     BROKEN,
@@ -49,7 +49,7 @@ def test_the_index_leads_to_every_page_and_back(browser, report):
     browser.console()
     browser.open(report / "index.html")
     links = browser.run("return [...document.querySelectorAll('a')].map((link) => link.href)")
-    pages = [*map(page_name, ALL), compare_name(COMPARED)]
+    pages = [*map(page_name, ALL), compare_name(COMPARED), history_name("smoke")]
     assert sorted(links) == sorted((report / page).as_uri() for page in pages)
     assert browser.run("return document.documentElement.scrollWidth") <= 390
     browser.driver.get(links[0])
