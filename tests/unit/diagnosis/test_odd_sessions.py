@@ -31,7 +31,7 @@ def spoilt(results, read_back, in_memory):
         plant(results)
         ask = read_back()
         asked = [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY]
-        in_memory.execute(rules.view(asked, schema.view_files()))  # rolled back with the files
+        in_memory.execute(rules.view(asked, schema.view_bodies()))  # rolled back with the files
         for change in changes:
             in_memory.execute(change)
         return ask

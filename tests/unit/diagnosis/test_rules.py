@@ -27,7 +27,7 @@ def ask_alone(read_back, in_memory):
 
     def run(finding):
         ask = read_back()
-        in_memory.execute(rules.view([RULES[finding]], []))  # rolled back with the files
+        in_memory.execute(rules.view([RULES[finding]], {}))  # rolled back with the files
         return ask
 
     return run
