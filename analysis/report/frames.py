@@ -39,8 +39,8 @@ def _session(session_id: str | None) -> dict[str, Parameter]:
 
 @contextmanager
 def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Iterator[None]:
-    """Inside it the two views on which most queries stand are tables of these sessions, made once, not a dozen times
-    for each; the view history, which would see no others through them, is a table of all sessions of their suites."""
+    """Inside it the views on which most queries stand are tables of these sessions, made once, not a dozen times for
+    each; the view history, which would see no others through them, is a table of all sessions of their suites."""
     connection.execute(query_text("kept_history"), {"session_ids": list(session_ids)})
     for view in _KEPT:
         query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id IN (SELECT unnest($session_ids))"
@@ -50,7 +50,8 @@ def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> I
         connection.execute(f"DROP TABLE temp.{view}")
 
 
-_KEPT = ("run_summary", "scaling")
+_KEPT = ("diagnosis", "run_summary", "scaling", "efficiency_loss")
+"""In this order: what the rules find may hang on other sessions; what was lost is read from the two before it."""
 
 
 def frame(

@@ -27,8 +27,9 @@ _AS = {"hostname": "nodes"}
 """Fact -> key, where they differ."""
 
 
-_NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite")
-"""Of the measurement: how often, how long and until what, which changes no run that is ok."""
+_NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite", "profiled")
+"""Of the measurement: how often, how long and until what, which changes no run that is ok; and what follows its
+measured steps."""
 _SETTINGS = (
     "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
     "global_batch",
