@@ -6,6 +6,10 @@ import re
 from functools import cache
 
 from analysis import schema
+from analysis.fetched import Row
+
+UNDECIDED = "undecided"
+"""Said in place of a verdict that the repeats do not support."""
 
 _LIMIT = re.compile(r">=? ([\d.]+) THEN '(\w+)'")
 
@@ -19,3 +23,18 @@ def limits() -> dict[str, float]:
 def names() -> tuple[str, ...]:
     """From the worst to the best."""
     return ("poor", *reversed(limits()))
+
+
+def is_open(point: Row) -> bool:
+    """Whether the interval of an efficiency spans more than two verdicts, so that no one of them can be told; `point`
+    is a row of `scaling`."""
+    low, high = point["verdict_lo"], point["verdict_hi"]
+    if low is None or high is None:
+        return False
+    order = names()
+    return order.index(high) - order.index(low) > 1
+
+
+def told(point: Row) -> str | None:
+    """The verdict of a row of `scaling`, or that it is undecided; null where the row has none."""
+    return UNDECIDED if is_open(point) else point["verdict"]

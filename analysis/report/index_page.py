@@ -14,6 +14,7 @@ from analysis.report.compare.groups import Sides, flat, letter_of
 from analysis.report.document import BASE_STYLES, asset, document
 from analysis.report.markup import LONGEST, attribute, cut, section, short, text, unordered
 from analysis.report.summary_table import efficiency, verdict
+from analysis.verdicts import told
 
 Link = Callable[[str], str | None]
 """The file name of a session's page, null where there is none."""
@@ -74,7 +75,7 @@ def _filters(sessions: Sequence[Row]) -> str:
     choices = {
         "suite": {row["suite"] for row in sessions},
         "tag": {tag for row in sessions for tag in row["tags"] or []},
-        "verdict": {row["verdict"] or _NO_VERDICT for row in sessions},
+        "verdict": {told(row) or _NO_VERDICT for row in sessions},
     }
     selects = "".join(_select(name, values) for name, values in choices.items())
     return (
@@ -94,7 +95,7 @@ def _select(name: str, values: Iterable[str]) -> str:
 
 
 def _row(row: Row, link: Link, out: str) -> str:
-    suite, judged = attribute(row["suite"]), attribute(row["verdict"] or _NO_VERDICT)
+    suite, judged = attribute(row["suite"]), attribute(told(row) or _NO_VERDICT)
     cells = "".join(_cell(name, content) for name, content in _cells(row).items())
     return (
         f'<tr data-suite="{suite}" data-verdict="{judged}">'

@@ -17,6 +17,7 @@ from analysis.report.contents import Contents
 from analysis.report.markup import attribute, headline, short, text, unordered
 from analysis.report.summary_table import label, ranking
 from analysis.sentence import closing_sentence
+from analysis.verdicts import told
 from analysis.why import because
 
 MOST_CASES = 6
@@ -111,8 +112,8 @@ def _counted(points: list[Row]) -> str:
     ranked, measure = ranking([point for point in points if point["throughput"] is not None])
     if measure != "efficiency":
         return ""
-    verdicts = Counter(point["verdict"] for point in ranked)  # from the best to the worst
-    said = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.items())
+    counts = Counter(told(point) for point in ranked)  # from the best to the worst
+    said = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items())
     return f"<p>At the largest sizes of {len(ranked):,} cases: {html.escape(said)}.</p>"
 
 

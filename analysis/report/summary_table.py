@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from analysis import verdicts
 from analysis.fetched import Row
 from analysis.report import units
 from analysis.report.markup import Column, details, grouped_table, text
@@ -108,8 +109,8 @@ def verdict(row: Row) -> str:
     """The verdict in words, with a colour that adds to them."""
     if row.get("oversubscribed"):
         return label("none", "oversubscribed")
-    if row["verdict"]:
-        return label(_TONES[row["verdict"]], row["verdict"])
+    if told := verdicts.told(row):
+        return label(_TONES.get(told, "none"), told)
     if row.get("is_baseline") and row["scaling"] != "none":
         return label("none", "baseline")
     return units.UNKNOWN

@@ -18,7 +18,7 @@ places AS (
 largest AS (
     SELECT
         session_id, case_name, axis, workers, nodes, speedup, speedup_lo, speedup_hi,
-        efficiency, efficiency_lo, efficiency_hi, verdict
+        efficiency, efficiency_lo, efficiency_hi, verdict, verdict_lo, verdict_hi
     FROM scaling
     LEFT JOIN places USING (session_id, case_name)
     WHERE verdict IS NOT NULL

@@ -110,6 +110,20 @@ def test_the_limits_that_charts_and_sentences_name_are_those_of_the_verdicts(in_
         assert judged.fetchone() == (name, worse)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        ("good", "good", "good"),
+        ("acceptable", "good", "good"),
+        ("acceptable", "excellent", "undecided"),
+        ("poor", "superlinear", "undecided"),
+        (None, None, "good"),
+    ],
+)
+def test_no_verdict_is_told_where_the_interval_spans_more_than_two(low, high, told):
+    assert verdicts.told({"verdict": "good", "verdict_lo": low, "verdict_hi": high}) == told
+
+
 def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(measure):
     # an upper end of exactly 1.05, which rounding must not make superlinear
     rows = measure(Case(name="ddp", step_ms={1: 18.9, 2: [9.0, 9.0, 9.0], 4: [4.9, 5.6, 6.4]}))(BY_SIZE)

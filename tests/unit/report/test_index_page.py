@@ -30,6 +30,8 @@ ROW = {
     "efficiency_lo": 0.78,
     "efficiency_hi": 0.82,
     "verdict": "good",
+    "verdict_lo": "good",
+    "verdict_hi": "good",
 }
 UNJUDGED = ROW | dict.fromkeys(
     [
@@ -41,6 +43,8 @@ UNJUDGED = ROW | dict.fromkeys(
         "efficiency_lo",
         "efficiency_hi",
         "verdict",
+        "verdict_lo",
+        "verdict_hi",
         "devices",
     ]
 )

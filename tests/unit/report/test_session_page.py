@@ -35,7 +35,8 @@ def point(case="ddp", workers=2, **values):
         "global_batch": 64, "batch_per_rank": 32, "workers": workers, "runs": 3, "repeats": 3, "throughput": 100.0,
         "throughput_unit": "examples/s",
         "throughput_lo": 98.0, "throughput_hi": 102.0, "is_baseline": workers == 1, "oversubscribed": False,
-        "verdict": None if workers == 1 else "good", "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68,
+        "verdict": None if workers == 1 else "good", "verdict_lo": "good",
+        "verdict_hi": "good", "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68,
         "efficiency": 0.8, "efficiency_lo": 0.76, "efficiency_hi": 0.84, "step_ms_mean": 21.18, "step_ms_std": 1.7,
         "time_per_epoch_s": None, "peak_memory_allocated_bytes": None,
     }  # fmt: skip
@@ -53,6 +54,11 @@ def test_rows_stand_under_their_case_with_their_intervals():
     rows = rows_of(summary([point(workers=1), point(workers=2, repeats=2)]))
     assert rows[1] == "ddp ddp · strong scaling, global batch 64 · fp32"
     assert rows[3] == "1x2 1.60 × [1.52, 1.68] 80.0 % [76.0, 84.0] good 2 of 3 ok 100 21.2 ms ± 1.7"
+
+
+def test_no_verdict_is_told_where_the_interval_spans_more_than_two():
+    rows = rows_of(summary([point(workers=1), point(workers=2, verdict_lo="poor", verdict_hi="excellent")]))
+    assert "80.0 % [76.0, 84.0] undecided 100" in rows[3]
 
 
 def test_what_was_not_measured_is_counted_and_not_padded():
