@@ -16,7 +16,7 @@ CREATE TABLE run_rank_stats (
     memory_reserved_bytes_peak BIGINT, -- of what the allocator held, warm-up included
     memory_allocated_bytes_mean DOUBLE, -- over measured steps
     memory_reserved_bytes_mean DOUBLE, -- over measured steps
-    memory_growth_bytes_per_step DOUBLE, -- slope of allocated memory over each half of the measured steps, the lesser
-    memory_grows BOOLEAN,          -- whether both halves rise along a line, by 1 % in all; null below 5 readings in one
+    memory_growth_bytes_per_step DOUBLE, -- of the floor from one sixth of the measured steps to the next, the least
+    memory_grows BOOLEAN,          -- whether floor and mean rise with every sixth, by 1 % in all; null below 8 readings
     times_last BIGINT              -- measured steps in which it was the last to wait for the others; null where unknown
 );

@@ -112,8 +112,8 @@ final AS (
         memory_limit_bytes,            -- measure.memory_limit_bytes, of a rank; null: no limit
         -- free_share: headroom ÷ device_memory_bytes, or what a rank left of its limit, whichever is less
         greatest(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes), 0) AS free_share,
-        is_growing,                    -- whether a rank's memory rises steadily in every ok repeat; null: few readings
-        -- growth_bytes_per_step: mean over ok repeats of the slope over measured steps, of the rank that grows fastest
+        is_growing,                    -- whether a rank's memory goes on rising in every ok repeat; null: few readings
+        -- growth_bytes_per_step: mean over ok repeats of what its floor surely rises by, of the rank that grows fastest
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
         coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank, the smallest of equals; null: none
         -- steps_to_full: headroom ÷ growth; null where nothing grows or the headroom is unknown

@@ -39,7 +39,8 @@ pauses AS (
 of_runs AS (
     SELECT
         session_id, run_id, attempt,
-        min(step) FILTER (kind = 'measured') + count(*) FILTER (kind = 'measured') // 2 AS second_half,
+        count(*) FILTER (kind = 'measured') // 6 AS steps_of_a_sixth,
+        max(step) FILTER (kind = 'measured') + 1 - 6 * steps_of_a_sixth AS first_of_sixths,
         bool_or(last_to_wait_rank IS NOT NULL) AS waits_are_known
     FROM step_stats
     WHERE session_id IN (SELECT session_id FROM incoming_sessions)
@@ -55,7 +56,9 @@ times_last AS (
 parts AS (
     SELECT
         session_id, run_id, attempt, rank, kind,
-        step >= second_half AS is_second,
+        -- The steps that sixths leave over are the first ones.
+        CASE WHEN step >= first_of_sixths THEN (step - first_of_sixths) // nullif(steps_of_a_sixth, 0) END AS sixth,
+        any_value(steps_of_a_sixth) AS steps_of_a_sixth,
         any_value(node) AS node,
         any_value(waits_are_known) AS waits_are_known,
         count(*) AS steps,
@@ -72,11 +75,30 @@ parts AS (
         sum(memory_reserved_bytes) AS reserved,
         count(memory_allocated_bytes) AS allocated_readings,
         count(memory_reserved_bytes) AS reserved_readings,
-        regr_slope(memory_allocated_bytes, step) AS slope,
-        regr_r2(memory_allocated_bytes, step) AS r2
+        min(memory_allocated_bytes) AS allocated_floor
     FROM incoming_steps
     JOIN of_runs USING (session_id, run_id, attempt)
-    GROUP BY session_id, run_id, attempt, rank, kind, is_second
+    GROUP BY session_id, run_id, attempt, rank, kind, sixth
+),
+each_rise AS (
+    SELECT
+        session_id, run_id, attempt, rank, allocated_readings,
+        allocated / nullif(allocated_readings, 0) AS allocated_mean,
+        (allocated_floor - lag(allocated_floor) OVER of_rank) / steps_of_a_sixth AS floor_rise,
+        allocated_mean - lag(allocated_mean) OVER of_rank AS mean_rise
+    FROM parts
+    WHERE kind = 'measured' AND sixth IS NOT NULL
+    WINDOW of_rank AS (PARTITION BY session_id, run_id, attempt, rank ORDER BY sixth)
+),
+-- A jump, as of an allocator's cache, raises the floor of one sixth alone.
+rises AS (
+    SELECT
+        session_id, run_id, attempt, rank,
+        min(floor_rise) AS floor_rise,
+        min(mean_rise) AS mean_rise
+    FROM each_rise
+    GROUP BY session_id, run_id, attempt, rank
+    HAVING count(*) FILTER (allocated_readings > 0) = 6 AND sum(allocated_readings) >= 8
 ),
 over_steps AS (
     SELECT
@@ -95,27 +117,21 @@ over_steps AS (
         sum(allocated) FILTER (kind = 'measured') / nullif(sum(allocated_readings) FILTER (kind = 'measured'), 0)
             AS memory_allocated_bytes_mean,
         sum(reserved) FILTER (kind = 'measured') / nullif(sum(reserved_readings) FILTER (kind = 'measured'), 0)
-            AS memory_reserved_bytes_mean,
-        -- A jump of the allocator's cache lies in one half alone.
-        min(slope) FILTER (kind = 'measured' AND allocated_readings >= 5) AS slope,
-        count(slope) FILTER (kind = 'measured' AND allocated_readings >= 5) AS halves,
-        min(r2) FILTER (kind = 'measured') AS r2
+            AS memory_reserved_bytes_mean
     FROM parts
     GROUP BY session_id, run_id, attempt, rank
 ),
 final AS (
     SELECT
-        over_steps.* EXCLUDE (first_to_last_ns, slope, halves, r2, waits_are_known),
+        over_steps.* EXCLUDE (first_to_last_ns, waits_are_known),
         first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
-        if(halves = 2, slope, NULL) AS memory_growth_bytes_per_step,
-        if(
-            halves = 2,
-            slope > 0 AND r2 >= 0.5 AND slope * measured_steps >= 0.01 * memory_allocated_bytes_mean,
-            NULL
-        ) AS memory_grows,
+        floor_rise AS memory_growth_bytes_per_step,
+        floor_rise > 0 AND mean_rise > 0 AND floor_rise * measured_steps >= 0.01 * memory_allocated_bytes_mean
+            AS memory_grows,
         if(waits_are_known, coalesce(times_last, 0), NULL) AS times_last
     FROM over_steps
     LEFT JOIN pauses USING (session_id, run_id, attempt, rank)
+    LEFT JOIN rises USING (session_id, run_id, attempt, rank)
     LEFT JOIN times_last USING (session_id, run_id, attempt, rank)
 )
 SELECT * FROM final;

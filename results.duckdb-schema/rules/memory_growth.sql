@@ -3,9 +3,9 @@
 -- meaning: Every step needs the same memory. Where each takes some more, something is kept that should have been let
 --   go, and a training that is long enough runs out of memory, hours or days after it began.
 --
--- Fires where the memory of a rank rises steadily over the measured steps of every ok repeat (is_growing of memory)
--- and would be full within a million steps, more than most trainings have; where it is not known what is free, at any
--- such rise.
+-- Fires where the memory of a rank rises with every sixth of the measured steps, in every ok repeat (is_growing of
+-- memory: one jump or two are none), and would be full within a million steps, more than most trainings have; where it
+-- is not known what is free, at any such rise.
 WITH collections AS (
     SELECT DISTINCT session_id, case_name, nodes, ranks_per_node, threads
     FROM runs
@@ -15,7 +15,7 @@ SELECT
     session_id, memory.case_name, memory.nodes, memory.ranks_per_node, memory.threads,
     'shown' AS certainty,
     format(
-        'memory of rank {} rises by {} per step, steadily and in every ok repeat{}',
+        'memory of rank {} rises by {} per step, from the first to the last and in every ok repeat{}',
         growing_rank, format_bytes(growth_bytes_per_step::BIGINT),
         if(
             steps_to_full IS NULL, '',

@@ -76,6 +76,21 @@ def test_a_jump_is_no_growth(grown, at):
     assert grown(jump, np.full(42, GB))["is_growing"] is False
 
 
+@pytest.mark.parametrize("at", [(12, 27), (5, 36), (15, 16), (4, 20, 35)])
+def test_a_few_jumps_are_no_growth(grown, at):
+    jumps = GB + GB // 20 * np.sum(np.arange(42) >= np.array(at)[:, None], axis=0)
+    wobble = 4_096 * np.arange(42)  # a page in each step, as the resident set of any process has them
+    assert grown(jumps + wobble, np.full(42, GB))["is_growing"] is False
+
+
+@pytest.mark.parametrize("jump", [0, GB])
+def test_a_leak_in_every_fourth_step_grows_whatever_jumps_beside_it(grown, jump):
+    leak = GB + 8_000_000 * (np.arange(42) // 4) + jump * (np.arange(42) >= 14)
+    row = grown(leak, np.full(42, GB))
+    assert (row["is_growing"], row["growing_rank"]) == (True, 0)
+    assert row["growth_bytes_per_step"] == pytest.approx(2_000_000, rel=0.5)
+
+
 def test_noise_is_no_growth(grown):
     noise = np.random.default_rng(0).normal(GB, 0.1 * GB, (2, 42))
     assert grown(*noise)["is_growing"] is False

@@ -18,8 +18,9 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """It takes as much more, all at once, as the allocator's cache does."""
-    _session(results, GB + 10_000_000 * STEPS * (np.arange(STEPS) >= 10))
+    """It takes as much more in two jumps, one in each half of the steps, as an allocator's cache does."""
+    jumps = (np.arange(STEPS) >= 12).astype(int) + (np.arange(STEPS) >= 27)
+    _session(results, GB + 10_000_000 * STEPS // 2 * jumps)
 
 
 def _session(results: Path, rank_1: np.ndarray) -> None:
