@@ -58,6 +58,7 @@ def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
         (_HOLLOW, f"gives a row where one of {', '.join(rules.REQUIRED)} is null"),
         (_UNSURE, "gives a row whose certainty is neither shown nor likely"),
         ("NOT isfinite(cost)", "gives a row whose cost is no number"),
+        ("NOT isfinite(magnitude)", "gives a row whose magnitude is no number"),
     ):
         query = f"SELECT count(*) FROM own_findings WHERE finding = $1 AND ({condition})"  # noqa: S608
         (count,) = connection.execute(query, [rule.finding]).fetchone() or (0,)

@@ -26,12 +26,13 @@ COLUMNS = {
     "threads": "INTEGER",
     "certainty": "VARCHAR",
     "cost": "DOUBLE",
+    "magnitude": "DOUBLE",
     "evidence": "VARCHAR",
     "advice": "VARCHAR",
     "knob": "VARCHAR",
 }
 """What a rule's SELECT may give; what it leaves out is null. Of a whole case there is no placement, of a session no
-case."""
+case. By `magnitude`, in whatever unit, a finding without a cost is worse at one placement than at another."""
 REQUIRED = ("session_id", "certainty", "evidence", "advice")
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -9,6 +9,7 @@ CREATE TABLE own_findings (
     threads INTEGER,               -- null: of the whole case
     certainty VARCHAR,             -- shown, likely
     cost DOUBLE,                   -- share of the ranks' time that it explains; null where that is not known
+    magnitude DOUBLE,              -- of placements without a cost the larger is the worse, in the unit of the rule
     evidence VARCHAR,              -- the figures that it was found by
     advice VARCHAR,                -- what to change
     knob VARCHAR                   -- arguments for `bench suite` that try it; null where no setting does

@@ -37,6 +37,7 @@ places AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(different >= 2, 'shown', 'likely') AS certainty,
+    difference AS magnitude,
     format('in {} of {} repeats the losses are not those of {}: ', different, repeats, baseline_placement) || coalesce(
         format(
             'up to {} % apart, in step {}, where rounding explains at most {} %',

@@ -1,5 +1,5 @@
 -- title: Step times drift
--- severity: warning
+-- severity: notice
 -- meaning: The measured steps had not settled: the first half of them takes another time than the second, so that the
 --   figure hangs on how long was measured, and a longer training would have another.
 --
@@ -57,6 +57,7 @@ judged AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(half IS NULL, 'likely', 'shown') AS certainty,
+    size AS magnitude,
     format(
         'the {} half of the measured steps takes {}{} longer than the {}, over {} {} of {} steps',
         if(starts_slow, 'first', 'second'), percent_text(exp(size) - 1),

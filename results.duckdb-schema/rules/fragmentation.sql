@@ -36,6 +36,7 @@ places AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
+    unused_bytes AS magnitude,
     format(
         '{} of {} are held by the allocator and in no use, and {}', format_bytes(unused_bytes::BIGINT),
         format_bytes(available_bytes),

@@ -14,6 +14,7 @@ WITH collections AS (
 SELECT
     session_id, memory.case_name, memory.nodes, memory.ranks_per_node, memory.threads,
     'shown' AS certainty,
+    growth_bytes_per_step AS magnitude,
     format(
         'memory of rank {} rises by {} per step, from the first to the last and in every ok repeat{}',
         growing_rank, format_bytes(growth_bytes_per_step::BIGINT),

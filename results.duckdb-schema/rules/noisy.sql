@@ -4,8 +4,9 @@
 --   housekeeping. Figures are right within their intervals, but these are wide, and small differences drown.
 --
 -- Fires where the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over
--- ok repeats lies above it; of a single repeat the point, from 20 steps on. It fires too where the throughputs of three
--- or more ok repeats vary by more than 5 %. 5 % is a convention: a quiet machine stays below 2 %.
+-- ok repeats lies above it; of a single repeat the point, from 20 steps on. It fires too where the throughputs of ok
+-- repeats vary by more than 5 %, likely from two repeats on and shown from three. 5 % is a convention: a quiet machine
+-- stays below 2 %, and two of its repeats would be so far apart once in eighty times.
 WITH of_steps AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -31,7 +32,7 @@ judged AS (
     SELECT
         *,
         coalesce(if(half IS NULL, mean_cv > 0.05 AND steps >= 20, mean_cv - half > 0.05), false) AS steps_vary,
-        coalesce(placements.repeats >= 3 AND log_variance > 0.05 ** 2, false) AS repeats_vary,
+        coalesce(log_variance > 0.05 ** 2, false) AS repeats_vary,
         list_transform([mean_cv - half, mean_cv + half], lambda part: format('{:.1f}', 100 * part)) AS ends
     FROM with_t
     JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -39,7 +40,8 @@ judged AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(half IS NULL, 'likely', 'shown') AS certainty,
+    if(steps_vary AND half IS NOT NULL OR repeats_vary AND judged.repeats > 2, 'shown', 'likely') AS certainty,
+    greatest(if(steps_vary, mean_cv, 0), if(repeats_vary, sqrt(log_variance), 0)) AS magnitude,
     concat_ws(
         '; ',
         if(

@@ -49,6 +49,7 @@ with_cause AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
+    spoilt_runs AS magnitude,
     format('in {} of {} runs the loss was NaN or infinite, first in step {}', spoilt_runs, runs, first_step)
         AS evidence,
     CASE cause

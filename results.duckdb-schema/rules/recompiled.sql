@@ -25,6 +25,7 @@ places AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
+    recompiles AS magnitude,
     format(
         'in {} of {} ok repeats something was compiled among measured steps, up to {} times', spoilt_repeats, repeats,
         recompiles

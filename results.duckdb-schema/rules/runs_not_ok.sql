@@ -50,6 +50,7 @@ counted AS (
 SELECT
     session_id, case_name,
     'shown' AS certainty,
+    not_ok AS magnitude,
     format(
         '{} of {} runs {} not ok: {}{}', not_ok, runs, if(not_ok = 1, 'is', 'are'),
         array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', '),

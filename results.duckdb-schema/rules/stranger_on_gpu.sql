@@ -32,6 +32,7 @@ judged AS (
 SELECT
     session_id,
     'shown' AS certainty,
+    bytes AS magnitude,
     format(
         'GPU {} of node {} had {} GB in use before the ranks came, at {} of {} runs{}', device, node,
         number_text(bytes / 1e9), with_strangers, runs,

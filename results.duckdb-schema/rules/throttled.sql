@@ -30,6 +30,7 @@ worst AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
+    hot + held AS magnitude,
     format(
         'GPU {} of node {} was slowed down {} in {} of {} readings{}{}', device, node,
         if(hot >= held, 'by heat', 'by its protection, heat not named'), percent_text(hot + held), readings,

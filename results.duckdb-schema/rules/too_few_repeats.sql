@@ -4,15 +4,15 @@
 --   suite asked for: the point is the best guess, and no decision.
 --
 -- Fires where `scaling` says that further repeats would bring both ends of the efficiency's interval under one verdict,
--- or throughput to measure.until. Not where the verdict would take more than three times as many as there are: the
--- efficiency then lies on the border of two verdicts, and no number of repeats is worth it. Of a case the size that
--- needs most.
+-- or throughput to measure.until. Not where the interval spans more than two verdicts: that is undecided. And not
+-- where the verdict would take more than three times the repeats that there are: the efficiency then lies on the border
+-- of two verdicts, and no number of repeats is worth it. Of a case the size that needs most.
 WITH wanted AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, repeats, efficiency, efficiency_lo, efficiency_hi, until,
         throughput, throughput_lo, throughput_hi,
         coalesce(repeats_needed_until, 0) AS for_until,
-        if(repeats_needed <= 3 * repeats, repeats_needed, 0) AS for_verdict,
+        if(repeats_needed <= 2 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
         greatest(for_until, coalesce(for_verdict, 0)) AS more
     FROM scaling
     WHERE NOT oversubscribed
@@ -21,6 +21,7 @@ WITH wanted AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
+    more AS magnitude,
     if(
         for_until = more,
         format(
@@ -34,8 +35,11 @@ SELECT
             verdict_of(efficiency_lo), verdict_of(efficiency_hi)
         )
     ) AS evidence,
-    format('Take about {} more {}, and report the interval until then.', more, if(more = 1, 'repeat', 'repeats'))
-        AS advice,
-    format('--repeats {}', repeats + more) AS knob
+    if(
+        more > 2 * repeats,
+        format('Measure where nothing else runs: here it would take about {} more repeats.', more),
+        format('Take about {} more {}, and report the interval until then.', more, if(more = 1, 'repeat', 'repeats'))
+    ) AS advice,
+    format('--repeats {}', repeats + least(more, 2 * repeats)) AS knob
 FROM wanted
 WHERE more > 0

@@ -120,8 +120,9 @@ def test_the_limits_that_charts_and_sentences_name_are_those_of_the_verdicts(in_
         (None, None, "good"),
     ],
 )
-def test_no_verdict_is_told_where_the_interval_spans_more_than_two(low, high, told):
+def test_no_verdict_is_told_where_the_interval_spans_more_than_two(in_memory, low, high, told):
     assert verdicts.told({"verdict": "good", "verdict_lo": low, "verdict_hi": high}) == told
+    assert in_memory.execute("SELECT is_open(?, ?) IS TRUE", [low, high]).fetchone() == (told == "undecided",)
 
 
 def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(measure):

@@ -152,6 +152,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
         ("cast", "coalesce(measured_steps, 0) || ' steps'", "case_name::INTEGER::VARCHAR"),
         ("hollow", "'shown'", "nullif('shown', 'shown')"),
         ("nan", "case_name,", "'nan'::DOUBLE AS cost,"),
+        ("endless", "case_name,", "'inf'::DOUBLE AS magnitude,"),
         ("unsure", "'shown'", "'certain'"),
     ):
         (rules / f"{name}.sql").write_text(HEAD + BODY.replace(old, new))
@@ -161,6 +162,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
     assert [line.partition(": ")[2] for line in done.stdout.splitlines()[1:]] == [
         "rule cast: DuckDB says: Conversion Error: Could not convert string 'odd' to INT32 when casting from "
         "source column case_name",
+        "rule endless: gives a row whose magnitude is no number",
         "rule hollow: gives a row where one of session_id, certainty, evidence, advice is null",
         "rule nan: gives a row whose cost is no number",
         "rule unsure: gives a row whose certainty is neither shown nor likely",

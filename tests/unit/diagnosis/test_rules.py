@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from analysis import rules, schema
 from bench.cli.suite import command
+from tests.factory import Case, make_session
 
 RULES = {rule.finding: rule for rule in schema.shipped_rules()}
 
@@ -94,3 +95,19 @@ def _batch(run: dict[str, object]) -> str:
 def test_a_rule_says_in_words_when_it_fires(finding):
     assert RULES[finding].fires.startswith("Fires ")
     assert "SELECT" not in RULES[finding].fires
+
+
+def test_of_placements_without_a_cost_the_worst_one_stands_for_the_case(results, ask_alone):
+    """One rank on one node varies most, four ranks on more nodes least."""
+    step_ms = {1: [30.0, 40.0, 50.0], 2: [19.0, 20.0, 22.5], 4: [9.5, 10.0, 11.0]}
+    make_session(results, [Case(name="ddp", step_ms=step_ms)])
+    (row,) = ask_alone("noisy")("FROM diagnosis")
+    assert (row["placement"], row["times"]) == ("1x1", 3)
+
+
+def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_are(results, ask_alone):
+    make_session(results, [Case(name="ddp", step_ms={1: 20.0, 2: [20.0, 12.5, 8.0]})])
+    (row,) = ask_alone("undecided")("FROM diagnosis")
+    assert (row["severity"], row["knob"]) == ("warning", "--repeats 9")
+    assert "from poor to superlinear" in row["evidence"]
+    assert "not even these would do" in row["advice"]

@@ -6,14 +6,15 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Single steps vary by 12 % in each of three repeats."""
-    _session(results, jitter=0.12)
+    """Single steps vary by 12 % in each of three repeats; and two repeats are 15 % apart, whose steps are all alike."""
+    _session(results, 0.12, Case(name="two_repeats", step_ms={1: [18.6, 21.4]}, repeats=2))
 
 
 def quiet(results: Path) -> None:
-    """They vary by 4 %, and the repeats hardly differ."""
-    _session(results, jitter=0.04)
+    """They vary by 4 %, and the repeats hardly differ; two repeats are 5 % apart."""
+    _session(results, 0.04, Case(name="two_repeats", step_ms={1: [19.5, 20.5]}, repeats=2))
 
 
-def _session(results: Path, *, jitter: float) -> None:
-    make_session(results, [Case(name="ddp", step_ms={1: 20.0, 2: 11.0}, steps=100, jitter=jitter)])
+def _session(results: Path, jitter: float, two_repeats: Case) -> None:
+    cases = [Case(name="ddp", step_ms={1: 20.0, 2: 11.0}, steps=100, jitter=jitter), two_repeats]
+    make_session(results, cases)

@@ -1,0 +1,6 @@
+-- The answer to whether an efficiency spans more than two verdicts, by those at its ends, so that none can be told; null
+-- where one is unknown.
+CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
+    list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_hi)
+        - list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_lo) > 1
+);
