@@ -5,9 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command(
-    name="history", short_help="Print a suite over its sessions: what became slower, and what changed."
-)
+@click.command(name="history", short_help="Print a suite over its sessions, and what became slower.")
 @click.argument("suite", required=False)
 @click.option("--regressions", "only_regressions", is_flag=True, help="Regressions only, the newest first.")
 @click.option(

@@ -62,10 +62,8 @@ def test_the_published_table_scales_as_its_authors_say(take: Take, tmp_path: Pat
     digest = hashlib.sha256(TABLE.read_bytes()).hexdigest()[:12]
     lines = done.output.splitlines()
     assert lines[0] == f"1 session, 3 runs, 0 step rows loaded into {tmp_path}/r/results.duckdb"
-    assert re.fullmatch(
-        rf"Imported on \d{{4}}-\d\d-\d\d from published_table\.txt \(SHA-256 {digest}\); not measured by scalebench\.",
-        lines[-3],
-    )
+    said = rf"Imported on [\d-]{{10}} from published_table\.txt \(SHA-256 {digest}\); not measured by scalebench\."
+    assert any(re.fullmatch(said, line) for line in lines)
     assert lines[-2] == (
         "raven on 8 ranks over 2 nodes: speedup 6.34 over 1 rank, efficiency 79.3 %: good (fewer than two repeats: no "
         "interval)."
