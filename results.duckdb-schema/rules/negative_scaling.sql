@@ -9,7 +9,7 @@
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss
-    WHERE share > 0
+    WHERE share > 0 AND efficiency < 1
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
     ) = 1
@@ -32,7 +32,7 @@ sizes AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(speedup_lo IS NULL, 'likely', 'shown') AS certainty,
-    1 - efficiency AS cost,
+    if(efficiency < 1, 1 - efficiency, NULL) AS cost,
     format(
         '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, smaller_workers,
         number_text(smaller_throughput)

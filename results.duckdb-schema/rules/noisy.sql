@@ -15,7 +15,7 @@ WITH of_steps AS (
         var_samp(cv) AS variance,
         min(measured_steps) AS steps
     FROM run_summary
-    WHERE status = 'ok' AND NOT oversubscribed
+    WHERE status = 'ok' AND NOT oversubscribed AND isfinite(cv)
     GROUP BY ALL
 ),
 with_t AS (

@@ -11,7 +11,6 @@ SELECT
         '{} ran with {} ranks{}, more than the machine has slots for', case_name, world_size,
         if(nodes > 1, format(' over {} nodes', nodes), '')
     ) AS evidence,
-    'Ask for as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.' AS advice,
-    format('--world {}', list_max([1, world_size // 2])) AS knob
+    'Ask for as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.' AS advice
 FROM scaling
 WHERE oversubscribed AND throughput IS NOT NULL

@@ -77,4 +77,4 @@ SELECT
         knob_of(case_name, 'global_batch', 4 * global_batch)
     ) AS knob
 FROM largest
-WHERE gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling AND verdict IS DISTINCT FROM 'retrograde'
+WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling AND verdict IS DISTINCT FROM 'retrograde'

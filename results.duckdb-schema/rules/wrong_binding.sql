@@ -1,5 +1,5 @@
 -- title: Too few cores, or cores bound twice
--- severity: warning
+-- severity: critical
 -- meaning: More ranks or threads want to run than there are cores for them, so that they take turns: each step lasts
 --   until the one that waited longest has had its turn.
 --
@@ -60,8 +60,6 @@ SELECT
         '--cpus), or run fewer ranks per node.',
         'Let Slurm bind each task to cores of its own: --cpu-bind=cores with --cpus-per-task; or start one task per '
         'node.'
-    ) AS advice,
-    CASE WHEN too_many THEN format('--ranks-per-node {:.0f}', greatest(1, floor(ranks_per_node * usable / running))) END
-        AS knob
+    ) AS advice
 FROM judged
 WHERE too_many OR (bound_twice > 0 AND ranks_per_node > 1)

@@ -15,9 +15,15 @@ def fires(results: Path) -> None:
 
 def quiet(results: Path) -> None:
     """The same law with a twentieth: 16 ranks would still be 1.54 times as fast as 8. And two sizes alone, from which
-    nobody can tell what is serial."""
+    nobody can tell what is serial; and one whose fractions lie about 0: no bound of a speedup follows from them."""
     two = {ranks: ms for ranks, ms in _amdahl(1 / 7).items() if ranks in (1, 8)}
-    make_session(results, [_case("shared", _amdahl(1 / 20)), _case("two_sizes", two)])
+    make_session(results, [_case("shared", _amdahl(1 / 20)), _case("two_sizes", two), _ideal()])
+
+
+def _ideal() -> Case:
+    return Case(
+        name="ideal", step_ms={1: [79, 81], 2: [39.5, 40.5], 4: [19.5, 20.5], 8: [9.6, 10.9]}, repeats=2
+    )
 
 
 def _amdahl(serial: float) -> dict[int, float]:
