@@ -28,9 +28,10 @@ def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
     for row in sorted(found, key=lambda row: row["finding_order"]):
         groups.setdefault(row["finding"], []).append(row)
     parts = []
+    commands: dict[str, str] = {}
     for severity in _SEVERITIES:
         of_it = [group for group in groups.values() if group[0]["severity"] == severity]
-        cards = "".join(_card(session, group) for group in of_it)
+        cards = "".join(_card(session, group, commands) for group in of_it)
         folds = severity == "notice" and len(groups) > len(of_it)
         parts.append(_group(severity, of_it, cards, folds=folds))
     return ("".join(parts) or f"<p>{_NOTHING}</p>") + _quiet(groups.keys(), rules)
@@ -59,15 +60,16 @@ def _quiet(found: Collection[str], rules: list[Row]) -> str:
     return details(f"{len(rules):,} rules looked; {len(quiet):,} of them found nothing", said)
 
 
-def _card(session: Row, group: Sequence[Row]) -> str:
-    """One finding, wherever it was found; `group` has the worst first."""
+def _card(session: Row, group: Sequence[Row], commands: dict[str, str]) -> str:
+    """One finding, wherever it was found; `group` has the worst first. `commands` are those of the cards before it,
+    with where they stand, and gets its own."""
     worst = group[0]
     evidence = unordered(map(_evidence, group[:MOST_CASES]))
     more = len(group) - MOST_CASES
     others = f"<p>And {more:,} more case{'s' * (more > 1)}; the CSV has all.</p>" if more > 0 else ""
     return (
         f'<article class="card finding"><h4>{label(_SEVERITIES[worst["severity"]][0], worst["title"])}</h4>'
-        f"{evidence}{others}{''.join(_advice(session, group[:MOST_CASES]))}"
+        f"{evidence}{others}{''.join(_advice(session, group[:MOST_CASES], commands))}"
         f"{details('Why it matters', '<p>' + prose(worst['meaning']) + '</p>')}</article>"
     )
 
@@ -78,14 +80,16 @@ def _evidence(row: Row) -> str:
     if row["cost"] is not None:
         said.append(f"costs {units.percent(row['cost'])} of the ranks' time")
     if row["times"] > 1:
-        said.append(f"the worst of {row['times']:,} placements")
+        is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
+        said.append(f"found at {row['times']:,} placements{', shown is the worst' * is_ranked}")
     if row["certainty"] == "likely":
         said.append("likely: points alone, no interval supports it")
     return (f"<strong>{text(place)}</strong>: " if place else "") + "; ".join(said) + "."
 
 
-def _advice(session: Row, group: Sequence[Row]) -> Iterator[str]:
-    """Each with the command that tries it, and where there are several, with the cases that it is for."""
+def _advice(session: Row, group: Sequence[Row], commands: dict[str, str]) -> Iterator[str]:
+    """Each with the command that tries it, which stands on the page once, and where there are several, with the cases
+    that it is for."""
     cases: dict[tuple[str, str | None], list[str]] = {}
     for row in group:
         key = (row["advice"], try_it.command(session, row["knob"]))
@@ -93,8 +97,12 @@ def _advice(session: Row, group: Sequence[Row]) -> Iterator[str]:
     for place, ((advice, line), named) in enumerate(cases.items()):
         whose = f" for {', '.join(map(text, named))}" if len(cases) > 1 else ""
         yield f"<p><strong>Advice{whose}:</strong> {prose(advice)}</p>"
-        if line:
-            yield _command(f"try-{group[0]['finding']}-{place}", line)
+        if line in commands:
+            yield f"<p>{commands[line]} tries this, too.</p>"
+        elif line:
+            name = f"try-{group[0]['finding']}-{place}"
+            commands[line] = f'<a href="#{name}">The command under \u201c{text(group[0]["title"])}\u201d</a>'
+            yield _command(name, line)
 
 
 def _command(name: str, line: str) -> str:

@@ -54,6 +54,22 @@ def test_advice_that_differs_between_cases_says_for_which_it_is():
     assert "Advice for weak, more: Change it. Why it matters" in shown
 
 
+def test_a_command_that_several_findings_give_stands_once():
+    rows = [found("hot", "critical", knob="--repeats 9"), found(knob="--repeats 9", finding_order=2)]
+    shown = findings(SESSION, rows, RULES)
+    assert shown.count("data-copy") == 1
+    assert '<a href="#try-hot-0">' in shown.partition("Slow")[2]
+    assert "The command under \u201cHot\u201d tries this, too." in words(shown)
+
+
+def test_of_several_placements_one_is_the_worst_only_where_they_can_be_ordered():
+    for known in ({"cost": 0.4}, {"magnitude": 2.0}):
+        assert "found at 3 placements, shown is the worst" in words(
+            findings(SESSION, [found(times=3, **known)], RULES)
+        )
+    assert "7 of 9; found at 3 placements." in words(findings(SESSION, [found(times=3)], RULES))
+
+
 def test_what_stands_between_backticks_is_a_command():
     shown = findings(SESSION, [found(advice="Look: `bench suite --resume <s>` goes on.")], RULES)
     assert "<code>bench suite --resume &lt;s&gt;</code> goes on." in shown
