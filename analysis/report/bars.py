@@ -10,6 +10,8 @@ import polars as pl
 
 from analysis.report.chart import Drawing, base, distinct
 
+_PALE = 0.45
+"""Opacity."""
 BARS = 40
 """Labels that a chart of bars shows at most."""
 
@@ -31,6 +33,8 @@ class Parts:
     """Which bars are kept where there are too many."""
     form: str = ""
     """Of the x axis, for d3."""
+    pale_where: str = ""
+    """Of a part, for Vega."""
     ranked_by: str = ""
     """By whose sum they are kept; else by that of the value."""
 
@@ -55,6 +59,8 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
         )
         .properties(height=bar_height(labels))
     )
+    if parts.pale_where:
+        view = view.encode(opacity=alt.condition(parts.pale_where, alt.value(_PALE), alt.value(1)))
     return Drawing(views={"": view}, note=bars_note(rows, labels, parts.kept))
 
 

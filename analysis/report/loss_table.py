@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
-from analysis import lost
+from analysis import lost, verdicts
 from analysis.fetched import Row
 from analysis.loss_terms import TERMS, how_known, name_of
 from analysis.report import units
@@ -13,13 +14,16 @@ from analysis.report.summary_table import label
 
 MOST_ROWS = 40
 """Of the table; the CSV has all."""
+MOST_NAMED = 6
+"""Sizes of which nothing can be told; the table marks all."""
 _SMALLEST = 0.0005
 """Share that is not rounded to nothing."""
 
 _READING = (
     "Shares of the ranks' time at each size; with the efficiency they add up to 100 %. Below 0 is a gain: it costs "
-    "less here than at the baseline. Pale: the interval has 0 in it, so that it may be nothing."
+    "less here than at the baseline. Pale, here and in the chart: the interval has 0 in it, so that it may be nothing."
 )
+_OPEN = "How much was lost there, and to what, cannot be told from these repeats"
 
 
 def losses(rows: list[Row]) -> str:
@@ -41,12 +45,25 @@ def losses(rows: list[Row]) -> str:
     ]
     return (
         f'<p class="reading">{_READING}{first_rows(MOST_ROWS, len(sizes))}</p>'
-        + table("Lost efficiency: one row per case and placement", [*_KEYS, *map(_column, costly)], shown)
+        + _undecided(terms[0] for terms in sizes.values() if verdicts.is_open(terms[0]))
+        + table(
+            "Lost efficiency: one row per case and placement",
+            [*_KEYS, *map(_column, costly)],
+            shown,
+            stacks=True,
+        )
         + _free([term for term in known if term not in costly])
         + _meanings(costly)
         + details("How each part is computed", _definitions(known))
         + _how_known(explained)
     )
+
+
+def _undecided(rows: Iterable[Row]) -> str:
+    """Of sizes of which not even a verdict can be told."""
+    named = [f"{text(row['case_name'])} {text(row['placement'])}" for row in rows]
+    more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+    return f"<p><strong>{', '.join(named[:MOST_NAMED])}{more}:</strong> {_OPEN}.</p>" if named else ""
 
 
 def _shows(row: Row) -> bool:
@@ -93,7 +110,10 @@ def _column(term: str) -> Column:
 
 def _share(row: Row) -> str:
     """HTML: `25.6 % [23.5, 27.7]`; tenths of a percent, since no less matters beside 100 %."""
-    share, low, high = (row[name] for name in ("share", "share_lo", "share_hi"))
+    return _estimate(*(row[name] for name in ("share", "share_lo", "share_hi")))
+
+
+def _estimate(share: float | None, low: float | None, high: float | None) -> str:
     if share is None:
         return units.UNKNOWN
     if low is None or high is None:
@@ -108,6 +128,12 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")
 
 
+def _lost(row: Row) -> str:
+    ends = (None if row[end] is None else 1 - row[end] for end in ("efficiency_hi", "efficiency_lo"))
+    shown = _estimate(1 - row["efficiency"], *ends)
+    return f"{shown} {label('none', verdicts.UNDECIDED)}" if verdicts.is_open(row) else shown
+
+
 def _known(row: Row) -> str:
     return label("none", row["known_by"] or "not known")
 
@@ -118,7 +144,7 @@ _KEYS = [
     Column(label="known by", cell=_known),
     Column(
         label="lost",
-        cell=lambda row: f"{_percent(1 - row['efficiency'])}\u00a0%",
+        cell=_lost,
         numeric=True,
     ),
 ]

@@ -68,9 +68,12 @@ class Column:
     """Stands to the right, in figures of equal width."""
 
 
-def table(caption: str, columns: Sequence[Column], rows: Iterable[Row]) -> str:
-    """A table that scrolls by itself where it is wider than the page. The caption is for screen readers."""
-    return _table(caption, columns, f"<tbody>{_lines(columns, rows)}</tbody>")
+def table(caption: str, columns: Sequence[Column], rows: Iterable[Row], *, stacks: bool = False) -> str:
+    """A table that scrolls by itself where it is wider than the page; one that `stacks` has on a phone the cells of a
+    row below each other, each beside its heading. The caption is for screen readers."""
+    return _table(
+        caption, columns, f"<tbody>{_lines(columns, rows, names=stacks)}</tbody>", "stacks" * stacks
+    )
 
 
 def first_rows(most: int, count: int) -> str:
@@ -93,23 +96,30 @@ def grouped_table(
     )
 
 
-def _table(caption: str, columns: Sequence[Column], bodies: str) -> str:
+def _table(caption: str, columns: Sequence[Column], bodies: str, kind: str = "") -> str:
     heads = "".join(f'<th scope="col"{_kind(column)}>{html.escape(column.label)}</th>' for column in columns)
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{attribute(caption)}">'
+        f'<div class="scroll{kind and f" {kind}"}" role="region" tabindex="0" aria-label="{attribute(caption)}">'
         f'<table><caption class="unseen">{html.escape(caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead>{bodies}</table></div>"
     )
 
 
-def _lines(columns: Sequence[Column], rows: Iterable[Row]) -> str:
-    return "".join(f"<tr>{_cells(columns, row)}</tr>" for row in rows)
+def _lines(columns: Sequence[Column], rows: Iterable[Row], *, names: bool = False) -> str:
+    return "".join(f"<tr>{_cells(columns, row, names=names)}</tr>" for row in rows)
 
 
-def _cells(columns: Sequence[Column], row: Row) -> str:
+def _cells(columns: Sequence[Column], row: Row, *, names: bool) -> str:
+    """With `names` each has that of its column."""
     first, *others = columns
     head = f'<th scope="row"{_kind(first)}>{first.cell(row)}</th>'
-    return head + "".join(f"<td{_kind(column)}>{column.cell(row)}</td>" for column in others)
+    return head + "".join(
+        f"<td{_kind(column)}{_name(column) * names}>{column.cell(row)}</td>" for column in others
+    )
+
+
+def _name(column: Column) -> str:
+    return f' data-name="{attribute(column.label)}"'
 
 
 def _kind(column: Column) -> str:

@@ -28,6 +28,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         ],
         kept="that lose most",
         form=".0%",
+        pale_where="isValid(datum.share_lo) && datum.share_lo <= 0 && datum.share_hi >= 0",
         ranked_by="lost",
     )
     return stacked(rows, parts)
@@ -38,7 +39,8 @@ CHART = Chart(
     question="What took the ranks' time?",
     reading="The whole bar is the time of all ranks: 100 %. Used is what the baseline would have needed for as many "
     "examples, which is the efficiency; the rest was lost. Left of zero are gains: what costs less here than at the "
-    "baseline; where there are some, the rest reaches beyond 100 % by as much.",
+    "baseline; where there are some, the rest reaches beyond 100 % by as much. Pale: may be "
+    "nothing, as far as the repeats say.",
     draw=_draw,
     wide=True,
     section="losses",

@@ -1,8 +1,10 @@
--- One row per case, placement and term of what was lost, as in efficiency_loss.
+-- One row per case, placement and term of what was lost, as in efficiency_loss, with the interval of the efficiency and
+-- the verdicts at its ends beside it.
 SELECT
-    case_name, placement, axis, workers, nodes, ranks_per_node, threads, oversubscribed, baseline_case,
-    baseline_workers, repeats, efficiency, term, term_order, share, share_lo, share_hi, rank_s_per_example, lost_ms,
-    known_by
-FROM efficiency_loss
+    lost.case_name, lost.placement, lost.axis, lost.workers, nodes, ranks_per_node, threads, lost.oversubscribed,
+    lost.baseline_case, lost.baseline_workers, lost.repeats, lost.efficiency, efficiency_lo, efficiency_hi, verdict_lo,
+    verdict_hi, term, term_order, share, share_lo, share_hi, rank_s_per_example, lost_ms, known_by
+FROM efficiency_loss AS lost
+LEFT JOIN scaling USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE session_id = $session_id
-ORDER BY case_name, workers, nodes, threads, term_order;
+ORDER BY lost.case_name, lost.workers, nodes, threads, term_order;

@@ -20,6 +20,7 @@ from tests.unit.report.test_session_page import rows_of, words
 
 TERM_ROW = {
     "case_name": "ddp", "placement": "1x2", "nodes": 1, "ranks_per_node": 2, "threads": 1, "efficiency": 0.6,
+    "efficiency_lo": 0.55, "efficiency_hi": 0.65, "verdict_lo": "acceptable", "verdict_hi": "acceptable",
     "known_by": "profiled", "share_lo": None, "share_hi": None,
 }  # fmt: skip
 
@@ -44,7 +45,7 @@ def test_a_size_is_one_row_of_the_terms_that_are_known_anywhere():
     )
     assert rows == [
         "case placement known by lost waiting for data exposed communication not explained",
-        "ddp 1x2 profiled 40.0 % 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 %",
+        "ddp 1x2 profiled 40.0 % [35.0, 45.0] 2.0 % [−1.0, 5.0] 40.0 % [35.0, 45.0] −2.0 %",
     ]
 
 
@@ -52,6 +53,18 @@ def test_what_may_be_nothing_is_pale_as_a_whole():
     shown = losses(size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45)))
     assert '<span class="interval">2.0\u00a0% [\u22121.0,\u00a05.0]</span>' in shown
     assert '40.0\u00a0% <span class="interval">[35.0,\u00a045.0]</span>' in shown
+
+
+def test_where_not_even_a_verdict_can_be_told_nothing_is_said_to_be_lost():
+    wide = {"efficiency_lo": 0.2, "efficiency_hi": 1.1, "verdict_lo": "poor", "verdict_hi": "superlinear"}
+    shown = losses([*size(data=0.1, remainder=0.3), *(row | wide for row in size("2x2", data=0.1))])
+    assert "ddp 2x2: How much was lost there, and to what, cannot be told from these repeats." in words(shown)
+    assert rows_of(shown)[2].startswith("ddp 2x2 profiled 40.0 % [\u221210.0, 80.0] undecided")
+    assert "cannot be told" not in losses(size(data=0.1, remainder=0.3))
+
+
+def test_each_cell_has_the_name_of_its_column_for_a_phone():
+    assert 'data-name="exposed communication">' in losses(size(communication=0.4))
 
 
 def test_every_term_that_is_shown_is_explained_and_its_definition_folded():
@@ -108,6 +121,7 @@ def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ran
     (bars,) = units_of(specification(view))
     assert encodings(bars)["color"]["scale"]["domain"] == parts
     assert encodings(bars)["x"]["axis"]["format"] == ".0%"
+    assert "datum.share_lo <= 0" in encodings(bars)["opacity"]["condition"]["test"]
 
 
 def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_the_largest_part(contents):
