@@ -32,6 +32,7 @@ final AS (
         severity,                      -- critical, warning, notice
         certainty,                     -- shown: an interval or a count supports it; likely: points alone
         cost,                          -- share of the ranks' time that it explains; null where that is not known
+        magnitude,                     -- by which placements are ordered where there is no cost: larger is worse
         evidence,                      -- the figures that it was found by
         meaning,                       -- why it matters
         advice,                        -- what to change

@@ -10,7 +10,7 @@ import polars as pl
 
 from analysis.report.chart import Drawing, base, distinct
 
-_PALE = 0.45
+_PALE = 0.3
 """Opacity."""
 BARS = 40
 """Labels that a chart of bars shows at most."""
@@ -59,8 +59,12 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
         )
         .properties(height=bar_height(labels))
     )
-    if parts.pale_where:
-        view = view.encode(opacity=alt.condition(parts.pale_where, alt.value(_PALE), alt.value(1)))
+    if parts.pale_where:  # with an outline: a pale black alone is the grey of another part
+        outline = alt.Stroke(f"{parts.part}:N", scale=scale, legend=None)
+        view = view.encode(
+            fillOpacity=alt.condition(parts.pale_where, alt.value(_PALE), alt.value(1)),
+            stroke=alt.condition(parts.pale_where, outline, alt.value("transparent")),
+        )
     return Drawing(views={"": view}, note=bars_note(rows, labels, parts.kept))
 
 

@@ -118,10 +118,8 @@ def _estimate(share: float | None, low: float | None, high: float | None) -> str
         return units.UNKNOWN
     if low is None or high is None:
         return f"{_percent(share)}\u00a0%"
-    interval = f"[{_percent(low)},\u00a0{_percent(high)}]"
-    if low <= 0 <= high:
-        return f'<span class="interval">{_percent(share)}\u00a0% {interval}</span>'
-    return f'{_percent(share)}\u00a0% <span class="interval">{interval}</span>'
+    shown = f'{_percent(share)}\u00a0% <span class="interval">[{_percent(low)},\u00a0{_percent(high)}]</span>'
+    return f'<span class="interval">{shown}</span>' if low <= 0 <= high else shown
 
 
 def _percent(fraction: float) -> str:

@@ -51,7 +51,10 @@ def test_a_size_is_one_row_of_the_terms_that_are_known_anywhere():
 
 def test_what_may_be_nothing_is_pale_as_a_whole():
     shown = losses(size(data=(0.02, -0.01, 0.05), communication=(0.4, 0.35, 0.45)))
-    assert '<span class="interval">2.0\u00a0% [\u22121.0,\u00a05.0]</span>' in shown
+    assert (
+        '<span class="interval">2.0\u00a0% <span class="interval">[\u22121.0,\u00a05.0]</span></span>'
+        in shown
+    )
     assert '40.0\u00a0% <span class="interval">[35.0,\u00a045.0]</span>' in shown
 
 
@@ -121,7 +124,7 @@ def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ran
     (bars,) = units_of(specification(view))
     assert encodings(bars)["color"]["scale"]["domain"] == parts
     assert encodings(bars)["x"]["axis"]["format"] == ".0%"
-    assert "datum.share_lo <= 0" in encodings(bars)["opacity"]["condition"]["test"]
+    assert "datum.share_lo <= 0" in encodings(bars)["fillOpacity"]["condition"]["test"]
 
 
 def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_the_largest_part(contents):
