@@ -30,7 +30,9 @@ final AS (
         finding,                       -- the rule's name
         title,                         -- in a few words
         severity,                      -- critical, warning, notice
-        certainty,                     -- shown: an interval or a count supports it; likely: points alone
+        -- certainty: shown: an interval or a count supports it; likely: points alone, or a part of an efficiency
+        -- that is not decided
+        certainty,
         cost,                          -- share of the ranks' time that it explains; null where that is not known
         magnitude,                     -- by which placements are ordered where there is no cost: larger is worse
         evidence,                      -- the figures that it was found by

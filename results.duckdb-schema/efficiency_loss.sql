@@ -127,6 +127,8 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, baseline_case, baseline_workers, repeats,
         efficiency,
+        -- is_decided: whether efficiency's interval lies below 1 and spans at most two verdicts; null: no interval
+        efficiency_hi < 1 AND NOT is_open(verdict_lo, verdict_hi) AS is_decided,
         term_order,                  -- 1 to 6; what two terms share is the earlier one's
         -- term: data, imbalance, communication, clocks, work, remainder
         term,

@@ -6,13 +6,13 @@
 -- Fires under weak scaling where what computation has grown by (computation_growth) is 5 % of the step or more and at
 -- least half of the remainder of efficiency_loss, whose interval lies above 5 %; without an interval it is likely.
 WITH remainders AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, is_decided
     FROM efficiency_loss
     WHERE term = 'remainder'
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     least(growth_share, share) AS cost,
     format(
         'a rank computes for {} ms in a step, where it takes {} ms on {} {} for as many examples: {} longer',

@@ -5,8 +5,8 @@
 --   GPUs: it makes a whole all-reduce of each reduce-scatter.
 --
 -- Fires where strategy_comparison recommends DDP since the same training is slower under the other strategy, for
--- certain and by 5 % or more (what is closer it calls as fast), and DDP leaves at least a fifth of the memory free:
--- less may not be enough in a long run, whose memory fragments.
+-- certain and by 5 % or more (what is closer it calls as fast; likely where the interval begins below that), and DDP
+-- leaves at least a fifth of the memory free: less may not be enough in a long run, whose memory fragments.
 WITH room AS (
     SELECT session_id, case_name AS reference_case, nodes, ranks_per_node, threads, free_share
     FROM memory
@@ -18,7 +18,7 @@ options AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    'shown' AS certainty,
+    if(time_ratio_lo >= 1.05, 'shown', 'likely') AS certainty,
     1 - 1 / time_ratio AS cost,
     format(
         'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as under {} ({}), which leaves {} of the memory free',

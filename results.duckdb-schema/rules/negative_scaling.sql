@@ -31,7 +31,7 @@ sizes AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(speedup_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
     if(efficiency < 1, 1 - efficiency, NULL) AS cost,
     format(
         '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, smaller_workers,

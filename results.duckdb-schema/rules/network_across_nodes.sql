@@ -18,7 +18,7 @@ WITH points AS (
     WHERE repeats > 0 AND axis = 'ranks' AND NOT oversubscribed
 ),
 costs AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, share_hi
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, share, share_lo, share_hi, is_decided
     FROM efficiency_loss
     WHERE term = 'communication'
 ),
@@ -39,7 +39,7 @@ pairs AS (
 ),
 found AS (
     SELECT
-        pairs.*, here.share, here.share_lo, here.share_hi,
+        pairs.*, here.share, here.share_lo, here.share_hi, here.is_decided,
         world_size = one_ranks AS is_as_many,
         CASE
             WHEN is_as_many THEN ratio * exp(coalesce(half_width, 0)) <= 0.9
@@ -71,7 +71,7 @@ settings AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(if(is_as_many, half_width, share_lo) IS NULL, 'likely', 'shown') AS certainty,
+    if(if(is_as_many, half_width IS NOT NULL, share_lo IS NOT NULL AND is_decided), 'shown', 'likely') AS certainty,
     if(is_as_many, 1 - ratio, (communication_ms - one_communication_ms) / step_ms) AS cost,
     if(
         is_as_many,

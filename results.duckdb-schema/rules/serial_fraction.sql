@@ -47,7 +47,7 @@ largest AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(have_intervals, 'shown', 'likely') AS certainty,
+    if(have_intervals AND NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
     1 - efficiency AS cost,
     format(
         'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at that, no number of {} is more than {}{} '
@@ -77,4 +77,5 @@ SELECT
         knob_of(case_name, 'global_batch', 4 * global_batch)
     ) AS knob
 FROM largest
-WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling AND verdict IS DISTINCT FROM 'retrograde'
+WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
+    AND verdict IS DISTINCT FROM 'retrograde'

@@ -4,10 +4,10 @@
 --   little to compute for each byte that it exchanges, and efficiency falls as soon as there is a second rank.
 --
 -- Fires where an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et
--- al. 2019, A.2), a rank computes for less than twice as long as it waits for communication that nothing hides, as
--- in small_model, and that costs a quarter of the ranks' time or more, by the lower end of its interval where it has
--- one. The length advised is the smallest power of two times this one at which computation is four times what
--- communication is, up to 512.
+-- al. 2019, A.2), a rank computes for less than four times as long as it waits for communication that nothing
+-- hides, and that costs a tenth of the ranks' time or more, by the lower end of its interval where it has one. Not
+-- where small_model fires, which says so. The length advised is the smallest power of two times this one at which
+-- computation is four times what communication is, up to 512.
 WITH texts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -27,11 +27,13 @@ found AS (
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN texts USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE term = 'communication' AND NOT losses.oversubscribed
-        AND coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms AND tokens_per_example < 128
+        AND coalesce(share_lo, share) >= 0.1 AND computation_ms < 4 * communication_ms AND tokens_per_example < 128
+        -- not small_model
+        AND NOT (coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
         '{} tokens in an example, {:,} on each rank in a step: {} ms of computation against {} ms of communication, {} '

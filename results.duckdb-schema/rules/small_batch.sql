@@ -15,7 +15,7 @@ WITH losses AS (
         sum(share) AS cost,
         sum(lost_ms) AS lost_ms,
         coalesce(sum(lost_ms) FILTER (term = 'work'), 0) AS work_ms,
-        bool_and(share_lo IS NOT NULL) AS have_intervals,
+        coalesce(bool_and(share_lo IS NOT NULL AND is_decided), false) AS is_shown,
         string_agg(
             format(
                 '{} ({} of the ranks'' time)',
@@ -61,7 +61,7 @@ found AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(have_intervals, 'shown', 'likely') AS certainty,
+    if(is_shown, 'shown', 'likely') AS certainty,
     cost,
     format(
         '{} examples on each of {} ranks take {} ms of computation at the baseline''s pace; {} ms more are lost to {}',

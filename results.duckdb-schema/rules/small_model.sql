@@ -7,6 +7,7 @@
 -- Fires where a rank computes for less than twice as long as it waits for communication that nothing hides, so that
 -- communication alone leaves at most two thirds of the time; and costs a quarter of the ranks' time or more, by the
 -- lower end of its interval where it has one: efficiency below 75 % is no longer good.
+-- Half as many bytes are advised on GPUs and across nodes: on one CPU rounding them takes as long as sending them.
 WITH messages AS (
     SELECT session_id, case_name, sum(message_bytes) AS message_bytes
     FROM step_messages
@@ -16,14 +17,17 @@ models AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(flops_per_step / world_size) AS flops,
+        any_value(tokens_per_example) AS tokens_per_example,
         any_value(flops_per_step / global_batch / tokens_per_example / parameters) AS flops_per_token_and_parameter,
-        any_value(config->>'$.strategy_options.gradient_compression') AS gradient_compression
+        any_value(config->>'$.strategy_options.gradient_compression') = 'none'
+            AND (any_value(device_type) = 'cuda' OR nodes > 1) AS can_compress
     FROM runs
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 found AS (
     SELECT
-        losses.*, step_parts.computation_ms, step_parts.communication_ms, flops, message_bytes, gradient_compression,
+        losses.*, step_parts.computation_ms, step_parts.communication_ms, flops, message_bytes,
+        can_compress, tokens_per_example,
         -- A matrix product takes 6 per token and parameter, forward and backward; an embedding none.
         coalesce(flops_per_token_and_parameter < 3, false) AS is_mostly_embedding
     FROM efficiency_loss AS losses
@@ -34,7 +38,7 @@ found AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
         '{} ms of computation in a step against {} ms of communication that nothing hides: {} of the ranks'' time{}{}',
@@ -42,15 +46,20 @@ SELECT
         coalesce(format('; a rank exchanges {} MB', number_text(message_bytes / 1e6)), ''),
         coalesce(format(' and computes {} FLOPs for each byte of them', number_text(flops / message_bytes)), '')
     ) AS evidence,
-    'Let a rank compute more between two exchanges, by a larger batch or several micro-batches a step; or train this '
-    'model on fewer ranks, and several models side by side.'
+    if(can_compress, 'Send gradients as bf16, which are half as many bytes. ', '')
+        || 'Let a rank compute more between two exchanges, by a larger batch (small_batch says how large) or several '
+        'micro-batches a step; or train this model on fewer ranks, and several models side by side.'
+        || if(
+            tokens_per_example < 128,
+            format(
+                ' Examples are short, {} tokens: several packed into one sequence are more to compute, too.',
+                tokens_per_example
+            ), ''
+        )
         || if(
             is_mostly_embedding,
             ' Much of what is exchanged is hardly computed with, as an embedding: a smaller vocabulary shrinks it.', ''
-        )
-        || if(gradient_compression = 'none', ' Gradients that travel as bf16 are half as many bytes.', '') AS advice,
-    CASE
-        WHEN gradient_compression = 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16')
-    END AS knob
+        ) AS advice,
+    CASE WHEN can_compress THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16') END AS knob
 FROM found
 WHERE coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms

@@ -11,8 +11,9 @@
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
-        sum(share) FILTER (hangs_on_batch) AS batch_share,
+        sum(share) FILTER (hangs_on_batch AND coalesce(share_lo, share) > 0) AS batch_share,
         max(share) FILTER (NOT hangs_on_batch) AS largest_other,
+        any_value(is_decided) AS is_decided,
         arg_max(term, share) FILTER (hangs_on_batch) AS larger_term,
         arg_max_null(share_lo, share) FILTER (hangs_on_batch AND share IS NOT NULL) AS larger_lo
     FROM (
@@ -42,7 +43,7 @@ with_room AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(larger_lo > 0, 'shown', 'likely') AS certainty,
+    if(larger_lo > 0 AND is_decided, 'shown', 'likely') AS certainty,
     batch_share AS cost,
     format(
         'with {} examples per rank {} of the memory are free, while {} of the ranks'' time are lost to exposed '

@@ -4,8 +4,9 @@
 --   waiting for other ranks and computation cannot be told from each other in every strategy.
 --
 -- Fires where the remainder of efficiency_loss is its largest term and at least 10 % of the ranks' time, with its
--- interval above 5 %; without an interval it is likely. Under weak scaling what computation has grown by
--- (computation_growth, the rule contention) is taken off the remainder before. Not for imports, which have no steps.
+-- interval above 5 %; without an interval, or where efficiency is not decided, it is likely. Under weak scaling what
+-- computation has grown by (computation_growth, the rule contention) is taken off the remainder before. Not for
+-- imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
     WHERE share IS NOT NULL AND NOT oversubscribed
@@ -18,7 +19,7 @@ imports AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(share_lo IS NULL, 'likely', 'shown') AS certainty,
+    if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
         '{} of the {}'' time goes where no term says, of {} that are lost{}',

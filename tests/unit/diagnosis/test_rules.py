@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from analysis import rules, schema
 from bench.cli.suite import command
 from tests.factory import Case, make_session
+from tests.profile_rows import add_profile
 
 RULES = {rule.finding: rule for rule in schema.shipped_rules()}
 
@@ -111,3 +112,30 @@ def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_a
     assert (row["severity"], row["knob"]) == ("warning", "--repeats 9")
     assert "from poor to superlinear" in row["evidence"]
     assert "not even these would do" in row["advice"]
+
+
+def test_what_few_bytes_cost_is_tried_by_compressing_where_that_can_help(results, ask_alone):
+    planted("small_model").fires(results)
+    found = {row["case_name"]: row for row in ask_alone("small_model")("FROM diagnosis")}
+    assert found["gpus"]["advice"].startswith("Send gradients as bf16")
+    assert found["gpus"]["knob"].endswith("strategy.gradient_compression=bf16")
+    assert found["whole"]["advice"].startswith("Let a rank compute more")
+    assert found["whole"]["knob"] is None
+
+
+def test_short_examples_are_told_once(results, ask_alone):
+    planted("small_model").fires(results)
+    ask = ask_alone("short_sequences")
+    assert ask("FROM diagnosis") == []
+
+
+@pytest.mark.parametrize(
+    ("baseline_ms", "certainty"), [([14.9, 15.0, 15.1], "shown"), ([10.0, 15.0, 22.0], "likely")]
+)
+def test_a_cause_is_likely_where_the_efficiency_is_not_decided(results, ask_alone, baseline_ms, certainty):
+    """Communication is as sure in both; what it is a part of is not."""
+    case = Case(name="ddp", step_ms={1: baseline_ms, 2: [9.9, 10.0, 10.1]})
+    shares = {1: (100, 0, 0, 90), 2: (100, 40, 40, 50)}
+    add_profile(make_session(results, [case]), lambda spec, _rank: shares[spec.world_size], {})
+    (row,) = ask_alone("small_model")("FROM diagnosis")
+    assert row["certainty"] == certainty

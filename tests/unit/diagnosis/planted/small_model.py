@@ -2,17 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.spec import RunSpec
+from bench.spec import DeviceType, RunSpec
 from tests.factory import Case, make_session
 from tests.profile_rows import Figures, add_profile
 
 
 def fires(results: Path) -> None:
     """Of 10 ms on two ranks 5 compute and 4 wait for gradients. A model of 6 FLOPs per token and parameter, and one of
-    which most is an embedding."""
+    which most is an embedding; and one on GPUs, whose gradients may be compressed."""
     whole = _case("whole", flops_per_example=6 * 2_804 * 32)
     embedding = _case("embedding", flops_per_example=2_804 * 32)
-    _session(results, [whole, embedding], (100, 40, 40, 50))
+    gpus = _case("gpus", device_type="cuda")
+    _session(results, [whole, embedding, gpus], (100, 40, 40, 50))
 
 
 def quiet(results: Path) -> None:
@@ -20,13 +21,14 @@ def quiet(results: Path) -> None:
     _session(results, [_case("whole")], (100, 29, 29, 60))
 
 
-def _case(name: str, *, flops_per_example: float | None = None) -> Case:
+def _case(name: str, *, flops_per_example: float | None = None, device_type: DeviceType = "cpu") -> Case:
     return Case(
         name=name,
         step_ms={1: [14.9, 15.0, 15.1], 2: [9.9, 10.0, 10.1]},
         strategy_options={"gradient_compression": "none"},
         tokens_per_example=32,
         flops_per_example=flops_per_example,
+        device_type=device_type,
     )
 
 
