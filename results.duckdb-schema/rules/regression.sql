@@ -4,10 +4,12 @@
 --   it. Where something has changed since, that is the first suspect; where nothing has, the machine is.
 --
 -- Fires at every row of `regressions`: slower beyond 2 % for certain, over all rows of the session, and by more than
--- sessions of this experiment differ anyway. Several repeats on both sides are needed; single ones show nothing.
+-- sessions of this experiment differ anyway. How much that is takes three earlier pairs of sessions between which
+-- nothing changed: with fewer it is likely, by repeats alone, which do not know what differs between sessions. Several
+-- repeats on both sides are needed; single ones show nothing.
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    'shown' AS certainty,
+    if(usual_hi IS NULL, 'likely', 'shown') AS certainty,
     1 - ratio AS cost,
     format(
         '{} {} at {}, where {} gave {}: ×{:.3f} [{:.3f}, {:.3f}]; {}',
