@@ -3,12 +3,14 @@
 -- meaning: The environment holds a variable that is meant for finding faults and makes training slower on purpose: the
 --   figures are of that, and not of the training.
 --
--- Fires for a session with runs on GPUs where CUDA_LAUNCH_BLOCKING (every kernel is waited for) or
--- PYTORCH_NO_CUDA_MEMORY_CACHING (every tensor asks the driver for memory) is set and not 0.
+-- Fires for a session with runs on GPUs where CUDA_LAUNCH_BLOCKING (every kernel is waited for) is
+-- set and not 0, or PYTORCH_NO_CUDA_MEMORY_CACHING (every tensor asks the driver for memory) is set at all: to torch
+-- any value is a yes, 0 too.
 WITH variables AS (
     SELECT session_id, string_agg(DISTINCT key || '=' || value, ', ' ORDER BY key || '=' || value) AS set_ones
     FROM environment
-    WHERE key IN ('CUDA_LAUNCH_BLOCKING', 'PYTORCH_NO_CUDA_MEMORY_CACHING') AND value NOT IN ('', '0')
+    WHERE key = 'PYTORCH_NO_CUDA_MEMORY_CACHING'
+        OR (key = 'CUDA_LAUNCH_BLOCKING' AND value NOT IN ('', '0'))
     GROUP BY session_id
 ),
 on_gpus AS (
