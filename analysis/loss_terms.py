@@ -56,9 +56,6 @@ KNOWN_BY = {
     "one rank": "one rank: nobody to wait for or to talk to",
 }
 """How the parts of a step are known; what is not here is not known."""
-UNKNOWN = "communication is not known apart from computation: --set measure.profiled=4 measures it"
-
-
 _NAME = re.compile(r"WHEN '(\w+)' THEN '([^']+)'")
 
 
@@ -72,5 +69,17 @@ def name_of(term: str) -> str:
     return _names()[term]
 
 
+@cache
+def profile_knob() -> str:
+    """The argument that profiles some steps, as the macro of that name says it."""
+    (knob,) = re.findall(r"'(--set [^']+)'", schema.text("profile_knob"))
+    return str(knob)
+
+
+def unknown() -> str:
+    """Of a step whose communication nothing tells apart."""
+    return f"communication is not known apart from computation: {profile_knob()} measures it"
+
+
 def how_known(known_by: str | None) -> str:
-    return "not known: --set measure.profiled=4 measures it" if known_by is None else KNOWN_BY[known_by]
+    return f"not known: {profile_knob()} measures it" if known_by is None else KNOWN_BY[known_by]

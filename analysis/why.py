@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from analysis.loss_terms import UNKNOWN, name_of
+from analysis.loss_terms import name_of, unknown
 from analysis.rounding import estimate
 from analysis.sentence import Point, most_telling
 
@@ -69,7 +69,7 @@ def _where(terms: Sequence[Loss]) -> str:
     took = f"{name_of(largest['term'])}: {_share(largest)}"
     said = f"Of the ranks' time {_percent(lost)} was lost, the largest part {{}}{took}"
     if largest["term"] == "remainder":
-        reason = "" if largest["known_by"] is not None else f" ({UNKNOWN})"
+        reason = "" if largest["known_by"] is not None else f" ({unknown()})"
         return f"{said.format('')}{reason}."
     said += " (estimated)" if largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED else ""
     if largest["share_lo"] is None:

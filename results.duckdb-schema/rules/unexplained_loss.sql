@@ -25,18 +25,19 @@ SELECT
         '{} of the {}'' time goes where no term says, of {} that are lost{}',
         share_text(share, share_lo, share_hi), axis, percent_text(1 - efficiency),
         CASE
-            WHEN known_by IS NULL AND largest.world_size > 1 THEN '; how much of it is communication was not measured'
-            WHEN known_by = 'profiled' THEN ', although steps were profiled'
+            WHEN largest.known_by IS NULL AND largest.world_size > 1
+            THEN '; how much of it is communication was not measured'
+            WHEN largest.known_by = 'profiled' THEN ', although steps were profiled'
             ELSE ''
         END
     ) AS evidence,
     if(
-        known_by = 'profiled',
+        largest.known_by = 'profiled',
         'Look at the timeline of a step (--trace, then ui.perfetto.dev): what is neither computation nor communication '
         'is Python, launches and copies.',
         'Profile some steps after the measured ones, which changes no other figure: then the parts are told apart.'
     ) AS advice,
-    if(known_by = 'profiled', '--trace', '--set measure.profiled=5') AS knob
+    if(largest.known_by = 'profiled', '--trace', profile_knob()) AS knob
 FROM largest
 LEFT JOIN computation_growth USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE term = 'remainder' AND coalesce(share_lo, share) > 0.05
