@@ -6,7 +6,7 @@
 -- Fires where DDP runs out of memory, or its tensors take more than nine tenths of a GPU, or of what a rank may
 -- allocate, which leaves too little for fragments; and sharding would help: the same case under another strategy fits
 -- (shown), or sharding would free a quarter of the memory by what parameters and their like take (likely). With less
--- to free it is activations that fill it, and smaller micro-batches that help.
+-- to free it is activations that fill it, and smaller micro-batches that help. Not where out_of_memory says to shard.
 WITH attempts AS (
     SELECT
         *,
@@ -78,7 +78,9 @@ SELECT
         ' ' || knob_of(case_name, 'strategy.param_dtype', 'fp32'), ''
     ) AS knob
 FROM candidates
-WHERE (
+WHERE (session_id, case_name) NOT IN (
+    SELECT (session_id, case_name) FROM memory_remedies WHERE remedy = 'shard'
+) AND (
     oom_runs > 0
     OR (
         peak_memory_allocated_bytes > 0.9 * available_bytes
