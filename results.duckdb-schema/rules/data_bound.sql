@@ -46,7 +46,7 @@ with_intervals AS (
         t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance_of(shares) / repeats) AS half_width,
         greatest(
             loaders + 1,
-            ceil((data_ms * greatest(loaders, 1) + if(loaders > 0, loaders, 0) * (step_ms - data_ms))
+            ceil((data_ms * greatest(loaders, 1) + loaders * (step_ms - data_ms))
                 / nullif(step_ms - data_ms, 0))
         ) AS enough
     FROM over_repeats
@@ -84,4 +84,4 @@ SELECT
         END AS advice,
     knob_of(case_name, 'data.workers', least(enough, 16)::INTEGER) AS knob
 FROM found
-WHERE loaders IS NOT NULL AND enough IS NOT NULL
+WHERE loaders IS NOT NULL

@@ -59,7 +59,9 @@ SELECT
     CASE
         WHEN compression <> 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'none')
         WHEN reduce_dtype IN ('bf16', 'fp16') THEN knob_of(case_name, 'strategy.reduce_dtype', 'fp32')
+        WHEN precision <> 'fp32' AND has_one_precision THEN knob_of_all(compared, 'train.precision', 'fp32')
         WHEN precision <> 'fp32' THEN knob_of(case_name, 'train.precision', 'fp32')
     END AS knob
 FROM places
+JOIN compared_cases USING (session_id, case_name)
 WHERE different > 0

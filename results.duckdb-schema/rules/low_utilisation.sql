@@ -7,7 +7,9 @@
 -- rest (kernels of communication count as running); or where arithmetic is below 5 % of the device's peak for the
 -- precision (else of what `matmul` achieved on such a device), while it computes: the parts of a step that go to data
 -- and communication are taken off first, and where they are not known nothing is said. 5 % is a convention: large
--- language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 some 7 % on an H100.
+-- language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 some 7 % on an H100. Where there are several
+-- repeats both by the upper end of the interval over them. The batch advised is up to four times as large, if a fifth
+-- of the memory would stay free and a step within the data set; where that is not known there is none.
 WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -15,27 +17,41 @@ WITH parts AS (
         (computation_ms + other_ms) / nullif(step_ms, 0) AS computing_share
     FROM step_parts
 ),
+busy_shares AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        avg(gpu_util_pct) / 100 AS busy,
+        busy + t_quantile(CASE WHEN count(gpu_util_pct) > 1 THEN count(gpu_util_pct) - 1 END)
+            * stddev_samp(gpu_util_pct) / 100 / sqrt(count(gpu_util_pct)) AS busy_hi
+    FROM hardware_use
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
 uses AS (
     SELECT
         *,
-        gpu_util_pct / 100 AS busy,
         coalesce(mfu, matmul_share) AS used,
+        used * flops_per_s_hi / flops_per_s AS used_hi,
         if(mfu IS NULL, 'of what matmul achieved on such a device', 'of the peak of its device') AS of_what,
         used / computing_share AS used_while_computing,
-        coalesce(busy < 0.5 AND data_share < 0.5 * (1 - busy), false) AS is_idle,
-        coalesce(used_while_computing < 0.05, false) AS is_small
+        coalesce(coalesce(busy_hi, busy) < 0.5 AND data_share < 0.5 * (1 - busy), false) AS is_idle,
+        coalesce(coalesce(used_hi, used) / computing_share < 0.05, false) AS is_small
     FROM utilisation
     JOIN parts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN busy_shares USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE NOT oversubscribed
 ),
-batches AS (
+-- The largest power of two up to 4 at which a fifth of the memory stays free and a step is within the data set.
+room AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, scaling, batch_per_rank, global_batch
-    FROM scaling
+        session_id, case_name, nodes, ranks_per_node, threads, compared,
+        (2 ** floor(log2(least(4, 0.8 / nullif(1 - free_share, 0), coalesce(largest_factor, 4)))))::BIGINT AS factor
+    FROM memory
+    JOIN compared_cases USING (session_id, case_name)
+    WHERE oom_runs = 0 AND free_share < 1 AND largest_factor IS DISTINCT FROM 0
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    'shown' AS certainty,
+    if((is_idle AND busy_hi IS NOT NULL) OR (is_small AND used_hi IS NOT NULL), 'shown', 'likely') AS certainty,
     if(is_idle, 1 - busy, NULL) AS cost,
     concat_ws(
         '; ',
@@ -49,18 +65,14 @@ SELECT
             NULL
         )
     ) AS evidence,
-    'Give each step more to do: a larger batch per rank first of all, as far as memory allows.'
+    'Give each step more to do: a larger batch per rank first of all, as far as memory and data allow.'
     || if(
         device_type = 'cuda',
         ' Then make fewer and larger kernels of it: train.compile, train.fused_optimizer'
         || if(precision = 'fp32', ', and bf16 for the matrix units.', '.'),
         ''
     ) AS advice,
-    if(
-        scaling = 'strong',
-        knob_of(case_name, 'global_batch', 4 * global_batch),
-        knob_of(case_name, 'batch_per_rank', 4 * batch_per_rank)
-    ) AS knob
+    CASE WHEN factor >= 2 THEN batch_knob_of(compared, factor) END AS knob
 FROM uses
-JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
+LEFT JOIN room USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_idle OR is_small

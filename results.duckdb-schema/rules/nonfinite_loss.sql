@@ -68,7 +68,10 @@ SELECT
         ELSE 'Lower the learning rate, clip gradients, and look at the data and at the loss for a division by zero.'
     END AS advice,
     CASE cause
-        WHEN 'range' THEN knob_of(case_name, 'train.precision', 'bf16')
+        WHEN 'range' THEN if(
+            has_one_precision, knob_of_all(compared, 'train.precision', 'bf16'),
+            knob_of(case_name, 'train.precision', 'bf16')
+        )
         WHEN 'updates' THEN concat_ws(
             ' ',
             knob_of(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
@@ -76,3 +79,4 @@ SELECT
         )
     END AS knob
 FROM with_cause
+JOIN compared_cases USING (session_id, case_name)

@@ -29,9 +29,13 @@ WITH sizes AS (
         PARTITION BY session_id, case_name ORDER BY workers ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     )
 ),
+known AS (
+    SELECT DISTINCT session_id, case_name, nodes, ranks_per_node, threads, known_by = 'profiled' AS is_profiled
+    FROM efficiency_loss
+),
 largest AS (
     SELECT
-        *,
+        sizes.*, compared, largest_factor,
         if(axis = 'threads', 'thread', 'rank') AS worker,
         coalesce(karp_flatt_lo, karp_flatt) AS at_least,
         2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
@@ -40,8 +44,11 @@ largest AS (
         0.01 + if(have_intervals, first_hi, greatest(1.5 * first_fraction - 0.01, first_fraction))
             < if(have_intervals, karp_flatt_lo, karp_flatt) AS is_rising,
         0.01 + if(have_intervals, karp_flatt_hi, greatest(1.5 * karp_flatt - 0.01, karp_flatt))
-            < if(have_intervals, first_lo, first_fraction) AS is_falling
+            < if(have_intervals, first_lo, first_fraction) AS is_falling,
+        is_rising AND axis = 'ranks' AND is_profiled IS NOT TRUE AS is_to_profile
     FROM sizes
+    JOIN compared_cases USING (session_id, case_name)
+    LEFT JOIN known USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE times > 1
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY workers DESC) = 1
 )
@@ -63,7 +70,8 @@ SELECT
         is_rising,
         format(
             'Each {} that joins costs more than the one before it: exchanging gradients, or waiting for the slowest. '
-            'Profile some steps to see which; then exchange less often, by a larger batch.', worker
+            '{} exchange less often, by a larger batch.', worker,
+            if(is_to_profile, 'Profile some steps to see which; then', 'See in efficiency_loss which; then')
         ),
         format(
             'Look for what every {} does in full: the optimizer (FSDP shares it), Python and launches around short '
@@ -72,9 +80,9 @@ SELECT
         )
     ) AS advice,
     if(
-        is_rising AND axis = 'ranks',
-        '--set measure.profiled=4',
-        knob_of(case_name, 'global_batch', 4 * global_batch)
+        is_to_profile,
+        profile_knob(),
+        CASE WHEN coalesce(largest_factor, 4) >= 4 THEN batch_knob_of(compared, 4) END
     ) AS knob
 FROM largest
 WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling

@@ -21,11 +21,13 @@ found AS (
     SELECT
         losses.*, texts.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
         step_parts.computation_ms, step_parts.communication_ms,
+        compared, has_one_workload,
         least(512, tokens_per_example * 2 ** ceil(log2(4 * communication_ms / greatest(computation_ms, 0.001))))::BIGINT
             AS longer
     FROM efficiency_loss AS losses
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN texts USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN compared_cases USING (session_id, case_name)
     WHERE term = 'communication' AND NOT losses.oversubscribed
         AND coalesce(share_lo, share) >= 0.1 AND computation_ms < 4 * communication_ms AND tokens_per_example < 128
         -- not small_model
@@ -45,5 +47,5 @@ SELECT
         'Pack several short texts into one sequence of about {} tokens, or train on longer ones; else raise the batch, '
         'which has the same effect on what a step computes.', longer
     ) AS advice,
-    CASE WHEN has_length THEN knob_of(case_name, 'workload.sequence_length', longer) END AS knob
+    CASE WHEN has_length AND has_one_workload THEN knob_of_all(compared, 'workload.sequence_length', longer) END AS knob
 FROM found

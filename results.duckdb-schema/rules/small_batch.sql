@@ -32,7 +32,6 @@ WITH losses AS (
 batches AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        any_value(scaling) AS scaling,
         any_value(strategy) AS strategy,
         any_value(world_size) AS world_size,
         any_value(batch_per_rank) AS batch_per_rank,
@@ -45,10 +44,12 @@ costs AS (
     SELECT
         losses.*,
         batches.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
-        computation_ms - work_ms AS useful_ms
+        computation_ms - work_ms AS useful_ms,
+        compared, largest_factor
     FROM losses
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN compared_cases USING (session_id, case_name)
 ),
 found AS (
     SELECT
@@ -78,8 +79,7 @@ SELECT
         'No batch in reason would outweigh that: train this model on fewer ranks.'
     ) AS advice,
     CASE
-        WHEN is_in_reason AND scaling = 'strong' THEN knob_of(case_name, 'global_batch', global_batch * factor)
-        WHEN is_in_reason THEN knob_of(case_name, 'batch_per_rank', batch_per_rank * factor)
+        WHEN is_in_reason AND factor <= coalesce(largest_factor, factor) THEN batch_knob_of(compared, factor)
     END AS knob
 FROM found
 WHERE factor > 1

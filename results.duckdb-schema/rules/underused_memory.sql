@@ -4,10 +4,9 @@
 --   device partly idle. A larger batch per rank spreads both over more examples, and there is memory for it.
 --
 -- Fires where exposed communication and, under strong scaling, smaller work per worker together take at least a tenth
--- of the ranks' time (for
--- certain where the larger of them is above zero for certain), and a larger part of it than anything else, while at
--- most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or a limit of the suite's.
--- Memory is taken to grow no faster than the batch, which is too much: parameters do not.
+-- of the ranks' time (for certain where the larger of them is above zero for certain), and a larger part of it than
+-- anything else, while at most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or a
+-- limit of the suite's. Memory is taken to grow no faster than the batch, which is too much: parameters do not.
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
@@ -23,21 +22,14 @@ WITH terms AS (
     WHERE axis = 'ranks' AND NOT oversubscribed
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size
 ),
-batches AS (
-    SELECT
-        session_id, case_name, nodes, ranks_per_node, threads,
-        any_value(global_batch) AS global_batch
-    FROM placements
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
-),
 with_room AS (
     SELECT
-        terms.*, free_share, global_batch, memory.batch_per_rank,
+        terms.*, free_share, memory.batch_per_rank, compared, largest_factor,
         -- The largest power of two at which a fifth stays free; no more than 8 at a time, since learning changes too.
         (2 ** least(floor(log2(0.8 / (1 - free_share))), 3))::BIGINT AS factor
     FROM terms
     JOIN memory USING (session_id, case_name, nodes, ranks_per_node, threads)
-    JOIN batches USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN compared_cases USING (session_id, case_name)
     WHERE oom_runs = 0 AND free_share >= 0.6 AND free_share < 1
         AND (device_type = 'cuda' OR memory_limit_bytes IS NOT NULL)
 )
@@ -55,9 +47,6 @@ SELECT
         'to be chosen anew, and at some size a larger batch learns less from each example.',
         factor
     ) AS advice,
-    CASE scaling
-        WHEN 'strong' THEN knob_of(case_name, 'global_batch', factor * global_batch)
-        ELSE knob_of(case_name, 'batch_per_rank', factor * batch_per_rank)
-    END AS knob
+    CASE WHEN factor <= coalesce(largest_factor, factor) THEN batch_knob_of(compared, factor) END AS knob
 FROM with_room
 WHERE batch_share >= 0.1 AND batch_share > coalesce(largest_other, 0)
