@@ -5,8 +5,8 @@
 --
 -- Fires where exposed communication and, under strong scaling, smaller work per worker together take at least a tenth
 -- of the ranks' time (for certain where the larger of them is above zero for certain), and a larger part of it than
--- anything else, while at most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or a
--- limit of the suite's. Memory is taken to grow no faster than the batch, which is too much: parameters do not.
+-- anything else, while at most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or
+-- a limit of the suite's. Memory is taken to grow no faster than the batch, which is too much: parameters do not.
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
