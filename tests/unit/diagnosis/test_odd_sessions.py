@@ -52,7 +52,10 @@ def test_runs_of_which_nothing_but_their_end_is_known_ran_out_of_memory_and_no_m
 def test_memory_that_grows_on_a_device_of_unknown_size_is_told_without_an_end(spoilt):
     ask = spoilt(memory_growth.fires, "DELETE FROM environment")
     (row,) = ask("FROM diagnosis WHERE finding = 'memory_growth'")
-    assert row["evidence"] == "memory of rank 1 rises by 9.5 MiB per step, steadily and in every ok repeat"
+    assert (
+        row["evidence"]
+        == "memory of rank 1 rises by 9.5 MiB per step, from the first to the last and in every ok repeat"
+    )
 
 
 def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(spoilt):
