@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import duckdb
 
@@ -15,6 +17,13 @@ from analysis.rules import Rule
 _OWN_RULES = "SELECT finding, title, severity, meaning, definition FROM diagnosis_rules WHERE is_own"
 _HOLLOW = "session_id IS NULL OR certainty IS NULL OR evidence IS NULL OR advice IS NULL"
 _UNSURE = "certainty NOT IN ('shown', 'likely')"
+_LONGEST = 2000
+_LONG = f"greatest(length(evidence), length(advice), length(knob)) > {_LONGEST}"
+_MOST = 1000
+_MANY = f"session_id IN (SELECT session_id FROM own_findings WHERE finding = $1 GROUP BY 1 HAVING count(*) > {_MOST})"  # noqa: S608
+_NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
+LIMIT_S = 30.0
+"""For one rule over all sessions of a database."""
 _INSERT = "INSERT INTO own_findings BY NAME SELECT '{}' AS finding, * FROM (\n{}\n)"
 
 
@@ -32,31 +41,71 @@ def remembered(results: Path) -> list[Rule]:
     return [Rule(is_own=True, **dict(zip(names, row, strict=True))) for row in found]
 
 
-def ask(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> Iterator[tuple[Rule, str]]:
-    """Make the database's own rules and what they find those of `own`. Yields each that is left out, and why. The
-    connection is locked: the rules may be a stranger's, from a database that was sent."""
-    connection.execute("DELETE FROM diagnosis_rules WHERE is_own")
-    connection.execute("DELETE FROM own_findings")
+def ask(
+    connection: duckdb.DuckDBPyConnection, own: Sequence[Rule], limit_s: float = LIMIT_S
+) -> Iterator[tuple[Rule, str]]:
+    """Make the database's own rules and what they find those of `own`. Yields each that is left out, and why: it stays
+    in the database with that, and finds nothing. Stopped in between, the database has all of them, too, and what those
+    not yet asked found before. The connection is locked: the rules may be a stranger's, from a database that was
+    sent."""
+    with transaction(connection):
+        _replace(connection, own)
     for rule in own:
-        try:
+        if reason := _left_out(connection, rule, limit_s):
             with transaction(connection):
-                _ask(connection, rule)
-        except duckdb.Error as error:
-            yield rule, own_rule_files.says(error)
-        except AnalysisError as error:
-            yield rule, str(error)
+                connection.execute("DELETE FROM own_findings WHERE finding = $1", [rule.finding])
+                connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
+            yield rule, reason
+
+
+def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
+    names = [rule.finding for rule in own]
+    connection.execute("DELETE FROM own_findings WHERE NOT list_contains($1, finding)", [names])
+    connection.execute("DELETE FROM diagnosis_rules WHERE is_own")
+    for rule in own:
+        if own_rule_files.misnamed(rule) is None:
+            rules.note(connection, rule)
+
+
+def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
+    """Why it is; null where what it finds is in the database."""
+    try:
+        with _limited(connection, limit_s), transaction(connection):
+            _ask(connection, rule)
+    except duckdb.InterruptException:
+        return f"takes longer than {limit_s:g} s"
+    except duckdb.Error as error:
+        return own_rule_files.says(error)
+    except AnalysisError as error:
+        return str(error)
+    except RuntimeError as error:  # of DuckDB, where Ctrl-C came while it worked
+        raise KeyboardInterrupt from error
+    return None
+
+
+@contextmanager
+def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[None]:
+    timer = Timer(limit_s, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     """Raises AnalysisError or DuckDB's where it cannot be a rule of this database."""
-    if reason := own_rule_files.problem(
-        connection, rule
-    ):  # a remembered one was tried with other definitions
+    # A remembered one was tried with other definitions.
+    if reason := own_rule_files.problem(connection, rule):
         raise AnalysisError(reason)
+    connection.execute("DELETE FROM own_findings WHERE finding = $1", [rule.finding])
     connection.execute(_INSERT.format(rule.finding, rule.definition))
     for condition, reason in (
         (_HOLLOW, f"gives a row where one of {', '.join(rules.REQUIRED)} is null"),
         (_UNSURE, "gives a row whose certainty is neither shown nor likely"),
+        (_LONG, f"gives a row with a text of more than {_LONGEST:,} characters"),
+        (_MANY, f"gives more than {_MOST:,} rows of a session"),
         ("NOT isfinite(cost)", "gives a row whose cost is no number"),
         ("NOT isfinite(magnitude)", "gives a row whose magnitude is no number"),
     ):
@@ -64,4 +113,3 @@ def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
         (count,) = connection.execute(query, [rule.finding]).fetchone() or (0,)
         if count:
             raise AnalysisError(reason)
-    rules.note(connection, rule)

@@ -55,20 +55,33 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 def problem(connection: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
     """Why it cannot be one; null where it can."""
-    if not rules.NAME.fullmatch(rule.finding):
-        return "its name is not of a-z, 0-9 and _"
-    if rule.finding in {shipped.finding for shipped in schema.shipped_rules()}:
-        return "there is a rule of this name already: give the file another one"
-    if circular := rule.reads() & _OF_RULES:
-        return f"it reads {min(circular)}, which rules make: a rule finds by itself"
+    if reason := misnamed(rule):
+        return reason
     try:
         statements = connection.extract_statements(rule.definition)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             return "a rule is one SELECT, and nothing else"
+        if circular := _tables(rule.definition) & _OF_RULES:
+            return f"it reads {min(circular)}, which rules make: a rule finds by itself"
         described = connection.execute(f"DESCRIBE SELECT * FROM (\n{rule.definition}\n)").fetchall()  # noqa: S608
     except duckdb.Error as error:
         return says(error)
     return _wrong_columns({name: kind for name, kind, *_ in described})
+
+
+def misnamed(rule: Rule) -> str | None:
+    """Why it cannot have its name; null where it can."""
+    if not rules.NAME.fullmatch(rule.finding):
+        return "its name is not of a-z, 0-9 and _"
+    if rule.finding in {shipped.finding for shipped in schema.shipped_rules()}:
+        return "there is a rule of this name already: give the file another one"
+    return None
+
+
+def _tables(definition: str) -> set[str]:
+    """Names of all tables and views that it reads, in lower case: without a schema of ours no view is looked into."""
+    with duckdb.connect(config=dict(LOCKED)) as empty:
+        return {name.lower() for name in empty.get_table_names(definition)}
 
 
 def _wrong_columns(found: dict[str, str]) -> str | None:

@@ -66,14 +66,15 @@ class Rule:
 
 def read(folder: Path, *, is_own: bool = False) -> list[Rule]:
     """Of a folder's files, by name. Raises AnalysisError where a file has no whole head or no usable name."""
-    return [_rule(path, is_own=is_own) for path in sorted(folder.glob("*.sql"))]
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".sql")
+    return [_rule(path, is_own=is_own) for path in paths]
 
 
 def _rule(path: Path, *, is_own: bool) -> Rule:
-    if not NAME.fullmatch(path.stem):
+    if not NAME.fullmatch(path.stem) or path.suffix != ".sql":
         raise AnalysisError(f"{path}: a rule's file is named by what it finds: a-z, 0-9 and _, then .sql")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AnalysisError(f"{path}: cannot be read as text: {error}") from error
     head = {key: re.sub(r"\n--   ", " ", value) for key, value in _HEAD.findall(text)}
@@ -119,5 +120,5 @@ def create(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule], views: 
 
 def note(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     """Add it to `diagnosis_rules`."""
-    row = (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition)
-    connection.execute("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?)", row)
+    row = (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition, None)
+    connection.execute("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?)", row)

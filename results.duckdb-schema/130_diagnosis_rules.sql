@@ -5,5 +5,6 @@ CREATE TABLE diagnosis_rules (
     severity VARCHAR,              -- critical: the figures or the training are spoilt; warning: it costs; notice: know it
     meaning VARCHAR,               -- why that matters, for a person who meets it for the first time
     is_own BOOLEAN,                -- whether it is of --rules
-    definition VARCHAR             -- its SELECT
+    definition VARCHAR,            -- its SELECT
+    problem VARCHAR                -- why it was left out at load; null of one that looked
 );

@@ -34,7 +34,7 @@ def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
         cards = "".join(_card(session, group, commands) for group in of_it)
         folds = severity == "notice" and len(groups) > len(of_it)
         parts.append(_group(severity, of_it, cards, folds=folds))
-    return ("".join(parts) or f"<p>{_NOTHING}</p>") + _quiet(groups.keys(), rules)
+    return ("".join(parts) or f"<p>{_NOTHING}</p>") + _looked(groups.keys(), rules)
 
 
 def _group(severity: str, groups: Sequence[Sequence[Row]], cards: str, *, folds: bool) -> str:
@@ -48,7 +48,21 @@ def _group(severity: str, groups: Sequence[Sequence[Row]], cards: str, *, folds:
     return f'<h3>{heading} <span class="interval">{meaning}</span></h3>{cards}'
 
 
-def _quiet(found: Collection[str], rules: list[Row]) -> str:
+def _looked(found: Collection[str], rules: list[Row]) -> str:
+    failed = [rule for rule in rules if rule["problem"] is not None]
+    return _quiet(found, [rule for rule in rules if rule["problem"] is None]) + _failed(failed)
+
+
+def _failed(rules: Sequence[Row]) -> str:
+    """Those of one's own that were left out at load, as it names them."""
+    if not rules:
+        return ""
+    said = unordered(f"rule {text(rule['finding'])}: {text(rule['problem'])}" for rule in rules)
+    which = "rule of your own was" if len(rules) == 1 else "rules of your own were"
+    return details(f"{len(rules):,} {which} left out", said)
+
+
+def _quiet(found: Collection[str], rules: Sequence[Row]) -> str:
     quiet = [rule for rule in rules if rule["finding"] not in found]
     if not quiet:
         return ""

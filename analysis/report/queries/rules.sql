@@ -1,5 +1,5 @@
--- One row per rule of diagnosis that looked at the session: each looks at every one.
-SELECT finding, title, severity, meaning, is_own
+-- One row per rule of diagnosis: each looks at every session, but for those with a problem, which were left out at load.
+SELECT finding, title, severity, meaning, is_own, problem
 FROM diagnosis_rules
 WHERE $session_id IN (SELECT session_id FROM sessions)
 ORDER BY title;

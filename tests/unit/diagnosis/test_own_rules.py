@@ -9,10 +9,10 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis import database, findings, own_rule_files, schema
+from analysis import database, findings, own_findings, own_rule_files, schema
 from analysis.errors import AnalysisError
 from analysis.load import load
-from analysis.rules import read
+from analysis.rules import Rule, read
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -97,6 +97,8 @@ def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folde
         (BODY.replace("case_name,", "'high' AS cost,"), "column cost is VARCHAR: it must be DOUBLE"),
         (BODY.replace("case_name,", "[case_name] AS case_name,"), "column case_name is VARCHAR[]"),
         (BODY.replace("run_summary", "diagnosis"), "it reads diagnosis, which rules make"),
+        (BODY.replace("FROM run_summary", "from run_summary, diagnosis"), "it reads diagnosis, which"),
+        (BODY.replace("run_summary", 'main."Own_Findings"'), "it reads own_findings, which"),
     ],
 )
 def test_a_query_that_cannot_be_a_rule_is_refused(tmp_path, locked, text, said):
@@ -154,6 +156,8 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
         ("nan", "case_name,", "'nan'::DOUBLE AS cost,"),
         ("endless", "case_name,", "'inf'::DOUBLE AS magnitude,"),
         ("unsure", "'shown'", "'certain'"),
+        ("verbose", "'Measure more.'", "repeat('Measure more. ', 500)"),
+        ("wide", "FROM run_summary", "FROM run_summary, range(1000)"),
     ):
         (rules / f"{name}.sql").write_text(HEAD + BODY.replace(old, new))
     loading = import_module("bench.cli.load").command
@@ -166,8 +170,52 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
         "rule hollow: gives a row where one of session_id, certainty, evidence, advice is null",
         "rule nan: gives a row whose cost is no number",
         "rule unsure: gives a row whose certainty is neither shown nor likely",
+        "rule verbose: gives a row with a text of more than 2,000 characters",
+        "rule wide: gives more than 1,000 rows of a session",
     ]
     assert found(results) == [("few_steps", "odd")]
+    assert len(load(results).problems) == 7
+    (noted,) = ask(results, "SELECT problem FROM diagnosis_rules WHERE finding = 'wide'")
+    assert noted["problem"] == "gives more than 1,000 rows of a session"
+
+
+def test_one_that_takes_too_long_is_left_out():
+    forever = "FROM range(1000000000) AS a, range(1000000000) AS b WHERE a.range + b.range < 0"
+    texts = "'s' AS session_id, 'shown' AS certainty, 'e' AS evidence, 'a' AS advice"
+    rule = Rule(
+        finding="slow",
+        title="Slow",
+        severity="notice",
+        meaning="m",
+        is_own=True,
+        definition=f"SELECT {texts} {forever}",
+    )
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        assert list(own_findings.ask(connection, [rule], 0.2)) == [(rule, "takes longer than 0.2 s")]
+
+
+def test_a_load_that_is_stopped_while_a_rule_looks_keeps_the_rules_and_what_they_found(
+    results, rules, monkeypatch
+):
+    load(results, rules)
+
+    def stopped(*_):
+        raise RuntimeError("Query interrupted")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(own_findings, "_ask", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            load(results)
+    assert found(results) == [("few_steps", "odd")]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_head_and_an_ending_in_capitals_is_named(tmp_path):
+    (tmp_path / "mine.sql").write_text(HEAD + BODY, encoding="utf-8-sig")
+    assert [rule.title for rule in own_rule_files.read(tmp_path)] == ["Few steps"]
+    (tmp_path / "aa.SQL").write_text(HEAD + BODY)
+    with pytest.raises(AnalysisError, match=r"aa\.SQL: a rule's file is named"):
+        own_rule_files.read(tmp_path)
 
 
 def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, rules, tmp_path):

@@ -10,7 +10,13 @@ from tests.unit.report.test_session_page import words
 
 SESSION = {"command": ["bench", "suite", "smoke", "--quick"], "suite": "smoke", "imported": None}
 RULES = [
-    {"finding": name, "title": name.capitalize(), "meaning": f"It is {name}.", "is_own": name == "mine"}
+    {
+        "finding": name,
+        "title": name.capitalize(),
+        "meaning": f"It is {name}.",
+        "is_own": name == "mine",
+        "problem": None,
+    }
     for name in ("slow", "noisy", "hot", "mine")
 ]
 
@@ -93,6 +99,14 @@ def test_rules_that_found_nothing_are_counted_and_named():
     assert "4 rules looked; 3 of them found nothing" in shown
     assert words(shown).endswith("Noisy. It is noisy. Hot. It is hot. Mine (a rule of your own). It is mine.")
     assert "Nothing: no rule found anything to change." in findings(SESSION, [], RULES)
+
+
+def test_rules_that_were_left_out_are_named_with_the_reason_and_did_not_look():
+    failed = RULES[-1] | {"finding": "bad", "title": "Bad", "problem": "<b>DuckDB</b> says: no"}
+    shown = findings(SESSION, [found()], [*RULES, failed])
+    assert "4 rules looked; 3 of them found nothing" in shown
+    assert "1 rule of your own was left out rule bad: <b>DuckDB</b> says: no" in words(shown)
+    assert "<b>" not in shown
 
 
 def test_what_cannot_be_run_again_has_advice_without_a_command():
