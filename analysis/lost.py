@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from analysis import verdicts
 from analysis.fetched import Row
 from analysis.loss_terms import name_of
 from analysis.sentence import Point, size_of
@@ -12,6 +13,7 @@ LEAST = 0.01
 """Of the ranks' time: terms below it are not named, and cases that lose less have no line."""
 _MOST = 6
 """Cases that a terminal shows."""
+CANNOT_BE_TOLD = "how much was lost cannot be told from these repeats"
 _PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
 
 
@@ -27,21 +29,33 @@ def lines(points: Sequence[Point], losses: Sequence[Row], name: Callable[[str], 
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
         by_place.setdefault(_place(loss), []).append(loss)
+    compared = largest_sizes([point for point in points if _place(point) in by_place])
+    shown = sorted(compared, key=lambda point: point["efficiency"])[:_MOST]
+    if compared:
+        yield "Where the efficiency went"
+    for point in compared:
+        if point in shown:
+            yield f"  {name(point['case_name'])} on {size_of(point)}{_said(point, by_place[_place(point)])}"
+    if len(compared) > len(shown):
+        others = len(compared) - len(shown)
+        yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
+
+
+def largest_sizes(points: Sequence[Point]) -> list[Point]:
+    """Of each case that is compared its largest size, one with slots for all ranks first."""
     largest: dict[str, Point] = {}
     for point in points:
         known = largest.get(point["case_name"])
-        if _place(point) in by_place and (known is None or _size(point) > _size(known)):
+        is_compared = point["efficiency"] is not None and not point["is_baseline"]
+        if is_compared and (known is None or _size(point) > _size(known)):
             largest[point["case_name"]] = point
-    losing = [point for point in largest.values() if 1 - point["efficiency"] >= LEAST]
-    shown = sorted(losing, key=lambda point: point["efficiency"])[:_MOST]
-    if losing:
-        yield "Where the efficiency went"
-    for point in losing:
-        if point in shown:
-            yield "  " + _line(point, by_place[_place(point)], name)
-    if len(losing) > len(shown):
-        others = len(losing) - len(shown)
-        yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
+    return list(largest.values())
+
+
+def cannot_be_told(point: Point) -> bool:
+    """Whether repeats differ so much that nobody knows how much was lost, or that anything was."""
+    low, high = point["efficiency_lo"], point["efficiency_hi"]
+    return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
 
 
 def _place(row: Row) -> tuple[object, ...]:
@@ -52,7 +66,17 @@ def _size(point: Point) -> tuple[bool, int]:
     return not point["oversubscribed"], point["workers"]
 
 
-def _line(point: Point, terms: Sequence[Row], name: Callable[[str], str]) -> str:
+def _said(point: Point, terms: Sequence[Row]) -> str:
+    """What follows the case and its size."""
+    lost = 1 - point["efficiency"]
+    if cannot_be_told(point):
+        return f": {CANNOT_BE_TOLD}"
+    if lost < LEAST:
+        return f": {'nothing' if lost <= 0 else f'less than {_percent(LEAST)}'} was lost"
+    return f" loses {_percent(lost)}: {_parts(terms)}"
+
+
+def _parts(terms: Sequence[Row]) -> str:
     shares = {term["term"]: term for term in terms if term["share"] is not None}
     rest = shares.pop("remainder", None)
     named = sorted(
@@ -60,13 +84,10 @@ def _line(point: Point, terms: Sequence[Row], name: Callable[[str], str]) -> str
         key=lambda term: term["share"],
         reverse=True,
     )
-    is_sure = point["efficiency_hi"] is None or point["efficiency_hi"] < 1
-    said = [_part(term, "perhaps " * (is_sure and _may_be_none(term))) for term in named]
     if rest is not None and abs(rest["share"]) >= LEAST:
-        said.append(_part(rest))
-    loses = f"{'' if is_sure else 'perhaps '}loses {_percent(1 - point['efficiency'])}"
+        named.append(rest)
     estimated = " (estimated)" if any(term["known_by"] == "estimated" for term in terms) else ""
-    return f"{name(point['case_name'])} on {size_of(point)} {loses}: {', '.join(said)}{estimated}"
+    return ", ".join(map(_part, named)) + estimated
 
 
 def _may_be_none(term: Row) -> bool:
@@ -74,9 +95,9 @@ def _may_be_none(term: Row) -> bool:
     return low is not None and high is not None and low <= 0 <= high
 
 
-def _part(term: Row, perhaps: str = "") -> str:
-    """Below zero it is a gain."""
-    return f"{perhaps}{name_of(term['term'])} {_percent(term['share'])}"
+def _part(term: Row) -> str:
+    """Below zero it is a gain; what may as well be nothing is only perhaps one."""
+    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {_percent(term['share'])}"
 
 
 def _percent(share: float) -> str:

@@ -10,6 +10,8 @@ from analysis.rounding import estimate
 
 Point = dict[str, Any]
 """A row of the view `scaling`."""
+_IN_REASON = 2
+"""So many times the repeats that there are may be advised on top of them, as by the rules of repeats."""
 
 
 def closing_sentence(points: Sequence[Point], name: Callable[[str], str] = str, machine: str = "") -> str:
@@ -85,12 +87,20 @@ def _certainty(point: Point) -> str:
     low, high = point["verdict_lo"], point["verdict_hi"]
     if low == high:
         return slower
-    order = verdicts.names()
-    if order.index(high) - order.index(low) == 1:
+    if not verdicts.is_open(point):
         return f"{slower}, though the interval reaches from {low} to {high}"
-    more = point["repeats_needed"]
-    would = "" if more is None else f" (about {more:,} more would)"
+    would = _would_decide(point)
     return f"{slower}; but {point['repeats']} repeats do not decide it{would}: anything from {low} to {high}"
+
+
+def _would_decide(point: Point) -> str:
+    """Repeats, where they are in reason."""
+    more = point["repeats_needed"]
+    if more is None:
+        return ""
+    if more > _IN_REASON * point["repeats"]:
+        return " (more repeats alone will not: a quieter machine would)"
+    return f" (about {more:,} more would)"
 
 
 def size_of(point: Point) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from analysis import verdicts
 from analysis.fetched import Row
 from analysis.plain import cell, number
 from analysis.rounding import estimate, spread
@@ -15,6 +16,7 @@ _STYLES = {
     "excellent": "green",
     "good": "green",
     "acceptable": "yellow",
+    verdicts.UNDECIDED: "yellow",
     "poor": "red",
     "retrograde": "red",
 }
@@ -46,7 +48,7 @@ def value_columns(
             "verdict",
             lambda row: "; ".join(filter(None, [_verdict(row), troubles.get(_place(row))])),
             number=False,
-            styles=[_STYLES.get(row["verdict"], "") for row in points],
+            styles=[_STYLES.get(_verdict(row), "") for row in points],
         ),
         column(points, "step ms ± std", _step),
         column(points, "TFLOP/s (MFU)", lambda row: used.get(_place(row), "")),
@@ -150,7 +152,7 @@ def _used(row: Row) -> str:
 def _verdict(row: Row) -> str:
     if row["oversubscribed"]:
         return "oversubscribed"
-    return row["verdict"] or ("baseline" if row["is_baseline"] and row["scaling"] != "none" else "")
+    return verdicts.told(row) or ("baseline" if row["is_baseline"] and row["scaling"] != "none" else "")
 
 
 def _step(row: Row) -> str:

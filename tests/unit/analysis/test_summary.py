@@ -13,6 +13,7 @@ from analysis import summary
 from analysis.errors import AnalysisError
 from analysis.load import load
 from analysis.sentence import closing_sentence
+from analysis.summary_columns import value_columns
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import ask
@@ -66,6 +67,20 @@ def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
     lines = _lines(sessions, session="older")
     assert "good; 1 oom" in lines[6]
     assert "ddp 1x8: 1 oom: CUDA out of memory" in lines
+
+
+def test_a_verdict_that_the_interval_leaves_open_is_undecided(measure):
+    points = measure(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))("FROM scaling ORDER BY workers")
+    (verdict,) = [column for column in value_columns(points, []) if column.heading == "verdict"]
+    assert verdict.cells == ["baseline", "undecided"]
+    row = points[1]
+    for changed, said in [
+        ({"verdict_lo": "good"}, "good"),
+        ({"verdict_lo": None, "verdict_hi": None}, "good"),
+        ({"oversubscribed": True}, "oversubscribed"),
+    ]:
+        (verdict,) = [one for one in value_columns([row | changed], []) if one.heading == "verdict"]
+        assert verdict.cells == [said]
 
 
 def test_what_is_skipped_for_one_reason_shares_a_line(tmp_path):
@@ -180,6 +195,11 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(measure)
     assert closing_sentence([row]).endswith(
         f"good; but 3 repeats do not decide it (about {row['repeats_needed']} more would): anything from acceptable to "
         "excellent."
+    )
+    assert "(about 6 more would)" in closing_sentence([row | {"repeats_needed": 6}])
+    assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
+        "3 repeats do not decide it (more repeats alone will not: a quieter machine would): anything from acceptable "
+        "to excellent."
     )
     assert closing_sentence([row | {"repeats_needed": None}]).endswith(
         "good; but 3 repeats do not decide it: anything from acceptable to excellent."

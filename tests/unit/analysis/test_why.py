@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analysis.why import because
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,
     "speedup": 2.4, "efficiency": 0.6, "is_baseline": False, "oversubscribed": False, "scaling": "strong",
+    "efficiency_lo": 0.55, "efficiency_hi": 0.65, "verdict_lo": "acceptable", "verdict_hi": "acceptable",
 }  # fmt: skip
 
 
@@ -26,7 +29,8 @@ def losses(known_by="profiled", /, **shares):
 
 def finding(**values):
     row = {
-        "case_name": "ddp", "title": "Batch per rank too small", "certainty": "shown", "cost": 0.3,
+        "finding": "small_batch", "case_name": "ddp", "title": "Batch per rank too small",
+        "certainty": "shown", "cost": 0.3,
         "knob": "--set cases.ddp.global_batch=1024", "finding_order": 2,
     }  # fmt: skip
     return row | values
@@ -41,14 +45,19 @@ def test_the_largest_part_is_named_with_its_interval():
 
 def test_a_part_whose_interval_overlaps_the_largest_may_be_larger():
     terms = losses(communication=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12), work=(0.0, -0.2, 0.2))
-    assert because([POINT], terms, []).endswith("30.0 % [10.0, 50.0], unless it is waiting for data.")
+    assert because([POINT], terms, []).endswith(
+        "the largest part perhaps to exposed communication: 30.0 % [10.0, 50.0]; which part is largest is not decided."
+    )
+    rest = losses(remainder=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12))
+    assert because([POINT], rest, []).endswith(
+        "the largest part perhaps not explained: 30.0 % [10.0, 50.0]; which part is largest is not decided."
+    )
 
 
 def test_what_repeats_do_not_support_is_only_perhaps():
     terms = losses(communication=(0.3, -0.1, 0.7), data=0.1)
-    assert (
-        "the largest part perhaps to exposed communication: 30.0 % [-10.0, 70.0]; repeats do not"
-        in because([POINT], terms, [])
+    assert "the largest part perhaps to exposed communication: 30.0 % [-10.0, 70.0]; which part" in because(
+        [POINT], terms, []
     )
 
 
@@ -65,10 +74,36 @@ def test_without_repeats_and_without_profiled_steps_the_sentence_says_so():
     )
 
 
+@pytest.mark.parametrize(
+    "unsure", [{"efficiency_hi": 1.0}, {"verdict_lo": "poor", "verdict_hi": "superlinear"}]
+)
+def test_where_repeats_do_not_tell_the_loss_no_cause_is_named_and_what_makes_them_surer_comes_first(unsure):
+    point = POINT | unsure
+    terms = losses(communication=(0.3, 0.25, 0.35))
+    untold = "How much was lost cannot be told from these repeats."
+    assert because([point], terms, [finding()]) == untold
+    noisy = finding(finding="noisy", title="Times vary much", cost=None, knob="--repeats 6", finding_order=9)
+    assert because([point], terms, [finding(), noisy, noisy | {"case_name": "fsdp", "finding_order": 3}]) == (
+        f"{untold} First to mend: Times vary much; try --repeats 6."
+    )
+    assert "Batch per rank too small" in because([POINT], terms, [finding(), noisy])
+
+
+def test_one_repeat_is_mended_before_anything_that_it_may_not_show():
+    once = POINT | dict.fromkeys(("efficiency_lo", "efficiency_hi", "verdict_lo", "verdict_hi"))
+    one = finding(
+        finding="one_repeat", case_name=None, title="One repeat each", cost=None, knob=None, finding_order=7
+    )
+    assert because([once], losses(communication=0.3), [finding(), one]) == (
+        "Of the ranks' time 40.0 % was lost, the largest part by points alone to exposed communication: 30.0 %. "
+        "First to mend: One repeat each."
+    )
+
+
 def test_the_first_remedy_explains_lost_time_and_is_not_the_loss_itself():
     findings = [
         finding(title="Slower on more workers", cost=0.4, knob=None, finding_order=1),
-        finding(title="Noisy", cost=None, finding_order=2),
+        finding(finding="noisy", title="Noisy", cost=None, finding_order=2),
         finding(title="Of another case", case_name="fsdp", finding_order=3),
         finding(finding_order=5, title="later"),
         finding(finding_order=4, certainty="likely"),
