@@ -27,9 +27,11 @@ def show(
     *,
     tag: str | None = None,
     every_run: bool = True,
+    program: str = "bench",
     out: Console | None = None,
 ) -> None:
-    """Print a session, by default the newest; `every_run` adds a line per run to the scaling table.
+    """Print a session, by default the newest; `every_run` adds a line per run to the scaling table. `program` is how
+    the commands that it advises begin.
 
     Raises AnalysisError where there is none of that name or tag."""
     out = out or tables.console()
@@ -62,7 +64,7 @@ def show(
         out.print(Text(line))
     for line in lost.lines(points, losses, cell):
         out.print(Text(line))
-    for line in findings.lines(diagnosed, results, cell):
+    for line in findings.lines(diagnosed, points, results, cell, program):
         out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))

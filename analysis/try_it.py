@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from analysis.fetched import Row
 
@@ -18,9 +19,10 @@ Option = tuple[str, ...]
 """An option and its value, a flag or another word."""
 
 
-def command(session: Row, knob: str | None) -> str | None:
+def command(session: Row, knob: str | None, cases: Iterable[str] = ()) -> str | None:
     """One line for a shell; null where there is nothing to add, or the session was not run here. `session` is a row of
-    the table sessions."""
+    the table sessions, `cases` the names of its cases: only those that the remedy changes run again, with what they are
+    compared with."""
     words = session["command"] or []
     try:
         added = list(_options(shlex.split(knob or "")))
@@ -28,6 +30,7 @@ def command(session: Row, knob: str | None) -> str | None:
         return None
     if not added or session["imported"] is not None or words[1:2] != ["suite"]:
         return None
+    added = [*_only(added, {name.partition("~")[0] for name in cases}), *added]
     own = list(_options(words[2:]))
     if any(option[0] == "--resume" for option in added):  # it has its plan, its suite among it
         kept = [option for option in own if option[0] == "--results"]
@@ -47,6 +50,19 @@ def _options(words: Sequence[str]) -> Iterator[Option]:
             yield name, value
         else:
             yield word, *[value for value in [next(rest, None)] if value is not None]
+
+
+def _only(added: Sequence[Option], names: Set[str]) -> Iterator[Option]:
+    """Of several cases those that are set, where nothing else is; --case takes their baselines of itself."""
+    settings = [option[1] for option in added if option[0] == "--set" and len(option) > 1]
+    changed = [_case_of(setting, names) for setting in settings]
+    if len(names) > 1 and len(settings) == len(added) and None not in changed:
+        yield from (("--case", glob.escape(name)) for name in dict.fromkeys(changed) if name)
+
+
+def _case_of(setting: str, names: Set[str]) -> str | None:
+    """The name of the case whose key this sets; a name may contain a dot."""
+    return max((name for name in names if setting.startswith(f"cases.{name}.")), key=len, default=None)
 
 
 def _is_the_suite(option: Option) -> bool:

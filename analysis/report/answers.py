@@ -29,10 +29,11 @@ def findings_section(contents: Contents) -> Section:
     found = contents.rows("findings")
     if not found and all(row["throughput"] is None for row in contents.rows("summary")):
         return Section(identifier="findings", title="", content="")
+    cases = {row["case_name"] for row in contents.rows("summary")}
     return Section(
         identifier="findings",
         title="Why, and what to change",
-        content=findings(contents.session, found, contents.rows("rules"))
+        content=findings(contents.session, found, contents.rows("rules"), cases)
         + csv_of(contents, "findings", "findings"),
     )
 

@@ -22,8 +22,10 @@ _SEVERITIES = {
 """Tone, heading and what that means."""
 
 
-def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
-    """`session` of queries/session.sql, `found` of queries/findings.sql, `rules` of queries/rules.sql."""
+def findings(session: Row, found: list[Row], rules: list[Row], cases: Collection[str] = ()) -> str:
+    """`session` of queries/session.sql, `found` of queries/findings.sql, `rules` of queries/rules.sql, `cases` the
+    names of the session's."""
+    found = [row | {"command": try_it.command(session, row["knob"], cases)} for row in found]
     groups: dict[str, list[Row]] = {}
     for row in sorted(found, key=lambda row: row["finding_order"]):
         groups.setdefault(row["finding"], []).append(row)
@@ -31,7 +33,7 @@ def findings(session: Row, found: list[Row], rules: list[Row]) -> str:
     commands: dict[str, str] = {}
     for severity in _SEVERITIES:
         of_it = [group for group in groups.values() if group[0]["severity"] == severity]
-        cards = "".join(_card(session, group, commands) for group in of_it)
+        cards = "".join(_card(group, commands) for group in of_it)
         folds = severity == "notice" and len(groups) > len(of_it)
         parts.append(_group(severity, of_it, cards, folds=folds))
     return ("".join(parts) or f"<p>{_NOTHING}</p>") + _looked(groups.keys(), rules)
@@ -74,7 +76,7 @@ def _quiet(found: Collection[str], rules: Sequence[Row]) -> str:
     return details(f"{len(rules):,} rules looked; {len(quiet):,} of them found nothing", said)
 
 
-def _card(session: Row, group: Sequence[Row], commands: dict[str, str]) -> str:
+def _card(group: Sequence[Row], commands: dict[str, str]) -> str:
     """One finding, wherever it was found; `group` has the worst first. `commands` are those of the cards before it,
     with where they stand, and gets its own."""
     worst = group[0]
@@ -83,7 +85,7 @@ def _card(session: Row, group: Sequence[Row], commands: dict[str, str]) -> str:
     others = f"<p>And {more:,} more case{'s' * (more > 1)}; the CSV has all.</p>" if more > 0 else ""
     return (
         f'<article class="card finding"><h4>{label(_SEVERITIES[worst["severity"]][0], worst["title"])}</h4>'
-        f"{evidence}{others}{''.join(_advice(session, group[:MOST_CASES], commands))}"
+        f"{evidence}{others}{''.join(_advice(group[:MOST_CASES], commands))}"
         f"{details('Why it matters', '<p>' + prose(worst['meaning']) + '</p>')}</article>"
     )
 
@@ -101,12 +103,12 @@ def _evidence(row: Row) -> str:
     return (f"<strong>{text(place)}</strong>: " if place else "") + "; ".join(said) + "."
 
 
-def _advice(session: Row, group: Sequence[Row], commands: dict[str, str]) -> Iterator[str]:
+def _advice(group: Sequence[Row], commands: dict[str, str]) -> Iterator[str]:
     """Each with the command that tries it, which stands on the page once, and where there are several, with the cases
     that it is for."""
     cases: dict[tuple[str, str | None], list[str]] = {}
     for row in group:
-        key = (row["advice"], try_it.command(session, row["knob"]))
+        key = (row["advice"], row["command"])
         cases.setdefault(key, []).append(row["case_name"] or "the session")
     for place, ((advice, line), named) in enumerate(cases.items()):
         whose = f" for {', '.join(map(text, named))}" if len(cases) > 1 else ""

@@ -84,8 +84,9 @@ def _in_the_database(session: Path, *, load: bool, show: Callable[[], None], qui
 
 def _show(session: Path) -> None:
     from analysis import summary
+    from bench.program import called
 
-    summary.show(session.parent, session.name, every_run=False)
+    summary.show(session.parent, session.name, every_run=False, program=called())
 
 
 def _stopped(ended: Ended) -> str:

@@ -13,5 +13,6 @@ def command(session: str | None, tag: str | None, results: str | None) -> None:
     """Print a session, by default the newest: scaling table, runs, and one closing sentence."""
     from analysis import summary
     from bench.paths import results_folder
+    from bench.program import called
 
-    summary.show(results_folder(results), session, tag=tag)
+    summary.show(results_folder(results), session, tag=tag, program=called())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench import program
 from bench.errors import InputError
 from bench.files import read_json
 from bench.launch import preflight
@@ -27,7 +27,7 @@ from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.spec import PlannedRun, Slots
 
-_BENCH = "bench" if shutil.which("bench") else sys.argv[0]
+_BENCH = program.called()
 """Looked for now: by the end of a session that was told to stop, its image may be gone."""
 _FAILED = ("failed", "timeout", "interrupted")
 
@@ -58,7 +58,7 @@ class Ended:
     @staticmethod
     def command(*arguments: str) -> str:
         """A command line that can be copied: `bench` where a shell finds it, else as this one was called."""
-        return shlex.join([_BENCH, *arguments])
+        return f"{_BENCH} {shlex.join(arguments)}"
 
     @property
     def exit_code(self) -> int:

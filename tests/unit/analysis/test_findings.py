@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from analysis import database, findings, summary
+from analysis import database, finding_words, findings, summary
 from analysis.load import load
 from bench.cli.summary import command
 from tests.factory import Case, make_session
@@ -36,35 +36,112 @@ def found(results: Path, session_id: str) -> list[findings.Row]:
 
 
 def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(results):
-    shown = list(findings.lines(found(results, "slow"), Path("results")))
+    tried = {"oversubscribed": "bench suite smoke --world 2"}
+    rows = [row | {"command": tried.get(row["finding"])} for row in found(results, "slow")]
+    shown = list(findings.lines(rows, [], Path("results")))
     assert shown[0] == "What to change"
     assert shown[1].startswith("  critical: Slower on more workers (")
-    assert " and 1 other case): " in shown[1]
-    (crowded,) = [line for line in shown if "More ranks than slots" in line]
-    assert crowded == (
-        "  warning: More ranks than slots (c 1x4): c ran with 4 ranks, more than the machine has slots for"
-    )
-    assert shown[shown.index(crowded) + 1] == "    try: bench suite smoke --world 2"
+    assert shown[1].endswith(" and 1 other case)")
+    place = shown.index("  warning: More ranks than slots (c 1x4)")
+    assert shown[place + 1 : place + 4] == [
+        "    c ran with 4 ranks, more than the machine has slots for",
+        "    Ask for as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.",
+        "    try: bench suite smoke --world 2",
+    ]
+    assert max(map(len, shown)) <= 100
+    called = list(findings.lines(rows, [], Path("results"), program="python -m bench"))
+    assert called[place + 3] == "    try: python -m bench suite smoke --world 2"
+    assert 'or python -m bench sql "FROM diagnosis' in called[-1]
     assert shown[-1] == (
         "3 findings with advice: the report, or bench sql \"FROM diagnosis WHERE session_id = 'slow'\""
     )
 
 
 def test_the_question_names_the_results_folder_and_no_name_that_a_shell_would_read(results):
-    *_, last = findings.lines(found(results, "odd's"), Path("my results"))
+    *_, last = findings.lines(found(results, "odd's"), [], Path("my results"))
     assert last.endswith("bench sql \"FROM diagnosis\" --results 'my results'")
 
 
 def test_no_more_than_three_are_shown(results):
     row = found(results, "slow")[0]
     many = [row | {"finding": f"f{number}", "severity": "warning"} for number in range(5)]
-    assert len(findings.gravest(many)) == 3
-    assert findings.gravest([row | {"severity": "notice"}]) == []
+    assert len(findings.gravest(many, [])) == 3
+    assert findings.gravest([row | {"severity": "notice"}], []) == []
+
+
+POINT = {
+    "case_name": "a", "workers": 4, "oversubscribed": False, "is_baseline": False, "efficiency": 0.5,
+    "verdict_lo": "poor", "verdict_hi": "superlinear",
+}  # fmt: skip
+DECIDED = POINT | {"case_name": "b", "verdict_hi": "poor"}
+ROW = {"finding": "small_batch", "severity": "warning", "case_name": "a", "cost": 0.4}
+NOISY = ROW | {"finding": "noisy", "severity": "notice", "cost": None}
+
+
+def names(rows, *points):
+    return [group.worst["finding"] for group in findings.gravest(rows, points)]
+
+
+def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_training():
+    few = NOISY | {"finding": "too_few_repeats"}
+    slower = ROW | {"finding": "negative_scaling", "severity": "critical"}
+    spoilt = ROW | {"finding": "different_loss", "severity": "critical", "cost": None}
+    assert names([slower, ROW, NOISY], POINT) == ["noisy", "negative_scaling", "small_batch"]
+    assert names([slower, spoilt, ROW, NOISY, few], POINT) == ["different_loss", "noisy", "too_few_repeats"]
+    elsewhere = NOISY | {"case_name": "b"}
+    assert names([ROW, NOISY, elsewhere], POINT | {"verdict_hi": "acceptable"}, DECIDED) == ["small_batch"]
+    assert findings.gravest([elsewhere, NOISY], [POINT, DECIDED])[0].cases == 1
+
+
+def test_what_is_decided_comes_first_and_hides_no_noise():
+    decided = [ROW | {"case_name": "b", "finding": f"f{number}"} for number in range(4)]
+    assert names([*decided, ROW, NOISY], POINT, DECIDED) == ["f0", "f1", "noisy"]
+
+
+def test_one_repeat_decides_nothing():
+    once = NOISY | {"finding": "one_repeat", "case_name": None}
+    assert names([ROW, once], POINT | {"verdict_lo": None, "verdict_hi": None}) == [
+        "one_repeat",
+        "small_batch",
+    ]
+
+
+EVIDENCE = (
+    "8 examples take 4.00 ms of computation at the baseline's pace; 9.14 ms more are lost (46 %; estimated)"
+)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "shown"),
+    [
+        (EVIDENCE, EVIDENCE),
+        (f"{EVIDENCE}. More of it", f"{EVIDENCE}."),
+        (f"{EVIDENCE}; {'x' * 90}", EVIDENCE),
+        ("x" * 300 + "; y", "x" * 300),
+    ],
+)
+def test_of_evidence_as_much_is_shown_as_two_lines_hold(evidence, shown):
+    assert finding_words.evidence(evidence) == shown
+
+
+ADVICE = "Raise the batch to 256: it computes more. Or compute in bf16. Else wait. A larger batch may need another."
+
+
+@pytest.mark.parametrize(
+    ("knob", "shown"),
+    [
+        (None, "Raise the batch to 256: it computes more. A larger batch may need another."),
+        ("--set train.precision=bf16", ADVICE.replace("Else wait. ", "")),
+        ("--set 'torn", "Raise the batch to 256: it computes more. A larger batch may need another."),
+    ],
+)
+def test_of_advice_the_first_sentence_what_the_knob_sets_and_the_caution_are_shown(knob, shown):
+    assert finding_words.advice(ADVICE, knob) == shown
 
 
 def test_nothing_is_said_where_nothing_was_found(results):
     assert found(results, "fine") == []
-    assert list(findings.lines([], results)) == []
+    assert list(findings.lines([], [], results)) == []
 
 
 def test_the_summary_says_them_before_its_closing_sentence_and_a_name_is_no_markup(results):
@@ -80,8 +157,10 @@ def test_the_summary_says_them_before_its_closing_sentence_and_a_name_is_no_mark
 def test_json_has_every_finding_with_the_command_that_tries_its_remedy(results):
     rows = summary.answer(results, "slow")["diagnosis"]
     assert [row["finding_order"] for row in rows] == list(range(1, len(rows) + 1))
-    (crowded,) = [row for row in rows if row["finding"] == "oversubscribed"]
-    assert (crowded["knob"], crowded["command"]) == ("--world 2", "bench suite smoke --world 2")
+    commands = {row["knob"]: row["command"] for row in rows}
+    assert commands.pop(None) is None
+    knobs = {case: f"--set cases.{case}.global_batch=2048" for case in "ab"}
+    assert commands == {knob: f"bench suite smoke --case {case} {knob}" for case, knob in knobs.items()}
 
 
 def test_a_narrow_terminal_cuts_nothing_off(results, monkeypatch):

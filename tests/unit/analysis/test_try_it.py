@@ -53,6 +53,31 @@ def test_there_is_none_where_no_knob_can_be_turned(knob):
     assert command(session("suite", "x"), knob) is None
 
 
+ALONE = f"bench suite x --case small {KNOB}"
+
+
+@pytest.mark.parametrize(
+    ("cases", "knob", "line"),
+    [
+        (["small", "large"], KNOB, ALONE),
+        (["small~lr=1", "small~lr=2", "large"], KNOB, ALONE),
+        (["small"], KNOB, f"bench suite x {KNOB}"),
+        (["small~lr=1", "small~lr=2"], KNOB, f"bench suite x {KNOB}"),
+        (["small", "large"], "--set train.seed=1", "bench suite x --set train.seed=1"),
+        (["small", "large"], f"{KNOB} --set train.seed=1", f"bench suite x {KNOB} --set train.seed=1"),
+        (["a", "a.b"], "--set cases.a.b.world=1", "bench suite x --case a.b --set cases.a.b.world=1"),
+        (["[a]", "b"], "--set 'cases.[a].world=1'", "bench suite x --case '[[]a]' --set 'cases.[a].world=1'"),
+    ],
+)
+def test_only_the_case_that_is_changed_runs_again(cases, knob, line):
+    assert command(session("suite", "x"), knob, cases) == line
+
+
+def test_the_cases_of_the_session_give_way_to_the_one_that_is_changed():
+    chosen = session("suite", "x", "--case", "sm*", "--case=large")
+    assert command(chosen, KNOB, ["small", "large"]) == ALONE
+
+
 def test_there_is_none_of_what_was_measured_elsewhere():
     assert command(session("import", "a.csv", "--suite", "x", imported={"files": []}), KNOB) is None
     assert command({"command": [], "suite": "x", "imported": None}, KNOB) is None
