@@ -78,7 +78,7 @@ INSTEAD = {
     "bench suite smoke --quick --set train.precision=fp32": (
         "bench suite smoke --quick --set train.precision=fp32 --case single"
     ),
-    "bench suite text_scaling --quick --world 1,2 --repeats 6 --set measure.profiled=4": (
+    "bench suite text_scaling --quick --world 1,2 --repeats 6": (
         "bench suite text_scaling --quick --world 1,2 --set cases.ag_news_small.global_batch=256 --dry-run"
     ),
     # that it repeats is shown by test_repeats_until.py
