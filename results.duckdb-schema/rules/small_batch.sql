@@ -65,8 +65,9 @@ SELECT
     if(is_shown, 'shown', 'likely') AS certainty,
     cost,
     format(
-        '{} examples on each of {} ranks take {} ms of computation at the baseline''s pace; {} ms more are lost to {}',
-        batch_per_rank, world_size, number_text(useful_ms), number_text(lost_ms), reasons
+        'of each step {} ms are lost to {}; at the baseline''s pace {} examples on each of {} ranks are {} ms of '
+        'computation',
+        number_text(lost_ms), reasons, batch_per_rank, world_size, number_text(useful_ms)
     ) AS evidence,
     if(
         is_in_reason,

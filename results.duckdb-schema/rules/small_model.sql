@@ -47,8 +47,8 @@ SELECT
         coalesce(format(' and computes {} FLOPs for each byte of them', number_text(flops / message_bytes)), '')
     ) AS evidence,
     if(can_compress, 'Send gradients as bf16, which are half as many bytes. ', '')
-        || 'Let a rank compute more between two exchanges, by a larger batch (small_batch says how large) or several '
-        'micro-batches a step; or train this model on fewer ranks, and several models side by side.'
+        || 'Let a rank compute more between two exchanges, by a larger batch or several micro-batches a step; or train '
+        'this model on fewer ranks, and several models side by side.'
         || if(
             tokens_per_example < 128,
             format(
