@@ -42,6 +42,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     layers = [limit, marks]
     if rows.get_column("excess_of_step_lo").is_not_null().any():
         layers.insert(1, start.mark_rule().encode(y=interval, y2=alt.Y2("excess_of_step_hi:Q")))
+        # a panel of single repeats has no interval: of it a line without length is drawn, which has an extent
+        ends = [pl.col(f"excess_of_step_{end}").fill_null(pl.col("excess_of_step")) for end in ("lo", "hi")]
+        rows = rows.with_columns(ends)
     view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
     turns = len(distinct(rows, "node")) > theme.CATEGORIES
     note = sentences(
