@@ -12,7 +12,7 @@ WITH largest AS (
     WHERE share > 0 AND efficiency < 1
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
-    ) = 1
+    ) = 1 AND term <> 'remainder'  -- what is not explained is no reason
 ),
 -- As scaling compares them: of placements with the same n the one on the fewest nodes stands for n.
 sizes AS (
