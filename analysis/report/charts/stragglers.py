@@ -31,7 +31,6 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         y=alt.Y("excess_of_step:Q", title="excess (% of step)", axis=axis),
         color=_colour(rows),
     )
-    interval = alt.Y("excess_of_step_lo:Q", title="excess (% of step)", axis=axis)
     limit = base().mark_rule(color=theme.MUTED, strokeDash=[4, 4]).encode(y=alt.datum(LIMIT))
     marks = start.mark_point(filled=True, size=55, opacity=1).encode(
         shape=alt.Shape(
@@ -41,10 +40,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     )
     layers = [limit, marks]
     if rows.get_column("excess_of_step_lo").is_not_null().any():
-        layers.insert(1, start.mark_rule().encode(y=interval, y2=alt.Y2("excess_of_step_hi:Q")))
-        # a panel of single repeats has no interval: of it a line without length is drawn, which has an extent
-        ends = [pl.col(f"excess_of_step_{end}").fill_null(pl.col("excess_of_step")) for end in ("lo", "hi")]
-        rows = rows.with_columns(ends)
+        layers.insert(1, _intervals(start, axis))
     view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
     turns = len(distinct(rows, "node")) > theme.CATEGORIES
     note = sentences(
@@ -52,6 +48,16 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         limit_note(rows, "panel", "those whose ranks differ most"),
     )
     return Drawing(views={"": view}, note=note)
+
+
+def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
+    """Of a panel without intervals lines without length: the scale of a field without a value has no extent."""
+    low, high = (
+        f"isValid(datum.excess_of_step_{end}) ? datum.excess_of_step_{end} : datum.excess_of_step"
+        for end in ("lo", "hi")
+    )
+    drawn: alt.Chart = start.transform_calculate(low=low, high=high).mark_rule()
+    return drawn.encode(y=alt.Y("low:Q", title="excess (% of step)", axis=axis), y2=alt.Y2("high:Q"))
 
 
 def _colour(rows: pl.DataFrame) -> alt.Color:
