@@ -23,7 +23,7 @@ _DEMANDS = {
     "string_pattern_mismatch": "must be 1 to 64 lower-case letters, digits, '_' and '-'",
 }
 """By pydantic's name of the problem."""
-_OWN_DEMANDS = {
+_OWN_DEMANDS: dict[tuple[str | int, ...], str] = {
     ("float_type", "until"): "must be a percentage as in 1%, or a fraction as in 0.01",
     ("int_type", "memory_limit_bytes"): "must be a size as in 8GiB or 500MB, or a number of bytes",
     ("dataclass_type", "find_batch"): "must be true, false, or a mapping of smallest, largest and steps",
@@ -119,7 +119,7 @@ def _demand(problem: Any, value: Any) -> str:
         least = context["min_length"]
         return f"must list at least {'one' if least == 1 else least}"
     kind = problem["type"]
-    own = _OWN_DEMANDS.get((kind, problem["loc"][-1])) or _DEMANDS.get(kind)
+    own = _OWN_DEMANDS.get((kind, *problem["loc"][-1:])) or _DEMANDS.get(kind)
     if own is not None:
         return own
     message: str = problem["msg"]

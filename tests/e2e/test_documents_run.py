@@ -105,6 +105,7 @@ ELSEWHERE = {
     "ci/test lint": "runs before this test",
     "ci/test types": "runs before this test",
     "ci/test unit": "runs before this test",
+    "ci/test fuzz": "runs before this test",
     "ci/test e2e": "runs this test",
     "ci/test cluster": "runs after this test",
     "ci/test tree": "runs after this test",
