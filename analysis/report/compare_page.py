@@ -8,7 +8,8 @@ import duckdb
 
 from analysis.fetched import Row
 from analysis.provenance import imported_from
-from analysis.report import embedding, theme, units
+from analysis.report import units
+from analysis.report.charted_page import charted_page
 from analysis.report.compare import contents
 from analysis.report.compare.charts import figures
 from analysis.report.compare.contents import Comparison, Side
@@ -17,7 +18,6 @@ from analysis.report.compare.found import comparison_title, head
 from analysis.report.compare.groups import Sides
 from analysis.report.compare.ratios import ratio_table, reading, sentences
 from analysis.report.coverage_table import coverage
-from analysis.report.document import BASE_STYLES, asset, document
 from analysis.report.downloads import csv_download
 from analysis.report.files import compare_name, page_name
 from analysis.report.markup import (
@@ -27,8 +27,6 @@ from analysis.report.markup import (
     attribute,
     cut,
     headline,
-    navigation,
-    sections,
     short,
     table,
     text,
@@ -36,11 +34,8 @@ from analysis.report.markup import (
 )
 
 _FOOTER = (
-    "<footer><p>Every number on this page is a row of the database; the SQL beside each chart asks for it again. "
-    "The page loads nothing and sends nothing.</p></footer>"
-)
-_NO_SCRIPT = (
-    '<noscript><p class="empty">Charts and downloads need JavaScript; the tables do not.</p></noscript>'
+    "<p>Every number on this page is a row of the database; the SQL beside each chart asks for it again. "
+    "The page loads nothing and sends nothing.</p>"
 )
 
 
@@ -48,25 +43,14 @@ def compare_page(connection: duckdb.DuckDBPyConnection, compared: Sides, bundle:
     """HTML of two sides or more; `bundle` is the JavaScript that defines vegaEmbed."""
     comparison = contents.read(connection, compared)
     known = {side.session_id: side.session for side in comparison.sides}
-    parts = list(_sections(comparison))
-    body = "".join(
-        [
-            '<a class="skip" href="#charts">Skip to the charts</a>',
-            _opening(comparison),
-            f'<main data-stem="{attribute(compare_name(compared).removesuffix(".html"))}">',
-            navigation(parts),
-            _NO_SCRIPT,
-            sections(parts),
-            "</main>",
-            _FOOTER,
-            f'<script type="application/json" id="vega-config">{embedding.script_json(theme.vega_config())}</script>',
-        ]
-    )
-    return document(
-        title=f"{comparison_title(compared, known)} · scalebench",
-        body=body,
-        scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")],
-        styles=(*BASE_STYLES, "compare"),
+    return charted_page(
+        title=comparison_title(compared, known),
+        file_name=compare_name(compared),
+        opening=_opening(comparison),
+        parts=_sections(comparison),
+        footer=_FOOTER,
+        bundle=bundle,
+        styles=["compare"],
         meta=head(compared),
     )
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.report import embedding, theme
-from analysis.report.document import BASE_STYLES, asset, document
+from analysis.report.charted_page import charted_page
 from analysis.report.downloads import csv_download
 from analysis.report.files import history_name
 from analysis.report.history.charts import figures
 from analysis.report.history.contents import History
 from analysis.report.history.sentence import sentences
 from analysis.report.history.tables import Link, figures_table, regressions, sessions
-from analysis.report.markup import LONGEST, Section, attribute, cut, headline, navigation, sections, text
+from analysis.report.markup import LONGEST, Section, cut, headline, text
 
 _FOOTER = (
-    "<footer><p>Every number on this page is a row of the view <code>history</code>; the SQL beside each chart asks "
-    "for it again. The page loads nothing and sends nothing.</p></footer>"
-)
-_NO_SCRIPT = (
-    '<noscript><p class="empty">Charts and downloads need JavaScript; the tables do not.</p></noscript>'
+    "<p>Every number on this page is a row of the view <code>history</code>; the SQL beside each chart asks "
+    "for it again. The page loads nothing and sends nothing.</p>"
 )
 _HOW = (
     "Ratio: throughput ÷ that of the last session before with the same settings, threads and model of device, with its "
@@ -35,26 +31,14 @@ _REGRESSION = (
 
 def history_page(history: History, bundle: str, link: Link) -> str:
     """HTML; `bundle` is the JavaScript that defines vegaEmbed."""
-    parts = list(_sections(history, link))
-    stem = history_name(history.suite).removesuffix(".html")
-    body = "".join(
-        [
-            '<a class="skip" href="#charts">Skip to the charts</a>',
-            _opening(history),
-            f'<main data-stem="{attribute(stem)}">',
-            navigation(parts),
-            _NO_SCRIPT,
-            sections(parts),
-            "</main>",
-            _FOOTER,
-            f'<script type="application/json" id="vega-config">{embedding.script_json(theme.vega_config())}</script>',
-        ]
-    )
-    return document(
-        title=f"{history.title}: history · scalebench",
-        body=body,
-        scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")],
-        styles=(*BASE_STYLES, "history"),
+    return charted_page(
+        title=f"{history.title}: history",
+        file_name=history_name(history.suite),
+        opening=_opening(history),
+        parts=_sections(history, link),
+        footer=_FOOTER,
+        bundle=bundle,
+        styles=["history"],
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from analysis.report import answers, embedding, theme
+from analysis.report import answers
 from analysis.report.batch_table import batches
+from analysis.report.charted_page import charted_page
 from analysis.report.contents import Contents
 from analysis.report.coverage_table import coverage
-from analysis.report.document import asset, document
 from analysis.report.downloads import csv_download, csv_of
 from analysis.report.figures import figures
 from analysis.report.files import page_name
@@ -18,7 +18,7 @@ from analysis.report.hardware_use_table import hardware_use
 from analysis.report.hyperparameters import hyperparameters, settings_frame, settings_of
 from analysis.report.laws_table import laws
 from analysis.report.machine_tables import exchanges, multiplications
-from analysis.report.markup import Section, attribute, navigation, sections
+from analysis.report.markup import Section
 from analysis.report.opening import notes, opening
 from analysis.report.repeating import repeating
 from analysis.report.run_tables import placements, runs
@@ -26,13 +26,10 @@ from analysis.report.strategy_table import strategies
 from analysis.report.summary_table import summary
 
 _FOOTER = (
-    "<footer><p>Every number on this page is a row of the session's database; the SQL beside each chart asks for it "
+    "<p>Every number on this page is a row of the session's database; the SQL beside each chart asks for it "
     "again. The page loads nothing and sends nothing.</p><p>CSV files hold the rows as the database does: UTF-8, in "
     "the units of the column names, with every digit (rows of charts: six). Text that a spreadsheet would take for a "
-    "formula has an apostrophe before it.</p></footer>"
-)
-_NO_SCRIPT = (
-    '<noscript><p class="empty">Charts and downloads need JavaScript; the tables do not.</p></noscript>'
+    "formula has an apostrophe before it.</p>"
 )
 
 
@@ -40,23 +37,13 @@ def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = Ma
     """HTML; `bundle` is the JavaScript that defines vegaEmbed, `others` are the words of links to other pages by their
     file name."""
     session = contents.session
-    parts = list(_sections(contents))
-    body = "".join(
-        [
-            '<a class="skip" href="#charts">Skip to the charts</a>',
-            opening(contents, others),
-            f'<main data-stem="{attribute(page_name(session["session_id"]).removesuffix(".html"))}">',
-            navigation(parts),
-            _NO_SCRIPT,
-            sections(parts),
-            "</main>",
-            _FOOTER,
-            f'<script type="application/json" id="vega-config">{embedding.script_json(theme.vega_config())}</script>',
-        ]
-    )
-    title = f"{session['title'] or session['suite']} · scalebench"
-    return document(
-        title=title, body=body, scripts=[asset("columns.js"), asset("tables.js"), bundle, asset("charts.js")]
+    return charted_page(
+        title=session["title"] or session["suite"],
+        file_name=page_name(session["session_id"]),
+        opening=opening(contents, others),
+        parts=_sections(contents),
+        footer=_FOOTER,
+        bundle=bundle,
     )
 
 
@@ -143,10 +130,6 @@ def _laws(contents: Contents) -> Section:
     content = laws(contents.rows("laws"))
     saved = csv_of(contents, "laws", "scaling laws") if content else ""
     return Section(identifier="laws", title="Scaling laws", content=content + saved)
-
-
-def _csv(contents: Contents, table: str, what: str) -> str:
-    return csv_download(table, contents.tables[table], what)
 
 
 def _setting(contents: Contents) -> Iterator[Section]:
