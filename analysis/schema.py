@@ -15,7 +15,16 @@ from analysis.sql_words import referred_to
 SCHEMA_VERSION = 1
 """Newest version of stored files that load understands. History: 1, the first (2026-11)."""
 
-PARQUET_TABLES = ("steps", "samples", "evals", "collectives", "matmuls", "profile", "profile_collectives")
+PARQUET_TABLES = (
+    "steps",
+    "samples",
+    "evals",
+    "collectives",
+    "matmuls",
+    "profile",
+    "profile_collectives",
+    "selfcheck",
+)
 """Tables that are filled from Parquet files of the same name."""
 SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
 """Tables that are filled from a session's files, and have its session_id."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TRACED_STEPS = 2
 """Profiled steps of a case that has none of its own, where a trace is wanted."""
+CHECKED_STEPS = 100
+"""Of --selfcheck, where a case has no number of its own."""
 OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
 """How a skip reason ends where there are too few slots."""
 _MAX_RUNS = 100_000
@@ -33,6 +35,7 @@ def plan(
     data_root: str | None = None,
     tags: tuple[str, ...] = (),
     trace: bool = False,
+    selfcheck: bool | None = None,
     refuses: bool = True,
 ) -> tuple[PlannedRun, ...]:
     """Every run in the order in which it is to run: first repeats of all cases, second repeats, and so on.
@@ -51,6 +54,7 @@ def plan(
             data_root=data_root,
             tags=tags,
             trace=trace,
+            selfcheck=selfcheck,
             refuses=refuses,
         )
         for case in suite.cases
@@ -95,12 +99,15 @@ class _CasePlan:
     data_root: str | None
     tags: tuple[str, ...]
     trace: bool
+    selfcheck: bool | None
     refuses: bool
 
     @property
     def measure(self) -> MeasureSpec:
         """A trace is of profiled steps."""
         asked = self.case.measure
+        if self.selfcheck is not None:
+            asked = replace(asked, selfcheck=(asked.selfcheck or CHECKED_STEPS) if self.selfcheck else 0)
         return replace(asked, profiled=asked.profiled or TRACED_STEPS) if self.trace else asked
 
     @property

@@ -26,8 +26,8 @@ _VOLATILE = (
     "trace",  # of the steps that it is of, `profiled` of `measure` tells
 )
 """What differs between runs that take equally long."""
-_OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes")
-"""What `measure` says of no single run."""
+_OF_ALL_RUNS = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes", "selfcheck")
+"""What `measure` says of no single run, or what only the first repeat has."""
 
 
 @dataclass(frozen=True, kw_only=True)

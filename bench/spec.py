@@ -118,6 +118,9 @@ class MeasureSpec:
     profiled: Annotated[int, Ge(0), Le(1000)] = 0
     """Steps under torch's profiler after the measured ones: how long ranks communicate, and wait for it. ddp: then as
     many that synchronise nothing. They are in no other figure; 0 has none."""
+    selfcheck: Annotated[int, Ge(0), Le(100_000)] | None = None
+    """Steps after the measured ones of the first repeat, half of them without stamps: what measuring costs. They are in
+    no other figure. null: as many as are under 2 % of all that a size takes, where these are 12 or more; 0: none."""
 
     @property
     def most_repeats(self) -> int:

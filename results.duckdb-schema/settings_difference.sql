@@ -46,8 +46,10 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
             baseline ->> key,
             candidate ->> key
         FROM keys
-        -- How often a run is repeated, until what and for how long changes none that is ok.
-        WHERE part <> 'measure' OR key NOT IN ('repeats', 'until', 'max_repeats', 'timeout_s', 'nonfinite')
+        -- How often a run is repeated, until what and for how long changes none that is ok, nor does what follows
+        -- its measured steps.
+        WHERE part <> 'measure'
+            OR key NOT IN ('repeats', 'until', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled', 'selfcheck')
     ),
     final AS (
         SELECT string_agg(

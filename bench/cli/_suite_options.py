@@ -32,6 +32,10 @@ _CHOICE = (
         "--trace", is_flag=True,
         help="Keep each rank's profiled steps as trace.rankN.json.gz; 2 of them where the suite has none.",
     ),
+    click.option(
+        "--selfcheck/--no-selfcheck", default=None,
+        help="Measure what measuring costs, by 100 further steps where the suite has no number; or never.",
+    ),
     click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results."),
     click.option("--data", "data_root", metavar="DIR", help="Folder that real data sets lie in."),
     click.option("--session", metavar="NAME", help="Name the session; resumes it where it exists."),
@@ -76,7 +80,7 @@ def _words(parameter: click.Parameter, value: Any) -> list[str]:
     if not isinstance(parameter, click.Option):
         return [str(value)]
     if parameter.is_flag:
-        return [parameter.opts[0]]
+        return [parameter.opts[0] if value else parameter.secondary_opts[0]]
     return [parameter.opts[0], str(value)]
 
 

@@ -41,6 +41,8 @@ class Request:
     ranks_per_node: int | None
     oversubscribe: bool
     trace: bool
+    selfcheck: bool | None
+    """Whether to measure what measuring costs; null: as the suite says."""
     results: str | None
     data_root: str | None
     session: str | None
@@ -148,6 +150,7 @@ class Request:
             data_root=data_root,
             tags=self.tags,
             trace=self.trace,
+            selfcheck=self.selfcheck,
         )
 
     def _refuse_a_container_without_gpus(self, suite: ResolvedSuite) -> None:
@@ -161,6 +164,7 @@ class Request:
             "--quick": self.quick, "--case": self.cases, "--set": self.settings, "--world": self.world,
             "--repeats": self.repeats, "--device": self.device, "--tag": self.tags, "--data": self.data_root,
             "--oversubscribe": self.oversubscribe, "--trace": self.trace,
+            "--selfcheck": self.selfcheck is True, "--no-selfcheck": self.selfcheck is False,
         }  # fmt: skip
         changed = [name for name, value in given.items() if value]
         if self.resume is not None:

@@ -1,4 +1,5 @@
-"""Rows that a rank writes beside its steps: timed collectives and multiplications, and what a profiler saw.
+"""Rows that a rank writes beside its steps: timed collectives and multiplications, what a profiler saw,
+and steps that were timed from outside.
 
 Each rank appends to files of its own on node-local disk, so that whatever ends the run later loses none; the agent
 makes Parquet of them (bench/measure/finalise.py). results.duckdb-schema/ says what the columns mean; `rank` and `node`
@@ -54,6 +55,14 @@ TABLES = {
             ("calls", "<i8"),
             ("message_bytes", "<i8"),
             ("time_ns", "<i8"),
+        ]
+    ),
+    "selfcheck": np.dtype(
+        [
+            ("step", "<i8"),
+            ("pair", "<i8"),
+            ("kind", _TEXT),
+            ("step_ns", "<i8"),
         ]
     ),
 }

@@ -1,5 +1,6 @@
-"""What a run does once every step is measured and validated, where `measure.profiled` asks for it: steps under the
-profiler; then, where the strategy can, steps in which no rank synchronises.
+"""What a run does once every step is measured and validated: steps with and without stamps, in turn
+(`measure.selfcheck`); then, where `measure.profiled` asks for them, steps under the profiler, and, where the strategy
+can, steps in which no rank synchronises.
 
 Nothing of it reaches loss, validation or figures of the training. The latter steps let the ranks' models diverge, so
 they are a run's very last.
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.measure.recorder import NO_SYNC, PROFILED
-from bench.train import memory_limit
+from bench.train import memory_limit, selfcheck
 
 if TYPE_CHECKING:
     import torch
@@ -28,19 +29,33 @@ def profiled_steps(spec: RunSpec) -> int:
     return 0 if spec.probe else spec.measure.profiled
 
 
-def batches_after(spec: RunSpec, strategy: Strategy) -> int:
-    """Optimizer steps after the last measured one; each kind begins with a step that is not recorded."""
+def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
+    """Optimizer steps after the last of the `trained` ones; those of the profiler, and those that synchronise nothing,
+    begin with a step that is not recorded."""
     steps = profiled_steps(spec)
     kinds = 2 if hasattr(strategy, "unsynchronised") else 1
-    return kinds * (1 + steps) if steps else 0
+    return 2 * selfcheck.pairs_of(spec, trained) + (kinds * (1 + steps) if steps else 0)
 
 
 def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
-    """All of it; rows of the tables `profile` and `profile_collectives`, and a trace, lie in `scratch` then."""
+    """All of it; rows of the tables `selfcheck`, `profile` and `profile_collectives`, and a trace, lie in `scratch`
+    then."""
+    if not batches_after(training.spec, training.strategy, training.steps):
+        return
     if training.spec.measure.memory_limit_bytes is not None:
         memory_limit.lift()  # the profiler's own memory is not the training's
     training.compilations.stop()
     training.garbage.settle()
+    try:
+        if pairs := selfcheck.pairs_of(training.spec, training.steps):
+            selfcheck.run(training, pairs, scratch, writer)
+        if profiled_steps(training.spec):
+            _under_the_profiler(training, clock, scratch, writer)
+    finally:
+        training.garbage.release()
+
+
+def _under_the_profiler(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
     try:
         clock.resume()
         _profile(training, clock, scratch, writer)
@@ -53,8 +68,6 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None
     except Exception:
         clock.abandon()
         raise
-    finally:
-        training.garbage.release()
 
 
 def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:

@@ -151,9 +151,8 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     file = Path(job.scratch) / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
     training.run(clock, _nothing if spec.probe else validation)
-    if afterwards.profiled_steps(spec):
-        writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-        afterwards.run(training, clock, Path(job.scratch), writer)
+    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+    afterwards.run(training, clock, Path(job.scratch), writer)
     group.leave()
     return {
         **model,
@@ -249,7 +248,9 @@ def _training(
         strategy=strategy,
         model=model,
         device=device,
-        batches=loader.batches(workload, spec, job.rank, steps + afterwards.batches_after(spec, strategy)),
+        batches=loader.batches(
+            workload, spec, job.rank, steps + afterwards.batches_after(spec, strategy, steps)
+        ),
         steps=steps,
     )
     return training, {"parameters": parameters, "units": units}
@@ -265,7 +266,7 @@ def _measured_steps(spec: RunSpec, dataset_size: int) -> int:
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
     from bench.measure.nonfinite import StrictStepFile
     from bench.measure.recorder import StepFile
-    from bench.train import afterwards
+    from bench.train import afterwards, selfcheck
 
     identity = {
         "session_id": spec.session_id,
@@ -277,13 +278,7 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
     }
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
     file = kind(job.step_file(), steps, identity, further=2 * afterwards.profiled_steps(spec))
-    if device.type == "cuda":
-        from bench.measure.clock_cuda import CudaClock
-
-        return CudaClock(file, device)
-    from bench.measure.clock_cpu import CpuClock
-
-    return CpuClock(file, peaks=spec.probe)
+    return selfcheck.clock_on(device, file, peaks=spec.probe)
 
 
 def _device_name(device: torch.device) -> str | None:

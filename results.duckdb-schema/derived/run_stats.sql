@@ -50,13 +50,8 @@ over_steps AS (
     LEFT JOIN halves USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt
 ),
--- Between the l-th shortest and the l-th longest of n steps lies the median with the probability that a binomial of n
--- fair coins lies between l and n - l. By the normal distribution with half a step of continuity l is the exact rank or
--- the one before it, never the one after (a test holds it). Below six steps there is no such rank.
 with_ranks AS (
-    SELECT
-        *,
-        nullif(floor((len(sorted_step_ns) + 1 - 1.959964 * sqrt(len(sorted_step_ns))) / 2)::BIGINT, 0) AS lo_rank
+    SELECT *, median_lo_rank(len(sorted_step_ns)) AS lo_rank
     FROM over_steps
 ),
 final AS (

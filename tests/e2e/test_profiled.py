@@ -15,8 +15,10 @@ from processes import Marked
 
 FAULTY = f"{Path(__file__).parent / 'faulty.py'}:Workload"
 PROFILED = {"warmup": 1, "steps": 4, "repeats": 1, "profiled": 2, "timeout_s": 60}
+KINDS = frozenset({"bare", "instrumented"})
 TRAINED = 5
-"""Steps 0 to 4; then one under the profiler that is not recorded, and two that are."""
+"""Steps 0 to 4. What follows: with selfcheck 12 steps that are in no row of `steps`, then one under the profiler that
+is not recorded, and two that are."""
 Query = Callable[[str], list[dict[str, Any]]]
 
 
@@ -42,8 +44,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
         "device": "cpu",
         "measure": PROFILED,
         "cases": [
-            case("ddp", "ddp"),
-            case("fsdp", "fsdp"),
+            case("ddp", "ddp", measure={"selfcheck": 12}),
+            case("fsdp", "fsdp", measure={"selfcheck": 12}),
             faulty("killed", "killed"),
             faulty("nan", "nan", nonfinite="fail"),
         ],
@@ -101,6 +103,36 @@ def test_steps_after_the_measured_ones_are_rows_of_their_own_kinds(session: Any)
         ("ddp", "profiled", 2, 5), ("ddp", "no_sync", 2, 7), ("fsdp", "profiled", 2, 5)
     }  # fmt: skip
     assert "step 5/5, rank 0" in done.stderr
+
+
+def test_steps_that_tell_what_measuring_costs_come_in_pairs_whose_order_all_ranks_share(session: Any) -> None:
+    _, _, query = session
+    rows = query(
+        "SELECT case_name, rank, list(kind ORDER BY step) AS kinds, list(pair ORDER BY step) AS pairs, "
+        "min(step) AS first, min(step_ns) AS least FROM selfcheck JOIN runs USING (session_id, run_id) "
+        "GROUP BY ALL ORDER BY ALL"
+    )
+    assert [(row["case_name"], row["rank"], row["first"]) for row in rows] == [
+        (name, rank, TRAINED) for name in ("ddp", "fsdp") for rank in (0, 1)
+    ]
+    for row in rows:
+        assert row["pairs"] == [step // 2 for step in range(12)]
+        assert row["least"] > 0
+        assert {frozenset(row["kinds"][at : at + 2]) for at in range(0, 12, 2)} == {KINDS}
+    orders = {tuple(row["kinds"]) for row in rows}
+    assert len(orders) == 1  # one seed, one order
+    assert next(iter(orders)) != tuple(["bare", "instrumented"] * 6)
+
+
+def test_what_measuring_costs_has_an_interval_or_a_reason(session: Any) -> None:
+    _, _, query = session
+    rows = {row["case_name"]: row for row in query("FROM perturbation")}
+    for name in ("ddp", "fsdp"):
+        assert (rows[name]["pairs"], rows[name]["steps"], rows[name]["left_out"]) == (6, 12, None)
+        assert rows[name]["difference_us_lo"] <= rows[name]["difference_us"] <= rows[name]["difference_us_hi"]
+        assert rows[name]["bare_step_ms"] > 0
+    assert (rows["nan"]["pairs"], rows["nan"]["left_out"]) == (0, "too short")
+    assert "killed" not in rows
 
 
 def test_ddp_reduces_four_bytes_per_parameter_and_fsdp_gathers_twice_and_scatters_once(session: Any) -> None:

@@ -255,3 +255,13 @@ def test_a_trace_is_of_the_profiled_steps_that_a_case_has_else_of_two() -> None:
         specs = [run.spec for run in plan(suite(own, none), LAPTOP, "session", trace=trace)]
         assert [spec.measure.profiled for spec in specs] == profiled
         assert [spec.trace for spec in specs] == [trace, trace]
+
+
+def test_steps_that_tell_what_measuring_costs_are_the_cases_own_or_those_of_the_call() -> None:
+    cases = [
+        case(name, world=[1], measure=MeasureSpec(steps=10, repeats=1, selfcheck=steps))
+        for name, steps in (("auto", None), ("none", 0), ("own", 12))
+    ]
+    for asked, steps in ((None, [None, 0, 12]), (True, [100, 100, 12]), (False, [0, 0, 0])):
+        specs = [run.spec for run in plan(suite(*cases), LAPTOP, "session", selfcheck=asked)]
+        assert [spec.measure.selfcheck for spec in specs] == steps
