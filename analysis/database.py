@@ -11,6 +11,7 @@ import duckdb
 
 from analysis import schema
 from analysis.errors import AnalysisError
+from analysis.stopping import stoppable
 
 FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
@@ -29,6 +30,8 @@ LOCKED = {
 _PLANNING = {"disabled_optimizers": "projection_pullup"}
 """The time of this step of planning grows with the square of a query's size: of all that plans `diagnosis` it is half,
 and what it finds makes no view of ours faster."""
+_BOUNDED = {"memory_limit": "50%", "max_temp_directory_size": "64GiB"}
+"""Of what this machine or its control group has; a query that needs more goes on in files beside the database."""
 
 
 def database_path(results: Path) -> Path:
@@ -44,14 +47,15 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise AnalysisError(
             f"{path}: there is no database: `bench load {results}` makes it from the result files"
         )
-    connection = _connect(path, read_only=True, config=LOCKED | _PLANNING)
+    connection = _connect(path, read_only=True, config=LOCKED | _PLANNING | _BOUNDED)
     try:
         if _definitions(connection, path) != schema.digest():
             raise AnalysisError(
                 f"{path}: its tables and views are those of another version of scalebench: `bench load {results}` "
                 "makes them anew from the result files"
             )
-        yield connection
+        with stoppable(connection):
+            yield connection
     finally:
         connection.close()
 

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from analysis import database
 from analysis.errors import AnalysisError
 
-_READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
-"""Kinds of statements that show something; PIVOT is a MULTI. The connection forbids the rest by itself too."""
+_READING = ("SELECT", "EXPLAIN", "MULTI")
+"""Kinds of statements that show something; PIVOT is a MULTI, DESCRIBE, SUMMARIZE and SHOW are a SELECT. The connection
+forbids the rest by itself too, except a PRAGMA that keeps what it is told to itself."""
 
 
 @contextmanager
@@ -24,8 +26,18 @@ def run(results: Path, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
             if relation is None:
                 raise AnalysisError(f"the statement gives no rows: {_shorten(query)}")
             yield relation
+        except (AnalysisError, duckdb.InterruptException):
+            raise
         except duckdb.Error as error:
             raise AnalysisError(f"query failed: {error}") from error
+        except (
+            OverflowError,
+            ValueError,
+            pa.ArrowException,
+        ) as error:  # years beyond 9999, types of DuckDB alone
+            raise AnalysisError(
+                f"a value of the result cannot be written: {error}: cast it in the query, as in x::VARCHAR"
+            ) from error
 
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from analysis import output, query
+from analysis import database, output, query
 from analysis.errors import AnalysisError
 from analysis.load import load
 from bench.cli.sql import command
@@ -33,6 +41,14 @@ def _run(results, *arguments):
     return CliRunner().invoke(command, [*arguments, "--results", str(results)], catch_exceptions=True)
 
 
+def _open_files(pid):
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        with suppress(OSError):  # closed meanwhile
+            found.add(str(link.readlink()))
+    return found
+
+
 def _write(results, form, text=ROW, **options):
     stream = io.BytesIO()
     with query.run(results, text) as relation:
@@ -40,52 +56,76 @@ def _write(results, form, text=ROW, **options):
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "CREATE TABLE t (a INT)",
-        "CREATE TEMP TABLE t (a INT)",
-        "INSERT INTO runs SELECT * FROM runs",
-        "DELETE FROM runs",
-        "UPDATE runs SET status = 'ok'",
-        "DROP VIEW scaling",
-        "ALTER TABLE runs ADD COLUMN x INT",
-        "ATTACH 'other.db'",
-        "ATTACH ':memory:' AS other",
-        "DETACH results",
-        "COPY runs TO 'runs.csv'",
-        "COPY runs FROM 'runs.csv'",
-        "EXPORT DATABASE 'folder'",
-        "IMPORT DATABASE 'folder'",
-        "INSTALL httpfs",
-        "LOAD httpfs",
-        "SET threads = 1",
-        "SET enable_external_access = true",
-        "RESET lock_configuration",
-        "PRAGMA memory_limit = '1GB'",
-        "CALL force_checkpoint()",
-        "CHECKPOINT",
-        "PREPARE p AS SELECT 1",
-        "CREATE SECRET s (TYPE http)",
-        "EXPLAIN ANALYZE DELETE FROM runs",
-        "FROM '/etc/passwd'",
-        "FROM read_csv('/etc/passwd')",
-        "FROM read_text('/etc/passwd')",
-        "FROM read_blob('/proc/self/environ')",
-        "FROM glob('/*')",
-        "FROM sniff_csv('/etc/passwd')",
-        "FROM read_parquet('https://example.org/x.parquet')",
-        "FROM results",  # a variable of this very process
-        "SELECT getenv('HOME')",
-        "SELECT 1; DROP TABLE runs",
-    ],
-)
-def test_a_query_that_would_do_more_than_read_is_refused(results, text, tmp_path, monkeypatch):
+PAGE = (Path(__file__).parents[3] / "docs/security.md").read_text()
+TRIED = re.findall(r"^\|[^|]*\| `(.+)` \| (.+) \|$", PAGE, re.MULTILINE)
+"""Statement, and what the refusal says, of the table of the page."""
+
+
+def test_the_page_has_its_table():
+    assert len(TRIED) > 50
+
+
+@pytest.mark.parametrize(("text", "said"), TRIED)
+def test_a_query_that_would_do_more_than_read_is_refused(results, text, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(AnalysisError) as caught:
+    with pytest.raises(AnalysisError, match=re.escape(said)) as caught:
         _write(results, "table", text)
     assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_function_reads_or_writes_a_file(results, tmp_path, monkeypatch):
+    """All table functions, and all scalar functions that take text."""
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / "secret.csv"
+    secret.write_text("well,kept\n1,2\n")
+    with database.reader(results) as connection:
+        names = connection.execute(
+            "SELECT DISTINCT function_name, function_type, len(parameters) FROM duckdb_functions() "
+            "WHERE function_type = 'table' "
+            "OR (function_type = 'scalar' AND len(parameters) <= 2 AND list_contains(parameter_types, 'VARCHAR'))"
+        ).fetchall()
+        assert len(names) > 200
+        for name, kind, count in names:
+            given = ", ".join([f"'{secret}'"] * max(1, count))
+            call = f'FROM "{name}"({given})' if kind == "table" else f'SELECT "{name}"({given})'
+            with suppress(duckdb.Error):
+                if answer := connection.sql(call):
+                    assert "kept" not in str(answer.limit(20).to_arrow_table()), call
+    assert (secret.read_text(), list(tmp_path.iterdir())) == ("well,kept\n1,2\n", [secret])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sleep_ms(600000)",
+        "EXPLAIN ANALYZE SELECT sum(range % 7) FROM range(1000000000000)",
+        "FROM range(1000000000000)",
+    ],
+)
+def test_ctrl_c_ends_a_query(results, text):
+    command_line = [sys.executable, "-m", "bench", "sql", text, "--results", results]
+    started = subprocess.Popen(command_line, stderr=subprocess.PIPE, text=True)
+    opened = str(database.database_path(results))
+    while started.poll() is None and opened not in _open_files(started.pid):
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=60)
+    assert (started.returncode, errors.strip()) == (130, "bench: stopped")
+
+
+def test_an_answer_that_says_interrupted_is_no_ctrl_c(results):
+    with pytest.raises(AnalysisError, match="Could not convert string 'interrupted'"):
+        _write(results, "table", "SELECT 'interrupted'::INT")
+
+
+@pytest.mark.parametrize(
+    ("form", "column"), [("table", "date"), ("json", "timestamp_ns"), ("csv", "bignum"), ("csv", "union")]
+)
+def test_a_value_that_only_duckdb_knows_is_refused_with_the_remedy(results, form, column):
+    with pytest.raises(AnalysisError, match="cast it in the query"):
+        _write(results, form, f'SELECT "{column}" FROM test_all_types()')
+    assert _write(results, form, f'SELECT "{column}"::VARCHAR AS x FROM test_all_types()')
 
 
 @pytest.mark.parametrize(

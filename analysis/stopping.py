@@ -1,0 +1,54 @@
+"""Ctrl-C ends a query at once. Python itself hears a signal only once DuckDB returns to it, which may be never."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread, current_thread, main_thread
+
+import duckdb
+
+_GRACE_S = 2.0
+"""DuckDB looks for an interrupt between pieces of work, and one may be long. What is cut off then has only read."""
+_OF_PYTHON = "Query interrupted"
+"""What DuckDB's module raises where it has heard the signal itself."""
+
+
+@contextmanager
+def stoppable(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Raises KeyboardInterrupt soon after Ctrl-C, wherever DuckDB is. Only for a connection that reads."""
+    if current_thread() is not main_thread():  # no signal reaches it
+        yield
+        return
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    over = Event()
+    watcher = Thread(target=_watch, args=(heard, connection, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except RuntimeError as error:
+        if str(error) == _OF_PYTHON:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        os.close(told)
+        watcher.join()
+        os.close(heard)
+
+
+def _watch(heard: int, connection: duckdb.DuckDBPyConnection, over: Event) -> None:
+    """The pipe brings the number of every signal that Python handles, and ends with the query."""
+    while number := os.read(heard, 1):
+        if number[0] != signal.SIGINT:
+            continue
+        connection.interrupt()
+        if not over.wait(_GRACE_S):
+            os._exit(128 + signal.SIGINT)
