@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from bench.launch.gathering import Gathered
 from bench.launch.host import Host, Report
 from bench.launch.leading import Leading
 from bench.launch.link.channel import Lost
+from bench.launch.link.hub import Hub
 from bench.launch.offer import Offer
 from bench.launch.places import Place, places
 from bench.launch.stop import StopRequest
@@ -39,6 +39,7 @@ class Crew:
         self._followers = dict(gathered.followers)
         self._address = gathered.address
         self._stop = stop
+        self._first_of_node = _first_of_node(gathered.offers)
         self._stop_file = stop_file
         self.lost: dict[int, str] = {}
         """Why, by task."""
@@ -46,20 +47,27 @@ class Crew:
     def await_ready(self) -> None:
         """Every follower has torch imported, or a stop is requested. A follower that cannot is lost."""
         waiting = set(self._followers)
-        deadline = time.monotonic() + READY_S
+        hub = Hub({task: follower.channel for task, follower in self._followers.items()})
+        deadline, look_s = time.monotonic() + READY_S, 0.0
         while waiting and not self._stop.requested:
-            channels = [self._followers[task].channel.fileno() for task in waiting]
-            wait([*channels, self._stop.fd], timeout=1.0)
-            waiting = {task for task in waiting if not self._is_ready(task, deadline)}
-            if self._stop_file.exists():
-                self._stop.ask(f"the file {self._stop_file.name}")
+            wait([hub.fileno(), self._stop.fd], timeout=1.0)
+            late = time.monotonic() > deadline
+            for task in list(waiting) if late else hub.ready():
+                if self._is_ready(task, late=late):
+                    waiting.discard(task)
+                    hub.leave_out(task)
+            if time.monotonic() > look_s:  # it may lie on a shared file system
+                look_s = time.monotonic() + 1.0
+                if self._stop_file.exists():
+                    self._stop.ask(f"the file {self._stop_file.name}")
+        hub.close()
 
-    def _is_ready(self, task: int, deadline: float) -> bool:
+    def _is_ready(self, task: int, *, late: bool) -> bool:
         """Whether nothing more is to be waited for: the follower is ready, or it is lost."""
         follower = self._followers[task]
         try:
             news = follower.channel.poll()
-            if news is None and time.monotonic() > deadline:
+            if news is None and late:
                 raise Lost(f"it did not load torch within {READY_S:g} s")
             if news is not None and "unusable" in news:
                 raise Lost(str(news["unusable"]))
@@ -84,8 +92,9 @@ class Crew:
             rendezvous = self._rendezvous(run, where, reserved)
             others = {task: self._followers[task] for task in where if task != self._own.task}
             leading = Leading(run, others, self._stop, self._stop_file, self._watch)
+            order = _order(run, rendezvous, folder)
             for task in others:
-                leading.send(task, _order(run, where[task], rendezvous, folder))
+                leading.send(task, order | {"places": [vars(place) for place in where[task]]})
             own = job_of(run, self._own, where[self._own.task], rendezvous, self._address)
             reports = leading.finish(self._host.host(own, leading, folder, show))
         for task, why in leading.lost.items():
@@ -117,17 +126,12 @@ class Crew:
         if task not in self._followers:
             self._host.watch(self._own.task, pids)
             return
-        node = self._followers[task].offer.node
-        if node == self._own.node:
+        first = self._first_of_node[self._followers[task].offer.node]
+        if first == self._own.task:
             self._host.watch(task, pids)
-            return
-        first = min(
-            (other for other in self._followers.values() if other.offer.node == node),
-            key=lambda other: other.offer.local_task,
-        )
-        if first.offer.task != task:
+        elif first != task and first in self._followers:
             with suppress(Lost):  # who hosts its ranks finds that out
-                first.channel.send({"do": "watch", "task": task, "pids": pids})
+                self._followers[first].channel.send({"do": "watch", "task": task, "pids": pids})
 
     def _look_for_the_lost(self) -> None:
         for task, follower in list(self._followers.items()):
@@ -142,12 +146,17 @@ class Crew:
         self._followers.pop(task).channel.close()
 
 
-def _order(run: RunSpec, here: list[Place], rendezvous: str, folder: Path) -> dict[str, Any]:
-    """What a follower is told of a run."""
+def _first_of_node(offers: Sequence[Offer]) -> dict[int, int]:
+    """The task of each node that reads its sensors."""
+    last_first = sorted(offers, key=lambda offer: offer.local_task, reverse=True)
+    return {offer.node: offer.task for offer in last_first}
+
+
+def _order(run: RunSpec, rendezvous: str, folder: Path) -> dict[str, Any]:
+    """What every follower is told of a run; each also learns its own places."""
     return {
         "do": "host",
         "run": run.to_json(),
-        "places": [asdict(place) for place in here],
         "rendezvous": rendezvous,
         "folder": str(folder.resolve()),
     }

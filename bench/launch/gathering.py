@@ -95,7 +95,8 @@ class Gathering:
             facts[offer.node] = {**said, **facts.get(offer.node, {}), **_task_facts(offer, said)}
         if self._meeting.refused:
             sys.stderr.write(
-                f"bench: {self._meeting.refused} connections were refused: they did not know this step's secret\n"
+                f"bench: {self._meeting.refused} connections were refused: they did not show in time that they know "
+                "this step's secret\n"
             )
         address = self._meeting.address
         return Gathered(own=self._own, followers=self._followers, address=address, facts=facts)

@@ -12,6 +12,7 @@ from typing import Any
 from bench.launch.gathering import Follower
 from bench.launch.host import Report
 from bench.launch.link.channel import Lost
+from bench.launch.link.hub import Hub
 from bench.launch.orders import Fault, Standing
 from bench.launch.stop import StopRequest
 from bench.launch.timeout import timed_out
@@ -41,6 +42,8 @@ class Leading:
         self._run = run
         self._followers = followers
         self._channels = {task: follower.channel for task, follower in followers.items()}
+        """Of those who have not said yet how the run went."""
+        self._hub = Hub(self._channels)
         self._stop = stop
         self._stop_file = stop_file
         self._watch = watch
@@ -61,7 +64,7 @@ class Leading:
             self._lose(task, error)
 
     def waits(self) -> list[Any]:
-        return [channel for task, channel in self._channels.items() if task not in self._reports]
+        return [self._hub] if self._channels else []
 
     def started(self, pids: list[int]) -> None:
         self._watch(0, pids)
@@ -71,7 +74,7 @@ class Leading:
         self._hear()
         if self._faults:
             return self._tell(self._first_cause())
-        if time.monotonic() > self._deadline_s and (not self._own_ended or self._waiting()):
+        if time.monotonic() > self._deadline_s and (not self._own_ended or self._channels):
             return self._tell(self._overdue(standing()))
         return None
 
@@ -85,7 +88,7 @@ class Leading:
         self._own_ended = True
         # ranks end together, the leader's have: what is left to the others is to store their rows
         self._deadline_s = max(self._deadline_s, time.monotonic() + _REPORT_S)
-        while fault is None and self._waiting():
+        while fault is None and self._channels:
             connection.wait([*self.waits(), self._stop.fd], timeout=_STOP_FILE_S)
             if self._stop.requested:
                 fault = self.report(
@@ -94,29 +97,27 @@ class Leading:
             else:
                 fault = self.look(lambda: Standing(node=0))
         self._collect()
+        self._hub.close()
         return [replace(own, fault=fault), *self._reports.values()]
 
     def _tell(self, fault: Fault) -> Fault:
         """Every follower ends its ranks now."""
-        for task in self._waiting():
+        for task in list(self._channels):
             self.send(task, {"do": "end", "fault": asdict(fault)})
         return fault
 
     def _collect(self) -> None:
         deadline = time.monotonic() + _REPORT_S
-        while self._waiting() and time.monotonic() < deadline:
+        while self._channels and time.monotonic() < deadline:
             connection.wait(self.waits(), timeout=0.5)
             self._hear()
-        for task in self._waiting():
+        for task in list(self._channels):
             self._lose(task, Lost(f"it did not end its ranks within {_REPORT_S:g} s"))
 
-    def _waiting(self) -> list[int]:
-        return [task for task in self._channels if task not in self._reports]
-
     def _hear(self) -> None:
-        for task in self._waiting():
+        for task in self._hub.ready():
             try:
-                while task not in self._reports and (news := self._channels[task].poll()) is not None:
+                while task in self._channels and (news := self._channels[task].poll()) is not None:
                     self._take(task, news)
             except Lost as error:
                 self._lose(task, error)
@@ -130,17 +131,23 @@ class Leading:
             self._standings[task] = Standing.from_json(news["standing"])
         elif "report" in news:
             self._reports[task] = Report.from_json(news["report"])
+            self._leave_out(task)
 
     def _lose(self, task: int, error: Lost) -> None:
         offer = self._followers[task].offer
         self.lost[task] = f"the agent of task {task} on {offer.node_name} is gone: {error}"
         self._faults.append(Fault(status="failed", error=self.lost[task], rank=None, node=offer.node))
+        self._leave_out(task)
+
+    def _leave_out(self, task: int) -> None:
+        """Nothing more of this run is to be heard from it."""
+        self._hub.leave_out(task)
         del self._channels[task]
 
     def _first_cause(self) -> Fault:
         """The first fault that is no consequence of another; those are waited for, for a moment."""
         deadline = time.monotonic() + _CAUSE_S
-        while all(fault.secondhand for fault in self._faults) and self._waiting():
+        while all(fault.secondhand for fault in self._faults) and self._channels:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 break
@@ -149,18 +156,18 @@ class Leading:
         return next((fault for fault in self._faults if not fault.secondhand), self._faults[0])
 
     def _overdue(self, own: Standing) -> Fault:
-        for task in self._waiting():
+        for task in list(self._channels):
             self.send(task, {"do": "stand"})
         deadline = time.monotonic() + _ANSWER_S
         while self._silent() and time.monotonic() < deadline:
             connection.wait(self.waits(), timeout=0.5)
             self._hear()
-        silent = [self._followers[task].offer.node_name for task in self._silent()]
+        silent = [self._followers[task].offer.node_name for task in sorted(self._silent())]
         return timed_out(self._run, [own, *self._standings.values()], silent)
 
-    def _silent(self) -> list[int]:
+    def _silent(self) -> set[int]:
         """Followers that have not said how far their ranks are."""
-        return [task for task in self._waiting() if task not in self._standings]
+        return self._channels.keys() - self._standings.keys()
 
     def _look_for_the_stop_file(self) -> None:
         now_s = time.monotonic()

@@ -77,11 +77,13 @@ def _fixed_slots(node: Slots, by_hand: int | None, tasks: int, local: int) -> in
 
 def total(offers: Sequence[Offer]) -> Slots:
     """What all agents host together; nodes that offer more than the least are used as far as that."""
-    nodes = sorted({offer.node for offer in offers})
-    per_node = [[offer for offer in offers if offer.node == node] for node in nodes]
+    by_node: dict[int, list[Offer]] = {}
+    for offer in offers:
+        by_node.setdefault(offer.node, []).append(offer)
+    per_node = by_node.values()
     cuda = min(sum(len(offer.devices) for offer in here) for here in per_node)
     return Slots(
-        nodes=len(nodes),
+        nodes=len(by_node),
         slots_per_node=min(sum(offer.slots for offer in here) for here in per_node),
         cpus_per_node=min(len({cpu for offer in here for cpu in offer.cpus}) for here in per_node),
         device_type="cuda" if cuda else "cpu",

@@ -5,8 +5,8 @@ A flag, and a descriptor that wakes a wait."""
 from __future__ import annotations
 
 import os
-import select
 import signal
+from multiprocessing.connection import wait
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -50,7 +50,7 @@ class StopRequest:
     def wait(self, seconds: float) -> None:
         """Until it is requested, but no longer than that."""
         if not self.requested:
-            select.select([self.fd], [], [], seconds)
+            wait([self.fd], seconds)  # select takes no descriptor above 1023
 
     def __enter__(self) -> Self:
         self._before = {

@@ -7,6 +7,8 @@ has joined, nothing listens any more.
 from __future__ import annotations
 
 import hashlib
+import random
+import resource
 import socket
 import threading
 import time
@@ -25,6 +27,11 @@ _LOWEST_PORT, _HIGHEST_PORT = 10_000, 32_000
 _HANDSHAKE_S = 5.0
 _AT_ONCE = 64
 """Handshakes; strangers beyond that wait."""
+_OTHER_FILES = 512
+"""Open beside a leader's connections, handshakes of strangers among them."""
+_PAUSE_S = 0.2
+_SPREAD_S = 0.002
+"""Further pause per task, at most, of a follower whose leader does not listen yet: thousands do not knock at once."""
 PATIENCE_S = 300.0
 """For containers that start slowly."""
 
@@ -55,9 +62,10 @@ class Meeting:
         self._handshakes = threading.Semaphore(_AT_ONCE)
         self._closed = False
         self.refused = 0
-        """Connections that did not know the secret."""
+        """Connections that did not show in time that they know the secret."""
         self.address = own_address(step)
-        self._listener = _listen(self.address, secret)
+        _allow_open_files(step.tasks)
+        self._listener = _listen(self.address, secret, step.tasks)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def wait(self, patience_s: float = PATIENCE_S) -> dict[int, Joined]:
@@ -72,7 +80,8 @@ class Meeting:
                 f"of this step's {self._step.tasks} tasks, {len(missing)} did not join within {patience_s:g} s: "
                 f"{_named(missing, self._step)}; their own messages say why; do all nodes share the results folder?"
                 + (
-                    f" {self.refused} connections without this step's secret were refused"
+                    f" {self.refused} connections were refused: they did not show in time that they know this "
+                    "step's secret"
                     if self.refused
                     else ""
                 )
@@ -129,14 +138,18 @@ def join(step: Step, secret: bytes, patience_s: float = PATIENCE_S) -> Channel:
     deadline = time.monotonic() + patience_s
     why = "nothing listens there"
     while time.monotonic() < deadline:
-        for port in ports(secret):
-            try:
-                address = "127.0.0.1" if len(step.node_names) == 1 else resolve(leader)
-                connection = socket.create_connection((address, port), timeout=_HANDSHAKE_S)
-                return introduce(connection, secret, _HANDSHAKE_S)
-            except OSError as error:
-                why = str(error)
-        time.sleep(0.2)
+        try:
+            address = "127.0.0.1" if len(step.node_names) == 1 else resolve(leader)
+        except OSError as error:
+            why = str(error)
+        else:
+            for port in ports(secret):
+                try:
+                    connection = socket.create_connection((address, port), timeout=_HANDSHAKE_S)
+                    return introduce(connection, secret, _HANDSHAKE_S)
+                except OSError as error:
+                    why = str(error)
+        time.sleep(_PAUSE_S + random.uniform(0, _SPREAD_S * step.tasks))  # noqa: S311 - no secret
     raise InputError(
         f"task {step.task} on {step.node_names[step.node]} could not reach the leading task on {leader} within "
         f"{patience_s:g} s ({why}): do all nodes share the results folder, and can they reach each other's names?"
@@ -171,14 +184,31 @@ def resolve(name: str) -> str:
         raise OSError(f"the name {name} has no address here: {error}") from error
 
 
-def _listen(address: str, secret: bytes) -> socket.socket:
+def _allow_open_files(tasks: int) -> None:
+    """A connection is a file; many shells allow 1,024, and a process may raise that to its hard limit.
+
+    Raises InputError where that is too low."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = tasks + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise InputError(
+            f"the leading task of {tasks} needs {wanted} open files and may have {hard}: raise the hard limit "
+            "(`ulimit -Hn`) on its node, or start fewer tasks: one on each node is enough"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _listen(address: str, secret: bytes, tasks: int) -> socket.socket:
     error: OSError | None = None
     for port in ports(secret):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, port))
-            listener.listen(_AT_ONCE)
+            # all may come at once: who finds the queue full waits until the kernel asks again, seconds later
+            listener.listen(max(_AT_ONCE, tasks))
         except OSError as refused:
             listener.close()
             error = refused

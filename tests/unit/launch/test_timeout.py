@@ -81,3 +81,25 @@ def test_where_several_wait_for_nobody_none_is_blamed() -> None:
     found = fault(Standing(node=0, rows={0: 5, 1: 5}, busy=busy), Standing(node=1, rows={2: 5, 3: 5}))
     assert (found.rank, found.node) == (None, None)
     assert "my_model" not in found.error
+
+
+def test_of_thousands_of_ranks_the_message_names_those_that_stand_out() -> None:
+    rows = dict.fromkeys(range(4096), 30) | {77: 3, 78: 29, 79: 29}
+    found = fault(Standing(node=0, rows=rows))
+    assert found.rank == 77
+    assert "steps completed: rank 77: 3, 2 ranks: 29, 4,093 ranks: 30; stacks are" in found.error
+
+
+def test_of_thousands_that_all_differ_the_slowest_and_the_fastest_are_named() -> None:
+    found = fault(
+        Standing(node=0, rows={rank: 5000 - rank for rank in range(4096)}, stopped=list(range(100)))
+    )
+    assert "steps completed: rank 4095: 905, rank 4094: 906, " in found.error
+    assert ", rank 4081: 919, ..., rank 0: 5000; rank 0 is stopped; " in found.error
+    assert "rank 15 is stopped; 84 more ranks are stopped; stacks" in found.error
+    assert len(found.error) < 1000
+
+
+def test_of_hundreds_of_silent_agents_the_first_are_named() -> None:
+    found = timed_out(RUN, [Standing(node=0, rows={0: 5})], [f"n{number}" for number in range(500)])
+    assert "n15 does not answer; 484 more agents do not answer; " in found.error

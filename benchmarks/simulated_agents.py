@@ -1,0 +1,213 @@
+"""Agents that host no ranks: what a step's followers say and hear, for real, over loopback, many in one process.
+
+Each is a thread with its own connection, and runs the follower's own code of `bench/launch`; only where that would fork
+ranks and store their rows it answers at once, or, in a run called `idle`, waits for the run's end.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import platform
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from multiprocessing import connection
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import cast
+
+from bench.launch import environment
+from bench.launch.agent import HostJob
+from bench.launch.following import _host_until_dismissed
+from bench.launch.host import Host, Report
+from bench.launch.link.channel import Channel, Lost
+from bench.launch.link.meeting import join
+from bench.launch.link.secret import share
+from bench.launch.offer import Offer
+from bench.launch.orders import Fault, Orders, Standing
+from bench.launch.stop import StopRequest
+from bench.launch.warm import WarmServer
+from bench.measure.recorder import LastStep
+from bench.slurm.step import Step
+from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+
+RANKS = 8
+"""Of each agent."""
+IDLE = "idle"
+"""Name of the run in which agents wait until they are told to end it."""
+_PER_PROCESS = 128
+
+
+def step(agents: int, task: int = 0) -> Step:
+    """A step of one task on each of so many nodes, all of them here."""
+    return Step(
+        job_id="7",
+        step_id="0",
+        restarts=0,
+        node_names=("localhost",) * agents,
+        tasks_per_node=(1,) * agents,
+        task=task,
+        local_task=0,
+        node=task,
+    )
+
+
+def offer(task: int) -> Offer:
+    return Offer(
+        task=task, node=task, node_name=f"node{task:04}", local_task=0, cpus=list(range(4 * RANKS)), devices=[],
+        slots=RANKS, fixed=True,
+    )  # fmt: skip
+
+
+class NoRanks:
+    """In place of an agent's `Host`: a run's ranks have ended as soon as they are there."""
+
+    def __init__(self, task: int) -> None:
+        self.scratch = Path()
+        self.heard: list[str] = []
+        """Runs that it was told to host, in order."""
+        self.watched: dict[int, list[int]] = {}
+        self._task = task
+
+    def watch(self, task: int, pids: list[int]) -> None:
+        self.watched[task] = pids
+
+    def host(
+        self,
+        job: HostJob,
+        orders: Orders,
+        folder: Path,  # noqa: ARG002 - Host's signature
+        show: Callable[[LastStep], None],  # noqa: ARG002 - Host's signature
+    ) -> Report:
+        self.heard.append(job.run.run_id)
+        ranks = [place.rank for place in job.places]
+        orders.started([100_000 + rank for rank in ranks])
+        fault = self.idle(orders) if job.run.run_id == IDLE else None
+        return Report(
+            fault=fault,
+            said={"parameters": 1, "device_names": [platform.processor()]},
+            rows=dict.fromkeys(ranks, 100),
+            setup_s=0.1,
+            finalised=True,
+        )
+
+    def idle(self, orders: Orders) -> Fault | None:
+        """Until it is told why the run has to end. An agent with ranks would also look ten times a second, but on a
+        node of its own."""
+        while (fault := self.look(orders)) is None:
+            connection.wait(orders.waits())
+        return fault
+
+    def look(self, orders: Orders) -> Fault | None:
+        return orders.look(lambda: Standing(node=self._task))
+
+
+class Followers:
+    """All agents of a step but the first, in a few processes."""
+
+    def __init__(self, agents: int, results: Path) -> None:
+        context = mp.get_context("spawn")
+        self._go = context.Event()
+        tasks = list(range(1, agents))
+        self._groups = [tasks[at : at + _PER_PROCESS] for at in range(0, len(tasks), _PER_PROCESS)]
+        self._ends, self._processes = [], []
+        for group in self._groups:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(agents, group, results, theirs, self._go))
+            process.start()
+            self._ends.append(ours)
+            self._processes.append(process)
+        for end in self._ends:
+            end.recv()  # its threads wait for the word
+
+    def go(self) -> None:
+        """All join now."""
+        self._go.set()
+
+    def lose(self, task: int) -> None:
+        """An agent's connection ends as if it had died."""
+        for end, group in zip(self._ends, self._groups, strict=True):
+            if task in group:
+                end.send(task)
+
+    def heard(self) -> dict[int, list[str]]:
+        """What each was told to host, once all have left."""
+        found: dict[int, list[str]] = {}
+        for end, process in zip(self._ends, self._processes, strict=True):
+            end.send(None)
+            found |= end.recv()
+            process.join()
+        return found
+
+
+@contextmanager
+def following(agents: int, results: Path) -> Iterator[Followers]:
+    followers = Followers(agents, results)
+    try:
+        yield followers
+    finally:
+        for process in followers._processes:
+            if process.is_alive():
+                process.kill()
+
+
+@dataclass
+class _Follower:
+    """A thread of its own."""
+
+    agents: int
+    task: int
+    results: Path
+    facts: dict[str, str]
+    host: NoRanks
+    go: Event
+    channel: Channel | None = None
+
+    def follow(self) -> None:
+        """As bench/launch/following.py, without loading torch."""
+        here, own = step(self.agents, self.task), offer(self.task)
+        self.go.wait()
+        self.channel = join(here, share(self.results, here.key))
+        host, server = cast(Host, self.host), cast(WarmServer, _NoServer())
+        with suppress(Lost):
+            self.channel.send({"offer": asdict(own), "facts": self.facts | {"hostname": own.node_name}})
+            if self.channel.receive(600.0)["do"] != "leave":
+                self.channel.send({"ready": True})
+                _host_until_dismissed(self.channel, own, host, server, StopRequest())
+
+    def die(self) -> None:
+        assert self.channel is not None
+        self.channel._socket.shutdown(socket.SHUT_RDWR)
+
+
+def _serve(agents: int, tasks: list[int], results: Path, end: connection.Connection, go: Event) -> None:
+    """A process of followers."""
+    facts = environment.gather()
+    followers = {task: _Follower(agents, task, results, facts, NoRanks(task), go) for task in tasks}
+    threads = [threading.Thread(target=each.follow, daemon=True) for each in followers.values()]
+    for thread in threads:
+        thread.start()
+    end.send("waiting")
+    while (task := end.recv()) is not None:
+        followers[task].die()
+    for thread in threads:
+        thread.join()
+    end.send({task: each.host.heard for task, each in followers.items()})
+
+
+class _NoServer:
+    def start(self) -> None:
+        """Ranks are forked from nothing here."""
+
+
+def run_spec(agents: int, run_id: str) -> RunSpec:
+    """A run on every agent."""
+    return RunSpec(
+        session_id="benchmark", run_id=run_id, suite="benchmark", case_name="coordination", workload="spiral_mlp",
+        workload_options={}, data=DataSpec(), train=TrainSpec(), measure=MeasureSpec(steps=100), strategy="ddp",
+        strategy_options={}, scaling="weak", axis="ranks", workers=agents * RANKS, world_size=agents * RANKS,
+        nodes=agents, ranks_per_node=RANKS, threads=1, repeat=0, device_type="cpu", batch_per_rank=16,
+        global_batch=16 * RANKS * agents,
+    )  # fmt: skip
