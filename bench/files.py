@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
 import os
 import shutil
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,26 @@ def commit(temporary: Path, path: Path) -> None:
 def copy_whole(path: Path, target: Path) -> None:
     """Copy a file so that `target` is there whole or not at all. Imports and loads nothing."""
     temporary = target.with_name(f".{target.name}.tmp")
-    shutil.copyfile(path, temporary)
+    try:
+        shutil.copyfile(path, temporary)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     temporary.rename(target)
+
+
+def append_whole(file: FileIO, content: bytes) -> None:
+    """Add to a file all of it or nothing: what comes after half a row could not be told apart.
+
+    Raises OSError with the file's name, which a full disk does not say."""
+    before = file.tell()
+    try:
+        written = file.write(content)
+        if written < len(content):
+            file.truncate(before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file.name)) from error
 
 
 def read_json(path: Path) -> Any:

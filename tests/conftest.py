@@ -9,10 +9,14 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pynvml
 import pytest
+
+from tests.disks import Disk
 
 os.environ.pop("COLUMNS", None)
 """Set where tests run side by side: lines would be broken."""
@@ -29,6 +33,21 @@ def require_program() -> Callable[[str], str]:
         return path
 
     return require
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[str, str], Disk]]:
+    """`disk("results", "64k")`: a disk of that name and size below the test's folder, unmounted at its end."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    with ExitStack() as mounted:
+
+        def mount(name: str, size: str) -> Disk:
+            made = Disk(tmp_path / name, size)
+            mounted.callback(made.gone)
+            return made
+
+        yield mount
 
 
 @functools.cache

@@ -6,7 +6,6 @@ Commands are imported when they are called; `bench --help` imports their modules
 from __future__ import annotations
 
 import contextlib
-import errno
 import importlib
 import os
 import pkgutil
@@ -16,6 +15,7 @@ import click
 
 import bench
 from bench.container import container_kind
+from bench.errors import OF_THE_MACHINE
 
 _ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
@@ -100,5 +100,4 @@ def _open_closed_streams() -> None:
 
 def _by_environment(error: Exception) -> bool:
     """A folder that may not be written, or a full disk: no defect, and the error names the path."""
-    refusals = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR)
-    return isinstance(error, OSError) and error.errno in refusals
+    return isinstance(error, OSError) and error.errno in OF_THE_MACHINE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +15,7 @@ from bench.launch.flops import Flops, FlopsCounter
 from bench.launch.gathering import Gathered
 from bench.launch.host import OF_THE_SLOWEST, Host, Report, largest
 from bench.launch.rounds import Rounds
-from bench.launch.salvage import SCRATCH_PREFIX, mark
+from bench.launch.salvage import agent_scratch, mark
 from bench.launch.searching import Search
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.share import share_bytes
@@ -72,9 +71,9 @@ class Execution:
         Returns which agents were lost."""
         runs = measured(plan)
         self._display.session_begins(self._session.session_id, len(runs), most_runs(runs))
-        with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
-            mark(Path(scratch), self._session.path)
-            host = Host(Agent(self._server, self._stop), Path(scratch), self._gathered.own.task)
+        with agent_scratch() as scratch:
+            mark(scratch, self._session.path)
+            host = Host(Agent(self._server, self._stop), scratch, self._gathered.own.task)
             self._crew = Crew(self._gathered, host, self._stop, self._session.stop_file)
             try:
                 self._crew.await_ready()

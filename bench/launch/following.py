@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
@@ -16,14 +15,14 @@ from bench.errors import InputError
 from bench.launch import environment
 from bench.launch.agent import Agent, HostJob
 from bench.launch.crew import job_of
-from bench.launch.host import Host
+from bench.launch.host import Host, UnstoredError
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import PATIENCE_S, join
 from bench.launch.link.secret import share
 from bench.launch.offer import Offer, own_offer
 from bench.launch.orders import Fault, Standing
 from bench.launch.places import Place
-from bench.launch.salvage import SCRATCH_PREFIX
+from bench.launch.salvage import agent_scratch
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
@@ -62,11 +61,14 @@ def _serve(channel: Channel, offer: Offer) -> int:
     except InputError as error:
         channel.send({"unusable": str(error)})
         return 2
-    with StopRequest() as stop, tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as scratch:
-        host = Host(Agent(server, stop), Path(scratch), offer.task)
+    with StopRequest() as stop, agent_scratch() as scratch:
+        host = Host(Agent(server, stop), scratch, offer.task)
         channel.send({"ready": True})
         try:
             return _host_until_dismissed(channel, offer, host, server, stop)
+        except UnstoredError as error:
+            remedy = "copy the .raw files there into the run's folder once it can be written: `bench load` stores them"
+            raise InputError(f"task {offer.task} on {offer.node_name}: {error}: {remedy}") from error
         finally:
             host.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.errors import InputError
 from bench.files import attempt_folder, copy_whole, raw_files
 from bench.launch import image_pages
 from bench.launch.agent import Agent, AgentOutcome, HostJob
@@ -46,6 +48,10 @@ class Report:
         return cls(**{**value, "rows": dict(value["rows"]), "fault": fault})
 
 
+class UnstoredError(InputError):
+    """A run is over and its rows cannot be written into its folder; the message says where they are kept."""
+
+
 class Host:
     """Hosts runs, one at a time, with this agent's scratch, sensors and keeper."""
 
@@ -77,7 +83,13 @@ class Host:
         began_ns = time.perf_counter_ns()
         outcome = self._agent.host(job, orders, scratch, folder, show)
         folder = attempt_folder(folder, job.run.attempt)
-        report = self._store(job, outcome, scratch, folder, (began_ns, time.perf_counter_ns()))
+        try:
+            report = self._store(job, outcome, scratch, folder, (began_ns, time.perf_counter_ns()))
+        except OSError as error:
+            raise UnstoredError(
+                f"the rows of {job.run.run_id} cannot be stored: {error.strerror}: {error.filename}; they are kept in "
+                f"{scratch} on {platform.node()}"
+            ) from error
         shutil.rmtree(scratch)
         self._begun = None
         self._keeper.end()

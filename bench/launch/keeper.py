@@ -71,7 +71,10 @@ def main(agent_scratch: str) -> None:
         open_run = json.loads(line)
     if open_run is not None:
         _wait_for(open_run["ranks"])
-        keep(Path(open_run["scratch"]), attempt_folder(Path(open_run["folder"]), open_run["attempt"]))
+        try:
+            keep(Path(open_run["scratch"]), attempt_folder(Path(open_run["folder"]), open_run["attempt"]))
+        except OSError:  # a full disk, most likely: what is here stays here, for a resume
+            return
     shutil.rmtree(agent_scratch, ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.launch.orders import Fault
+from bench.train.rank import UNSAID
 
 _UNCHECKED = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
 """How a process ends that writes to memory which it was refused."""
@@ -81,4 +82,6 @@ def _grew(before: int | None) -> bool:
 def _exit_text(exit_code: int) -> str:
     if exit_code < 0:
         return f"killed by {signal.Signals(-exit_code).name}"
+    if exit_code == UNSAID:
+        return "the rank could not write down how it went: the disk of its temporary folder may be full; its log says"
     return f"the process ended with exit code {exit_code} before the run was over; its log may say why"

@@ -6,16 +6,19 @@ import os
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bench import program
-from bench.errors import InputError
+from bench.errors import OF_THE_MACHINE, InputError
 from bench.files import read_json
 from bench.launch import preflight
 from bench.launch.execute import Execution
 from bench.launch.gathering import Gathered
+from bench.launch.host import UnstoredError
 from bench.launch.offer import odd
 from bench.launch.progress import display
 from bench.launch.session import SessionFolder, utc_now
@@ -152,7 +155,7 @@ def _execute(
     server: WarmServer,
     time_left: TimeLeft,
 ) -> Ended:
-    with StopRequest() as stop:
+    with StopRequest() as stop, _naming_the_remedy(session):
         shown = display(sys.stderr, session.done(plan))
         execution = Execution(session, gathered, server, shown, stop, time_left)
         lost = execution.run(plan)
@@ -169,6 +172,22 @@ def _execute(
             stopped_reason=stop.reason if stop.requested else None,
             lost=tuple(lost),
         )
+
+
+@contextmanager
+def _naming_the_remedy(session: SessionFolder) -> Iterator[None]:
+    """Where results can no longer be written the session ends: what was measured after it could be lost."""
+    resume = f"once that is mended, `{_BENCH} suite --resume {session.session_id}` here"
+    try:
+        yield
+    except UnstoredError as error:
+        raise InputError(f"{error}: {resume} stores them and goes on") from error
+    except OSError as error:
+        if error.errno not in OF_THE_MACHINE:
+            raise
+        raise InputError(
+            f"the session cannot be written: {error}; what was measured is kept: {resume} goes on"
+        ) from error
 
 
 def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:

@@ -6,11 +6,14 @@ import fcntl
 import os
 import platform
 import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bench.errors import InputError
-from bench.files import raw_files, read_json, write_json
+from bench.files import copy_whole, raw_files, read_json, write_json
 from bench.spec import SCHEMA_VERSION, RunSpec
 
 BEGUN = "begun.json"
@@ -91,6 +94,17 @@ def is_written(session: Path) -> bool:
     return False
 
 
+@contextmanager
+def agent_scratch() -> Iterator[Path]:
+    """An agent's folder in the node's temporary folder. It stays where it holds rows that could not be stored."""
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX))
+    try:
+        yield scratch
+    finally:
+        if not any(raw_files(run) for run in scratch.glob("*/")):
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
 def mark(scratch: Path, session: Path) -> None:
     """Write into an agent's scratch folder whose it is."""
     (scratch / _OWNER).write_text(str(session.resolve()))
@@ -108,5 +122,5 @@ def _take_raw(scratch: Path, folder: Path) -> None:
         return
     raws = [path for path in raw_files(scratch) if path.is_file() and not path.is_symlink()]
     for path in raws:
-        shutil.move(path, folder / path.name)
+        copy_whole(path, folder / path.name)
     shutil.rmtree(scratch.parent)

@@ -79,7 +79,7 @@ class SessionFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise InputError(f"results cannot be written: {error}; --results names another folder") from error
+            raise _unwritable(error) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -89,11 +89,15 @@ class SessionFolder:
             ) from None
 
     def create(self, head: dict[str, Any], plan: tuple[PlannedRun, ...]) -> None:
-        """Write session.json and plan.json; `head` is what the caller knows of the session."""
-        self._write_plan(plan)
+        """Write session.json and plan.json; `head` is what the caller knows of the session. Raises InputError where
+        they cannot be written: the session does not exist then."""
         identity = {"schema_version": SCHEMA_VERSION, "session_id": self.session_id}
         times = {"created_at": utc_now(), "finished_at": None}
-        write_json(self.path / "session.json", identity | head | times | {"plan": plan_summary(plan)})
+        try:
+            self._write_plan(plan)
+            write_json(self.path / "session.json", identity | head | times | {"plan": plan_summary(plan)})
+        except OSError as error:
+            raise _unwritable(error) from error
 
     def update(self, **changes: Any) -> None:
         """Replace keys of session.json."""
@@ -168,6 +172,10 @@ class SessionFolder:
         folder = self.path / spec.run_id
         write_json(folder / "run.json", run_record(spec, outcome, fingerprint))
         (folder / BEGUN).unlink(missing_ok=True)
+
+
+def _unwritable(error: OSError) -> InputError:
+    return InputError(f"results cannot be written: {error}; --results names another folder")
 
 
 def _next_attempt(folder: Path) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.files import append_whole
+
 FILE_NAME = "evals.raw"
 ROW = np.dtype(
     [
@@ -28,7 +30,7 @@ def append(
     accuracy = np.nan if val_accuracy is None else val_accuracy
     row = np.array([(step, epoch, val_loss, accuracy, elapsed_s)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
-        file.write(row.tobytes())
+        append_whole(file, row.tobytes())
 
 
 def read(folder: Path) -> np.ndarray[Any, np.dtype[Any]]:

@@ -6,6 +6,7 @@ copy raw files.
 
 from __future__ import annotations
 
+import os
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.files import commit, raw_files, read_json, write_json
@@ -44,9 +46,7 @@ def write_steps(folder: Path, node: int, ranks: list[StepRows], local_task: int 
         return 0
     tables = [_step_table(rows) for rows in ranks]
     name = f"steps.node{node}.task{local_task}.parquet" if local_task else f"steps.node{node}.parquet"
-    if (folder / name).exists():  # a keeper brought the rest of its rows later
-        tables.insert(0, pq.read_table(folder / name).cast(tables[0].schema))
-    table = pa.concat_tables(tables)
+    table = pa.concat_tables([*_of_other_ranks(folder / name, tables), *tables])
     _write(folder / name, table, ranks[0].identity, _STEP_KEYS, _STEP_ENCODINGS)
     return int(table.num_rows)
 
@@ -98,10 +98,9 @@ def write_rank_tables(raws: Path, folder: Path, run: tuple[str, str, int]) -> No
     for (table, node, task), files in groupby(written, key=of_one):
         name = f"{table}.node{node}.task{task}.parquet" if task else f"{table}.node{node}.parquet"
         tables = [_rank_table(file) for file in files]
-        if (folder / name).exists():  # a keeper brought the rest of its rows later
-            tables.insert(0, pq.read_table(folder / name).cast(tables[0].schema))
-        keys = [field.name for field in tables[0].schema if pa.types.is_string(field.type)]
-        _write(folder / name, pa.concat_tables(tables), identity_of(*run, node), ["rank", "node", *keys], {})
+        whole = pa.concat_tables([*_of_other_ranks(folder / name, tables), *tables])
+        keys = [field.name for field in whole.schema if pa.types.is_string(field.type)]
+        _write(folder / name, whole, identity_of(*run, node), ["rank", "node", *keys], {})
 
 
 def finalise(results: Path) -> list[str]:
@@ -133,6 +132,16 @@ def _finalise_run(run_json: Path) -> None:
     write_json(run_json, run)
     for path in raw_files(folder):
         path.unlink()
+
+
+def _of_other_ranks(path: Path, tables: list[pa.Table]) -> list[pa.Table]:
+    """What is in the file already, of ranks that `tables` have nothing of: a keeper may bring the rest of the ranks
+    later, and also again what was stored already when its agent ended. A rank's raw file has all of its rows."""
+    if not path.exists():
+        return []
+    there = pq.read_table(path).cast(tables[0].schema)
+    new = pa.chunked_array([chunk for table in tables for chunk in table["rank"].chunks])
+    return [there.filter(pc.invert(pc.is_in(there["rank"], value_set=pc.unique(new))))]
 
 
 def _task(rows: StepRows) -> tuple[int, int]:
@@ -180,8 +189,20 @@ def _write(
     named = {name: str(identity[name]) for name in ("session_id", "run_id", "attempt")}
     named |= {"schema_version": str(SCHEMA_VERSION), "node": str(identity.get("node", ""))}
     temporary = path.with_name(path.name + ".tmp")
+    try:
+        _write_parquet(temporary, table, named, keys, encodings)
+        commit(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, reason, str(path)) from error  # a full disk does not say where
+
+
+def _write_parquet(
+    path: Path, table: pa.Table, named: dict[str, str], keys: list[str], encodings: dict[str, str]
+) -> None:
     with pq.ParquetWriter(
-        temporary,
+        path,
         table.schema,
         compression="zstd",
         use_dictionary=keys,
@@ -190,7 +211,6 @@ def _write(
     ) as writer:
         writer.add_key_value_metadata(named)
         writer.write_table(table)
-    commit(temporary, path)
 
 
 def identity_of(session_id: str, run_id: str, attempt: int, node: int | None) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.files import append_whole
+
 _TEXT = "S32"
 TABLES = {
     "collectives": np.dtype(
@@ -96,7 +98,7 @@ def append(folder: Path, table: str, writer: Writer, rows: np.ndarray[Any, np.dt
     """Add rows of TABLES[table]."""
     name = f"{table}.node{writer.node}.task{writer.local_task}.rank{writer.rank}.raw"
     with (folder / name).open("ab", buffering=0) as file:
-        file.write(rows.astype(TABLES[table], copy=False).tobytes())
+        append_whole(file, rows.astype(TABLES[table], copy=False).tobytes())
 
 
 def read(folder: Path) -> Iterator[Written]:

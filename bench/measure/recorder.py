@@ -57,9 +57,10 @@ class StepFile:
         try:
             os.posix_fallocate(fd, 0, size)  # a full disk under a memory map is a SIGBUS
             self._map = mmap.mmap(fd, size)
-        except OSError:
+        except OSError as error:
             path.unlink()
-            raise
+            reason = f"{error.strerror} for {size:,} bytes of step rows; TMPDIR names another disk"
+            raise OSError(error.errno, reason, str(path)) from error
         finally:
             os.close(fd)
         self._map[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + len(text)] = text

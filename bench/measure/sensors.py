@@ -12,13 +12,16 @@ import selectors
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
+from bench.files import append_whole
 from bench.process import die_with_parent
 
 INTERVAL_S = 0.2
@@ -92,7 +95,7 @@ def main(path: str) -> None:
             _sample(out, host, gpus)
 
 
-def _sample(out: BinaryIO, host: Any, gpus: list[Any]) -> None:
+def _sample(out: FileIO, host: Any, gpus: list[Any]) -> None:
     rows = np.zeros(1 + len(gpus), ROW)
     for name in ROW.names or ():
         if ROW[name].kind == "f":
@@ -102,7 +105,8 @@ def _sample(out: BinaryIO, host: Any, gpus: list[Any]) -> None:
         row["device"] = sensor.device
         for name, value in sensor.read().items():
             row[name] = value
-    out.write(rows.tobytes())
+    with suppress(OSError):  # a full disk leaves fewer samples, never a failed run
+        append_whole(out, rows.tobytes())
 
 
 def _told_to_go_on(host: Any) -> bool:

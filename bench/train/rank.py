@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from bench.workloads import Workload
 
 
+UNSAID = os.EX_IOERR
+"""Exit code of a rank that could not write down how it went."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankJob:
     """What the agent gives a rank, as JSON."""
@@ -289,8 +293,12 @@ def _device_name(device: torch.device) -> str | None:
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:
     temporary = job.outcome_file().with_suffix(".tmp")
-    temporary.write_text(json.dumps(outcome))
-    temporary.rename(job.outcome_file())
+    try:
+        temporary.write_text(json.dumps(outcome))
+        temporary.rename(job.outcome_file())
+    except OSError:
+        traceback.print_exc()
+        _leave(UNSAID)
 
 
 def _leave(code: int) -> None:

@@ -123,3 +123,13 @@ def test_rows_that_are_brought_later_join_those_of_their_node(tmp_path: Path) ->
         file.store(recorder.MEASURED, 0, 1, 1, 1, 1, 0.5, -1, -1)
         assert finalise.finalise(tmp_path) == []
     assert pq.read_table(tmp_path / "steps.node1.parquet")["rank"].to_pylist() == [2, 3]
+
+
+def test_rows_that_are_brought_again_are_stored_once(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        raw_file(tmp_path / f"steps.rank{rank}.raw", rank, 20)
+    first, second = (recorder.read(tmp_path / f"steps.rank{rank}.raw") for rank in (0, 1))
+    finalise.write_steps(tmp_path, 0, [first])
+    finalise.write_steps(tmp_path, 0, [first, second])
+    stored = pq.read_table(tmp_path / "steps.node0.parquet")
+    assert stored["rank"].to_pylist() == [0] * 20 + [1] * 20
