@@ -16,6 +16,7 @@ import click
 import bench
 from bench.container import container_kind
 from bench.errors import OF_THE_MACHINE
+from bench.launch.stop import ToldToStop
 
 _ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
@@ -60,6 +61,9 @@ def main() -> None:
     except click.exceptions.Abort:
         click.echo("bench: stopped", err=True)
         code = 130
+    except ToldToStop as told:
+        click.echo(f"bench: {told}", err=True)
+        code = told.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code

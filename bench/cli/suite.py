@@ -48,18 +48,24 @@ def command(
     Exit code 1 where a run failed; 130 or 143 where the session was stopped: --resume finishes it."""
     from bench.cli._closing import check_own_rules, close
     from bench.cli._srun import step_options, through_srun
+    from bench.cli._streams import outlive_readers
 
     step = step_options(options, launcher)
     if launcher == "srun":
         return through_srun(context, step, dry_run=dry_run)
     from bench.launch.request import Request
+    from bench.launch.stop import raise_when_told
 
     request = Request(launcher=launcher, **options)
-    if request.follows:
-        return 0 if dry_run else request.follow()
+    if dry_run and request.follows:
+        return 0
     if dry_run:
         click.echo(json.dumps(request.plan_json(), indent=1) if as_json else "\n".join(request.plan_lines()))
         return 0
+    outlive_readers()
+    raise_when_told()
+    if request.follows:
+        return request.follow()
     check_own_rules(load=not no_load)
     ended = request.carry_out()
     return close(ended, load=not no_load, as_json=as_json)

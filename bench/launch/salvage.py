@@ -57,6 +57,8 @@ def salvage(folder: Path) -> bool:
         raise InputError(f"{path} cannot be read ({error}): move that folder away to run it again") from error
     if here:
         _take_raw(scratch, folder)
+    for half_written in folder.glob("*.tmp"):
+        half_written.unlink()
     kept = len(raw_files(folder)) + len(
         [*folder.glob("steps.*.parquet")]
     )  # its keeper, and other agents, kept some

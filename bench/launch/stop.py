@@ -11,6 +11,25 @@ from types import FrameType, TracebackType
 from typing import Self
 
 
+class ToldToStop(BaseException):
+    """SIGTERM or SIGHUP came while nothing was measured; what Ctrl-C is for Python."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(f"stopped by {number.name}")
+        self.exit_code = 128 + number
+
+
+def raise_when_told() -> None:
+    """From now on these signals unwind the program, so that what it has begun is put away; else they would end it."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup stays nohup
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's signature
+    raise ToldToStop(signal.Signals(number))
+
+
 class StopRequest:
     """Within `with`, SIGINT, SIGTERM and SIGHUP are noted instead of raising wherever the program happens to be."""
 

@@ -11,15 +11,17 @@ import importlib
 import json
 import multiprocessing
 import os
-import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from bench.errors import InputError
+from bench.launch.keeper import Keeper
 from bench.train import rank
 
 _ENVIRONMENT = {
@@ -32,8 +34,8 @@ _ENVIRONMENT = {
 }
 
 
-_LONGEST_FOLDER_BYTES = 70
-"""Of a temporary folder, so that a socket in a folder in it can have a path."""
+_LONGEST_FOLDER_BYTES = 60
+"""Of a temporary folder, so that a socket in a folder in it can have a path: a Unix socket's has 107 bytes at most."""
 
 
 class EndedError(InputError):
@@ -58,7 +60,7 @@ class WarmServer:
         """Import torch in the server and learn its process id. Raises InputError where torch cannot be imported."""
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        _use_a_short_folder()
+        _use_a_folder_that_is_removed()
         self._context.set_forkserver_preload(["bench.launch.shield", "bench.launch.preload"])
         self.pid, failure = json.loads(self._answer(_say_parent))
         if failure is not None:
@@ -82,6 +84,9 @@ class WarmServer:
         except EOFError:
             process.join()
             raise EndedError(process.exitcode) from None
+        except BaseException:  # stopped by a signal: the answer is not waited for any more
+            process.kill()
+            raise
         finally:
             ours.close()
             process.join()
@@ -93,16 +98,21 @@ class WarmServer:
         return process
 
 
-def _use_a_short_folder() -> None:
-    """A Unix socket's path has 107 bytes at most, $TMPDIR on a cluster may have more: then sockets lie elsewhere.
-
-    Python does so itself from 3.14 on."""
-    if len(os.fsencode(tempfile.gettempdir())) <= _LONGEST_FOLDER_BYTES:
-        return
+def _use_a_folder_that_is_removed() -> None:
+    """Of multiprocessing's sockets: its own would stay where this process is killed, and fail where $TMPDIR is long."""
     config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
     if "tempdir" not in config:
-        config["tempdir"] = tempfile.mkdtemp(prefix="bench-sockets-", dir="/tmp")
-        atexit.register(shutil.rmtree, config["tempdir"], ignore_errors=True)
+        folder = tempfile.gettempdir()
+        folder = folder if len(os.fsencode(folder)) <= _LONGEST_FOLDER_BYTES else "/tmp"  # noqa: S108 - mkdtemp in it is safe
+        config["tempdir"] = tempfile.mkdtemp(prefix="bench-sockets-", dir=folder)
+        atexit.register(Keeper.start(Path(config["tempdir"])).stop)
+        atexit.register(_ignore_signals)  # runs first
+
+
+def _ignore_signals() -> None:
+    """What is left to do takes a moment; all that an interrupt would bring is a traceback."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _start(process: BaseProcess) -> None:
