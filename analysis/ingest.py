@@ -24,7 +24,12 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
     """Delete every row of these sessions."""
     if not folders:
         return
-    for table in (*schema.SESSION_TABLES, *schema.DERIVED_TABLES, *schema.FITTED_TABLES):
+    for table in (
+        *schema.SESSION_TABLES,
+        *schema.DERIVED_TABLES,
+        *schema.FITTED_TABLES,
+        *schema.FOUND_TABLES,
+    ):
         connection.execute(f"DELETE FROM {table} WHERE session_id IN (SELECT unnest($1))", [folders])  # noqa: S608
     connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
 

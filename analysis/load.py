@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, database, ingest, own_findings, own_rule_files, parquet
+from analysis import batch, database, diagnose, ingest, own_findings, own_rule_files, parquet
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 
@@ -114,9 +114,12 @@ def _load(
     ledger = _ledger(connection)
     changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder) or unreadable]
     gone = ledger.keys() - {folder.name for folder in folders}
-    ingest.forget(connection, [*gone, *(folder.name for folder in changed)])
+    leaving = [*gone, *(folder.name for folder in changed)]
+    diagnose.remember(connection, leaving)
+    ingest.forget(connection, leaving)
     found = batch.read(changed, unreadable)
     ingest.insert(connection, found)
+    diagnose.diagnose(connection)
     return LoadReport(
         database=database.database_path(results),
         sessions=len(found.rows.get("sessions", [])),

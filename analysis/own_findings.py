@@ -1,30 +1,34 @@
-"""Rules of one's own are asked at load, each for itself: one that fails on the rows is left out, the others stay."""
+"""Rules of one's own are asked at load, each for itself and of what is new: one that fails on the rows is left out, the
+others stay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Timer
 
 import duckdb
 
-from analysis import own_rule_files, rules
+from analysis import diagnose, focus, own_rule_files, rules
 from analysis.database import database_path, transaction
 from analysis.errors import AnalysisError
 from analysis.rules import Rule
 
 _OWN_RULES = "SELECT finding, title, severity, meaning, definition FROM diagnosis_rules WHERE is_own"
+_FINDING_OF_OWN = "SELECT finding FROM diagnosis_rules WHERE is_own"
 _HOLLOW = "session_id IS NULL OR certainty IS NULL OR evidence IS NULL OR advice IS NULL"
 _UNSURE = "certainty NOT IN ('shown', 'likely')"
 _LONGEST = 2000
 _LONG = f"greatest(length(evidence), length(advice), length(knob)) > {_LONGEST}"
 _MOST = 1000
-_MANY = f"session_id IN (SELECT session_id FROM own_findings WHERE finding = $1 GROUP BY 1 HAVING count(*) > {_MOST})"  # noqa: S608
+_MANY = (
+    f"session_id IN (SELECT session_id FROM findings WHERE finding = $1 GROUP BY 1 HAVING count(*) > {_MOST})"  # noqa: S608
+)
 _NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
 LIMIT_S = 30.0
 """For one rule over all sessions of a database."""
-_INSERT = "INSERT INTO own_findings BY NAME SELECT '{}' AS finding, * FROM (\n{}\n)"
+_DUE_OF_ALL = "INSERT INTO rules_due SELECT $1, session_id FROM sessions"
 
 
 def remembered(results: Path) -> list[Rule]:
@@ -44,34 +48,63 @@ def remembered(results: Path) -> list[Rule]:
 def ask(
     connection: duckdb.DuckDBPyConnection, own: Sequence[Rule], limit_s: float = LIMIT_S
 ) -> Iterator[tuple[Rule, str]]:
-    """Make the database's own rules and what they find those of `own`. Yields each that is left out, and why: it stays
-    in the database with that, and finds nothing. Stopped in between, the database has all of them, too, and what those
-    not yet asked found before. The connection is locked: the rules may be a stranger's, from a database that was
+    """Make the database's own rules those of `own`, and ask each of the sessions that it is due for: a new rule of all.
+    Yields each that is left out, and why: it stays in the database with that, and finds nothing. Stopped in between,
+    what was not asked stays due. The connection is locked: the rules may be a stranger's, from a database that was
     sent."""
     with transaction(connection):
-        _replace(connection, own)
+        new = _replace(connection, own)
     for rule in own:
-        if reason := _left_out(connection, rule, limit_s):
+        sessions = _due(connection, rule)
+        if (sessions or rule in new) and (reason := _left_out(connection, rule, sessions, limit_s)):
             with transaction(connection):
-                connection.execute("DELETE FROM own_findings WHERE finding = $1", [rule.finding])
-                connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
+                _forget(connection, rule, reason)
             yield rule, reason
 
 
-def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
-    names = [rule.finding for rule in own]
-    connection.execute("DELETE FROM own_findings WHERE NOT list_contains($1, finding)", [names])
-    connection.execute("DELETE FROM diagnosis_rules WHERE is_own")
-    for rule in own:
-        if own_rule_files.misnamed(rule) is None:
-            rules.note(connection, rule)
+def _forget(connection: duckdb.DuckDBPyConnection, rule: Rule, reason: str) -> None:
+    """What it found before; the next load asks it again of everything. With a shipped rule's name it has neither."""
+    if own_rule_files.misnamed(rule) is None:
+        connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
+        connection.execute("DELETE FROM rules_due WHERE finding = $1", [rule.finding])
+        connection.execute(_DUE_OF_ALL, [rule.finding])
+        connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
+def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> list[Rule]:
+    """Those that the database did not have, or not so, or left out; they are due for all sessions."""
+    kept = {name for (name,) in connection.execute(f"{_FINDING_OF_OWN} AND problem IS NULL").fetchall()}
+    new = [rule for rule in own if rule.finding not in kept or not _is_known(connection, rule)]
+    wanted = [[rule.finding for rule in own if rule not in new]]
+    for table in ("findings", "rules_due"):
+        of_own = f"finding IN ({_FINDING_OF_OWN}) AND NOT list_contains($1, finding)"
+        connection.execute(f"DELETE FROM {table} WHERE {of_own}", wanted)  # noqa: S608
+    connection.execute("DELETE FROM diagnosis_rules WHERE is_own AND NOT list_contains($1, finding)", wanted)
+    named = [rule for rule in new if own_rule_files.misnamed(rule) is None]
+    rules.note(connection, named)
+    for rule in named:
+        connection.execute(_DUE_OF_ALL, [rule.finding])
+    return new
+
+
+def _is_known(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
+    """Word for word."""
+    found = connection.execute(f"{_OWN_RULES} AND finding = $1", [rule.finding]).fetchall()
+    return found == [(rule.finding, rule.title, rule.severity, rule.meaning, rule.definition)]
+
+
+def _due(connection: duckdb.DuckDBPyConnection, rule: Rule) -> list[str]:
+    query = "SELECT DISTINCT session_id FROM rules_due WHERE finding = $1 ORDER BY ALL"
+    return [name for (name,) in connection.execute(query, [rule.finding]).fetchall()]
+
+
+def _left_out(
+    connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[str], limit_s: float
+) -> str | None:
     """Why it is; null where what it finds is in the database."""
     try:
         with _limited(connection, limit_s), transaction(connection):
-            _ask(connection, rule)
+            _ask(connection, rule, sessions)
     except duckdb.InterruptException:
         return f"takes longer than {limit_s:g} s"
     except duckdb.Error as error:
@@ -94,13 +127,19 @@ def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[
         timer.cancel()
 
 
-def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
+def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[str]) -> None:
     """Raises AnalysisError or DuckDB's where it cannot be a rule of this database."""
     # A remembered one was tried with other definitions.
     if reason := own_rule_files.problem(connection, rule):
         raise AnalysisError(reason)
-    connection.execute("DELETE FROM own_findings WHERE finding = $1", [rule.finding])
-    connection.execute(_INSERT.format(rule.finding, rule.definition))
+    known = [rule.finding, list(sessions)]
+    connection.execute("DELETE FROM findings WHERE finding = $1 AND session_id IN (SELECT unnest($2))", known)
+    with ExitStack() as stack:
+        if focus.HISTORY in diagnose.reads(rule):
+            stack.enter_context(focus.history(connection, sessions))
+        stack.enter_context(focus.on(connection, sessions))
+        diagnose.ask(connection, rule)
+    connection.execute("DELETE FROM rules_due WHERE finding = $1", [rule.finding])
     for condition, reason in (
         (_HOLLOW, f"gives a row where one of {', '.join(rules.REQUIRED)} is null"),
         (_UNSURE, "gives a row whose certainty is neither shown nor likely"),
@@ -109,7 +148,7 @@ def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
         ("NOT isfinite(cost)", "gives a row whose cost is no number"),
         ("NOT isfinite(magnitude)", "gives a row whose magnitude is no number"),
     ):
-        query = f"SELECT count(*) FROM own_findings WHERE finding = $1 AND ({condition})"  # noqa: S608
+        query = f"SELECT count(*) FROM findings WHERE finding = $1 AND ({condition})"  # noqa: S608
         (count,) = connection.execute(query, [rule.finding]).fetchone() or (0,)
         if count:
             raise AnalysisError(reason)

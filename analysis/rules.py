@@ -1,10 +1,9 @@
-"""The rules of `diagnosis`: one SQL file each, its head is its title, severity and meaning, its body one SELECT."""
+"""The rules of diagnosis: one SQL file each, its head is its title, severity and meaning, its body one SELECT."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +13,6 @@ from analysis.errors import AnalysisError
 from analysis.sql_words import referred_to
 
 SEVERITIES = ("critical", "warning", "notice")
-FINDINGS = "diagnosis_findings"
-"""The view that all rules together make."""
-OWN_FINDINGS = "own_findings"
-"""The table of what rules of one's own found at load."""
 COLUMNS = {
     "session_id": "VARCHAR",
     "case_name": "VARCHAR",
@@ -87,38 +82,11 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
     return Rule(finding=path.stem, is_own=is_own, definition=text.strip().removesuffix(";"), **head)
 
 
-def view(rules: Sequence[Rule], views: Mapping[str, str]) -> str:
-    """The view of everything that is found: by `rules`, and by those of one's own at load. `views` are the bodies of
-    views by their names, each after those that it reads: what the rules ask of them stands in one query, in which what
-    several read is computed once. Planned one within the other they would take three times as long."""
-    needed = _needed(rules, views)
-    readers = Counter(name for rule in rules for name in rule.reads())
-    readers.update(name for body in needed.values() for name in referred_to(body))
-    kinds = {name: "MATERIALIZED " if readers[name] > 1 else "" for name in needed}
-    common = ",\n".join(f"{name} AS {kinds[name]}(\n{body}\n)" for name, body in needed.items())
-    parts = [f"FROM {OWN_FINDINGS}"]
-    parts += [f"SELECT '{rule.finding}' AS finding, * FROM (\n{rule.definition}\n)" for rule in rules]  # noqa: S608
-    found = "\nUNION ALL BY NAME\n".join(parts)
-    return f"CREATE OR REPLACE VIEW {FINDINGS} AS\n{f'WITH {common}' if common else ''}\n{found}"
-
-
-def _needed(rules: Sequence[Rule], views: Mapping[str, str]) -> dict[str, str]:
-    """Those views that the rules read, and those that these read in turn; in the order of `views`."""
-    wanted = {name for rule in rules for name in rule.reads()}
-    for name, body in reversed(list(views.items())):
-        if name in wanted:
-            wanted |= referred_to(body)
-    return {name: body for name, body in views.items() if name in wanted}
-
-
-def create(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule], views: Mapping[str, str]) -> None:
-    """Make the view, and note the rules."""
-    connection.execute(view(rules, views))
-    for rule in rules:
-        note(connection, rule)
-
-
-def note(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
-    """Add it to `diagnosis_rules`."""
-    row = (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition, None)
-    connection.execute("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+def note(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
+    """Add them to `diagnosis_rules`."""
+    rows = [
+        (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition, None)
+        for rule in rules
+    ]
+    if rows:
+        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?)", rows)

@@ -39,10 +39,15 @@ DERIVED_TABLES = (
     "fabric_fits",
     "communication_points",
     "step_messages",
+    "matmul_rates",
 )
 """Tables that load derives from them, in this order; each has its file in derived/."""
 FITTED_TABLES = ("law_fits",)
 """Tables that load fills with what SQL cannot compute."""
+FOUND_TABLES = ("findings", "rules_due")
+"""Tables that load fills by asking the rules."""
+SHARED_TABLES = ("sessions", "fabric_fits", "matmul_rates")
+"""Tables of which views read other sessions' rows to say something of one."""
 
 
 @cache
@@ -68,13 +73,6 @@ def view_files() -> list[str]:
     return [name for name in _definition_files() if "CREATE OR REPLACE VIEW" in text(name)]
 
 
-def view_bodies() -> dict[str, str]:
-    """The query of each view, in the same order, without a semicolon."""
-    return {
-        name: text(name).partition(f"VIEW {name} AS\n")[2].strip().removesuffix(";") for name in view_files()
-    }
-
-
 def macro_files() -> list[str]:
     """Names of the macros: a table macro is read like a view, `FROM compare('a', 'b', 0.02)`."""
     return [name for name in _definition_files() if "CREATE OR REPLACE MACRO" in text(name)]
@@ -87,16 +85,16 @@ def shipped_rules() -> list[rules.Rule]:
 
 def _definition_files() -> list[str]:
     """Names of views and macros, each after those that it reads."""
-    return [name for name in _definitions() if name != rules.FINDINGS]
-
-
-def _definitions() -> list[str]:
-    """The same, with the view that is made from the rules in its place."""
-    known = {path.stem: referred_to(text(path.stem)) for path in folder().glob("[a-z]*.sql")}
-    known[rules.FINDINGS] = set().union(*(rule.reads() for rule in shipped_rules()))
+    known = references()
     names = sorted(known)
     readers = {name: [other for other in names if other != name and other in known[name]] for name in names}
     return list(graphlib.TopologicalSorter(readers).static_order())
+
+
+@cache
+def references() -> dict[str, set[str]]:
+    """What each view and macro reads from or calls."""
+    return {path.stem: referred_to(text(path.stem)) for path in folder().glob("[a-z]*.sql")}
 
 
 @cache
@@ -111,10 +109,8 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Make every table, view and macro in an empty database."""
     for name in table_files():
         connection.execute(text(name))
-    for name in _definitions():
-        if name == rules.FINDINGS:
-            rules.create(connection, shipped_rules(), view_bodies())
-        else:
-            connection.execute(text(name))
+    for name in _definition_files():
+        connection.execute(text(name))
+    rules.note(connection, shipped_rules())
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

@@ -1,5 +1,5 @@
 -- One row per session, case and finding: what is wrong, how that shows, and what to change. Each rule is a file in
--- rules/, or of one's own (`bench load --rules DIR`), which is asked at load. Of several placements of a case the one
+-- rules/, or of one's own (`bench load --rules DIR`); load has asked them all (findings). Of several placements of a case the one
 -- that it costs most stands for all; where a finding has no cost, the one where it is largest: `magnitude` of its rule.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
@@ -14,13 +14,13 @@ suites AS (
 ),
 placed AS (
     SELECT
-        diagnosis_findings.*,
+        findings.*,
         places.workers, places.world_size, places.placement,
         count(*) OVER of_case AS times,
         row_number() OVER (
             of_case ORDER BY cost DESC NULLS LAST, magnitude DESC NULLS LAST, certainty DESC, workers DESC, nodes
         ) AS place
-    FROM diagnosis_findings
+    FROM findings
     LEFT JOIN places USING (session_id, case_name, nodes, ranks_per_node, threads)
     WINDOW of_case AS (PARTITION BY session_id, case_name, finding)
 ),

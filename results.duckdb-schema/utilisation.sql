@@ -33,12 +33,10 @@ peaks AS (
 ),
 matmuls_here AS (
     SELECT
-        device_type, device_name, precision,
-        CASE WHEN device_type = 'cpu' THEN threads END AS threads_of_a_cpu,
+        device_type, device_name, precision, threads_of_a_cpu,
         max(flops_per_s) AS matmul_flops_per_s,
         arg_max(session_id, flops_per_s) AS matmul_session_id
-    FROM matmul_throughput
-    WHERE NOT oversubscribed
+    FROM matmul_rates
     GROUP BY ALL
 ),
 rates AS (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import rules, schema
+from analysis import diagnose, schema
 from tests.unit.diagnosis.planted import memory_growth, out_of_memory
 
 FACTS = ("parameters", "couples_examples", "units", "flops_per_step", "error", "device_name", "accumulate")
@@ -31,9 +31,9 @@ def spoilt(results, read_back, in_memory):
         plant(results)
         ask = read_back()
         asked = [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY]
-        in_memory.execute(rules.view(asked, schema.view_bodies()))  # rolled back with the files
         for change in changes:
             in_memory.execute(change)
+        diagnose.find(in_memory, [row["session_id"] for row in ask("FROM sessions")], asked)
         return ask
 
     return run

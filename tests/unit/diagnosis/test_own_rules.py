@@ -98,7 +98,7 @@ def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folde
         (BODY.replace("case_name,", "[case_name] AS case_name,"), "column case_name is VARCHAR[]"),
         (BODY.replace("run_summary", "diagnosis"), "it reads diagnosis, which rules make"),
         (BODY.replace("FROM run_summary", "from run_summary, diagnosis"), "it reads diagnosis, which"),
-        (BODY.replace("run_summary", 'main."Own_Findings"'), "it reads own_findings, which"),
+        (BODY.replace("run_summary", 'main."Findings"'), "it reads findings, which"),
     ],
 )
 def test_a_query_that_cannot_be_a_rule_is_refused(tmp_path, locked, text, said):
@@ -195,10 +195,11 @@ def test_one_that_takes_too_long_is_left_out():
         assert list(own_findings.ask(connection, [rule], 0.2)) == [(rule, "takes longer than 0.2 s")]
 
 
-def test_a_load_that_is_stopped_while_a_rule_looks_keeps_the_rules_and_what_they_found(
+def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_next_asks_it(
     results, rules, monkeypatch
 ):
     load(results, rules)
+    make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
 
     def stopped(*_):
         raise RuntimeError("Query interrupted")
@@ -208,6 +209,21 @@ def test_a_load_that_is_stopped_while_a_rule_looks_keeps_the_rules_and_what_they
         with pytest.raises(KeyboardInterrupt):
             load(results)
     assert found(results) == [("few_steps", "odd")]
+    load(results)
+    assert found(results) == [("few_steps", "next"), ("few_steps", "odd")]
+
+
+def test_a_rule_is_asked_of_new_sessions_alone_and_of_all_where_it_changed(results, rules):
+    load(results, rules)
+    with duckdb.connect(results / "results.duckdb") as connection:
+        connection.execute("UPDATE findings SET evidence = 'as it was' WHERE finding = 'few_steps'")
+    make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t", suite="another")
+    load(results, rules)
+    evidence = "SELECT evidence FROM diagnosis WHERE finding = 'few_steps' ORDER BY session_id"
+    assert [row["evidence"] for row in ask(results, evidence)] == ["as it was", "10 steps"]
+    (rules / "few_steps.sql").write_text(HEAD + BODY.replace("' steps'", "' of them'") + ";\n")
+    load(results, rules)
+    assert [row["evidence"] for row in ask(results, evidence)] == ["10 of them", "10 of them"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_head_and_an_ending_in_capitals_is_named(tmp_path):
@@ -224,6 +240,7 @@ def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, rules, t
     definition = BODY.replace("run_summary", f"run_summary, read_text('{tmp_path / 'secret'}')")
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE diagnosis_rules SET definition = $1 WHERE is_own", [definition])
+    make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
     (problem,) = load(results).problems
     assert problem.path == "rule few_steps"
     assert "file system operations are disabled" in problem.reason

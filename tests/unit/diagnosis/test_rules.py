@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from analysis import rules, schema
+from analysis import diagnose, schema
 from bench.cli.suite import command
 from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
@@ -29,7 +29,7 @@ def ask_alone(read_back, in_memory):
 
     def run(finding):
         ask = read_back()
-        in_memory.execute(rules.view([RULES[finding]], {}))  # rolled back with the files
+        diagnose.find(in_memory, [row["session_id"] for row in ask("FROM sessions")], [RULES[finding]])
         return ask
 
     return run

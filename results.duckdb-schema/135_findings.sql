@@ -1,6 +1,6 @@
--- One row per finding of a rule of one's own (`bench load --rules DIR`), asked at load: a rule that fails on the rows is
--- left out then, and cannot take the findings of others with it when they are asked for.
-CREATE TABLE own_findings (
+-- One row per finding of a rule and place, as load stored it: the rules that ship are asked in the load's transaction,
+-- those of one's own (`bench load --rules DIR`) each in one of its own after it. The view diagnosis reads them.
+CREATE TABLE findings (
     finding VARCHAR,               -- the rule's file, without its ending
     session_id VARCHAR,
     case_name VARCHAR,             -- null: of the whole session
