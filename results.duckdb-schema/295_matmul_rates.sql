@@ -1,4 +1,4 @@
--- One row per session, kind of device, precision and, on a CPU, threads: the fastest multiplication that `matmul` timed.
+-- One row per session, kind of device, precision and, on a CPU, threads: its fastest multiplication (`matmul`).
 -- derived/matmul_rates.sql fills it at load, so that what others achieved is known without their rows.
 CREATE TABLE matmul_rates (
     session_id VARCHAR,

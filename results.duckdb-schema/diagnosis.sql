@@ -1,6 +1,7 @@
 -- One row per session, case and finding: what is wrong, how that shows, and what to change. Each rule is a file in
--- rules/, or of one's own (`bench load --rules DIR`); load has asked them all (findings). Of several placements of a case the one
--- that it costs most stands for all; where a finding has no cost, the one where it is largest: `magnitude` of its rule.
+-- rules/, or of one's own (`bench load --rules DIR`); load has asked them all (findings). Of several placements of a
+-- case the one that it costs most stands for all; where a finding has no cost, the one where it is largest: `magnitude`
+-- of its rule.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
     SELECT DISTINCT
