@@ -6,8 +6,10 @@ import errno
 
 OF_THE_MACHINE = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EIO, errno.ESTALE,
+    errno.ENAMETOOLONG, errno.ELOOP,
 )  # fmt: skip
-"""Of an OSError: a folder that may not be written, a disk that is full or broken. No defect of ours."""
+"""Of an OSError: a folder that may not be written, a disk that is full or broken, a name that no file can have. No
+defect of ours."""
 
 
 class InputError(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ CHECKED_STEPS = 100
 OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
 """How a skip reason ends where there are too few slots."""
 _MAX_RUNS = 100_000
+_MAX_PROBLEMS = 20
+"""That are named."""
 
 
 def plan(
@@ -59,9 +62,11 @@ def plan(
         )
         for case in suite.cases
     ]
-    problems = dict.fromkeys(problem for planner in planners for problem in planner.problems())
-    if problems:
-        raise InputError("\n  ".join([f"suite {suite.name} cannot be planned:", *problems]))
+    found = (problem for planner in planners for problem in planner.problems())
+    if problems := list(dict.fromkeys(islice(found, 50 * _MAX_PROBLEMS))):
+        more = ["and more"] if len(problems) > _MAX_PROBLEMS else []
+        lines = [f"suite {suite.name} cannot be planned:", *problems[:_MAX_PROBLEMS], *more]
+        raise InputError("\n  ".join(lines))
     count = sum(planner.count() for planner in planners)
     if count > _MAX_RUNS:
         raise InputError(

@@ -11,13 +11,17 @@ from pydantic import BaseModel, ValidationError
 from bench import strategies, workloads
 from bench.errors import InputError
 from bench.suite.models import OPTIONS
-from bench.suite.nearest import did_you_mean
+from bench.suite.nearest import did_you_mean, near_or_all
 from bench.suite.source import Node
 
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
 
 _MAX_PROBLEMS = 20
+"""That are named."""
+MOST_PROBLEMS = 200
+"""That are looked for: putting 100,000 of them into words takes minutes."""
+_LONGEST_SHOWN = 60
 _DEMANDS = {
     "string_type": "must be text: put it in quotes",
     "string_pattern_mismatch": "must be 1 to 64 lower-case letters, digits, '_' and '-'",
@@ -36,7 +40,7 @@ def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
     try:
         return model.model_validate_json(json.dumps(node.plain()), strict=True), []
     except ValidationError as error:
-        return None, [_problem(model, node, problem) for problem in _causes(error)]
+        return None, [_problem(model, node, problem) for problem in _causes(error)[:MOST_PROBLEMS]]
 
 
 def _causes(error: ValidationError) -> list[Any]:
@@ -52,9 +56,14 @@ def refuse(problems: list[str], name: str) -> None:
     if len(lines) == 1:
         raise InputError(lines[0])
     if lines:
-        more = [f"and {len(lines) - _MAX_PROBLEMS} more"] if len(lines) > _MAX_PROBLEMS else []
+        or_more = " or more" if len(lines) >= MOST_PROBLEMS else ""
+        more = (
+            [f"and {len(lines) - _MAX_PROBLEMS} more{or_more and ' at least'}"]
+            if len(lines) > _MAX_PROBLEMS
+            else []
+        )
         shown = [*lines[:_MAX_PROBLEMS], *more]
-        raise InputError("\n  ".join([f"{name}: {len(lines)} problems", *shown]))
+        raise InputError("\n  ".join([f"{name}: {len(lines)}{or_more} problems", *shown]))
 
 
 def place(node: Node, path: Path) -> Node:
@@ -104,8 +113,8 @@ def _options_own(chosen: Node, text: str) -> str:
 def _unknown_key(model: type[BaseModel], node: Node, path: Path) -> str:
     keys, at = known_keys(model, path[:-1], node), place(node, path)
     inside = f" in {_dotted(path[:-1])}" if len(path) > 1 else ""
-    near = did_you_mean(str(path[-1]), keys) or f"; there are {', '.join(keys)}"
-    return f"{at.key_where or at.where}: unknown key {path[-1]!r}{inside}{near}"
+    near = near_or_all(str(path[-1]), keys)
+    return f"{at.key_where or at.where}: unknown key {str(path[-1])[:_LONGEST_SHOWN]!r}{inside}{near}"
 
 
 def _demand(problem: Any, value: Any) -> str:
@@ -165,4 +174,4 @@ def _in_case(node: Node) -> str:
 def _shown(value: Any) -> str:
     plain = Node(value, "").plain()
     text = json.dumps(plain, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

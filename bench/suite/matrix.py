@@ -26,6 +26,7 @@ def combinations(case: Node) -> list[Node]:
     plain = Node({key: item for key, item in case.value.items() if key != "matrix"}, case.where)
     if matrix is None or not matrix.value:
         return [plain]
+    _refuse_no_lists(matrix)
     count = math.prod(len(values.value) for values in matrix.value.values())
     if count > _MAX_CASES:
         raise InputError(f"{matrix.where}: the matrix makes {count} cases: {_MAX_CASES} at most")
@@ -38,8 +39,16 @@ def combinations(case: Node) -> list[Node]:
 def varied(case: Node, key: str) -> bool:
     """Whether the case's matrix sets that dotted key, or one above or below it."""
     matrix = get(case, "matrix")
-    keys = matrix.value if matrix is not None else ()
+    keys = matrix.value if matrix is not None and isinstance(matrix.value, dict) else ()
     return any(f"{own}.".startswith(f"{key}.") or f"{key}.".startswith(f"{own}.") for own in keys)
+
+
+def _refuse_no_lists(matrix: Node) -> None:
+    """What --set put there; a file's is checked as it is read."""
+    values = list(matrix.value.values()) if isinstance(matrix.value, dict) else [matrix]
+    for one in values:
+        if not isinstance(one.value, list) or not one.value or one is matrix:
+            raise InputError(f"{one.where}: a matrix is a mapping: dotted keys, each with a list of values")
 
 
 def _combined(case: Node, choice: tuple[tuple[str, Node], ...]) -> Node:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench import strategies
 from bench.errors import InputError
 from bench.suite.models import Case, ResolvedSuite, WorldSize, world_size
-from bench.suite.nearest import did_you_mean
+from bench.suite.nearest import near_or_all
 
 if TYPE_CHECKING:
     from bench.suite.resolve import Selection
@@ -40,8 +40,7 @@ def _chosen(cases: tuple[Case, ...], globs: tuple[str, ...]) -> tuple[Case, ...]
     names = [case.name for case in cases]
     for glob in globs:
         if not any(_matches(name, glob) for name in names):
-            near = did_you_mean(glob, names) or f"; there are {', '.join(names)}"
-            raise InputError(f"--case {glob}: it matches no case{near}")
+            raise InputError(f"--case {glob}: it matches no case{near_or_all(glob, names)}")
     kept = {name for name in names if any(_matches(name, glob) for glob in globs)}
     kept |= {case.baseline for case in cases if case.name in kept and case.baseline is not None}
     return tuple(case for case in cases if case.name in kept)

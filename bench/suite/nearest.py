@@ -5,11 +5,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 200
+"""Characters of a name that are compared: comparing takes time with the square of them."""
+_MOST_SHOWN = 40
+
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`; did you mean NAME?`, or nothing where none is near."""
     known = list(names)
+    name = name[:_LONGEST]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
         right for right in known if len(name) > 1 and right.startswith(name)
     ]
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def near_or_all(name: str, names: Iterable[str]) -> str:
+    """The same; where none is near, which there are."""
+    known = list(names)
+    more = f" and {len(known) - _MOST_SHOWN:,} more" if len(known) > _MOST_SHOWN else ""
+    return did_you_mean(name, known) or f"; there are {', '.join(known[:_MOST_SHOWN])}{more}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.errors import InputError
 from bench.suite.merge import get, merge
-from bench.suite.nearest import did_you_mean
+from bench.suite.nearest import near_or_all
 from bench.suite.source import Node
 
 
@@ -18,7 +18,7 @@ def as_written(root: Node, quick: bool) -> Node:
     for part in partial.value if partial else []:
         name = part.value["name"].value
         if name not in names:
-            near = did_you_mean(name, names) or f"; there are {', '.join(names)}"
+            near = near_or_all(name, names)
             raise InputError(
                 f"{part.value['name'].where}: quick names the case {name!r}, which is none{near}"
             )

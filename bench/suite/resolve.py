@@ -7,17 +7,19 @@ what --case, --world, --repeats and --device leave.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.errors import InputError
 from bench.suite import settings as setting
-from bench.suite.check import check, place, refuse
+from bench.suite.check import MOST_PROBLEMS, check, place, refuse
 from bench.suite.find import find
 from bench.suite.matrix import combinations
 from bench.suite.merge import get, merge
 from bench.suite.models import Case, ResolvedSuite, SuiteFile
 from bench.suite.narrow import narrow
-from bench.suite.nearest import did_you_mean
+from bench.suite.nearest import near_or_all
 from bench.suite.notes import notes
 from bench.suite.quick import as_written
 from bench.suite.rules import broken_rules
@@ -39,6 +41,12 @@ class Selection:
     repeats: int | None = None
     device: str | None = None
 
+
+_MOST_CASES = 5_000
+_MOST_VALUES = 1_000_000
+"""Of all cases, each with what it has from the suite."""
+_ENOUGH_PROBLEMS = 10 * MOST_PROBLEMS
+"""Beyond which no further case is looked at: many cases have the same."""
 
 _EVERYTHING = Selection()
 
@@ -80,23 +88,37 @@ def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> Resol
 
 def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], list[str], dict[str, Node]]:
     """Every case with its sections, settings and combinations, checked; what is wrong; and where each is written."""
-    written = suite.value["cases"].value
     problems: list[str] = []
     broken: dict[tuple[str, str], list[str]] = {}
     cases: list[Case] = []
     places: dict[str, Node] = {}
-    for part in written:
-        whole = setting.for_case(settings, written_out(_with_sections(suite, part)))
-        for node in map(written_out, combinations(whole)):
-            case, wrong = check(Case, node)
-            problems += wrong
-            if case is not None:
-                cases.append(case)
-                places[case.name] = node
-                for at, text in broken_rules(case):
-                    broken.setdefault((place(node, at).where, text), []).append(case.name)
+    for node in _combined(suite, settings):
+        case, wrong = check(Case, node)
+        problems += wrong
+        if len(problems) >= _ENOUGH_PROBLEMS:
+            break
+        if case is not None:
+            cases.append(case)
+            places[case.name] = node
+            for at, text in broken_rules(case):
+                broken.setdefault((place(node, at).where, text), []).append(case.name)
     problems += [_broken(where, text, names) for (where, text), names in broken.items()]
     return cases, problems or _baselines(cases, places), places
+
+
+def _combined(suite: Node, settings: list[setting.Setting]) -> Iterator[Node]:
+    """Every case, written out. Raises InputError before there are more than memory should hold."""
+    made, values = 0, 0
+    for part in suite.value["cases"].value:
+        whole = setting.for_case(settings, written_out(_with_sections(suite, part)))
+        nodes = combinations(whole)
+        made, values = made + len(nodes), values + len(nodes) * nodes[0].size
+        if made > _MOST_CASES or values > _MOST_VALUES:
+            raise InputError(
+                f"{part.where}: up to here there are {made:,} cases of {values:,} values, with what the suite says for "
+                f"all: {_MOST_CASES:,} and {_MOST_VALUES:,} at most"
+            )
+        yield from map(written_out, nodes)
 
 
 def _broken(where: str, text: str, names: list[str]) -> str:
@@ -114,7 +136,7 @@ def _baselines(cases: list[Case], places: dict[str, Node]) -> list[str]:
     names = [case.name for case in cases]
     return [
         f"{place(places[case.name], ('baseline',)).where}: case {case.name}: its baseline {case.baseline!r} "
-        f"names no case{did_you_mean(case.baseline, names) or '; there are ' + ', '.join(names)}"
+        f"names no case{near_or_all(case.baseline, names)}"
         for case in cases
         if case.baseline is not None and case.baseline not in names
     ]

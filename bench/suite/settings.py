@@ -8,7 +8,7 @@ from bench.errors import InputError
 from bench.suite.matrix import varied
 from bench.suite.merge import put
 from bench.suite.models import Case
-from bench.suite.nearest import did_you_mean
+from bench.suite.nearest import near_or_all
 from bench.suite.shorthand import with_named_strategy
 from bench.suite.source import Node, parse
 
@@ -63,13 +63,13 @@ def unknown_keys(settings: list[Setting], suite: Node) -> list[str]:
         root = setting.path[0]
         roots = (*SECTIONS, *_TEXTS, "cases")
         if root not in roots:
-            near = _of_a_case(setting) or did_you_mean(root, roots) or f"; there are {', '.join(roots)}"
+            near = _of_a_case(setting) or near_or_all(root, roots)
             problems.append(f"{setting.option}: unknown key {root!r}{near}")
         elif root == "cases" and setting.path[2:] == ["name"]:
             problems.append(f"{setting.option}: a case's name is what it is found by and cannot be set")
         elif root == "cases" and (len(setting.path) < 3 or setting.path[1] not in cases):
             name = setting.path[1] if len(setting.path) > 1 else ""
-            near = did_you_mean(name, cases) or f"; there are {', '.join(cases)}"
+            near = near_or_all(name, cases)
             problems.append(
                 f"{setting.option}: it takes cases.NAME.KEY=VALUE, and {name!r} names no case{near}"
             )

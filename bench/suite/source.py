@@ -31,6 +31,12 @@ class Node:
     key_where: str = ""
     """The same for the key that it stands under; empty in lists."""
 
+    @property
+    def size(self) -> int:
+        """Values in it, itself included."""
+        inner = self.value.values() if isinstance(self.value, dict) else self.value
+        return 1 + (sum(item.size for item in inner) if isinstance(self.value, dict | list) else 0)
+
     def plain(self) -> Any:
         """The value without places."""
         if isinstance(self.value, dict):

@@ -53,14 +53,14 @@ def mutated(draw: st.DrawFn, whole: Tree, *, most: int = 4, odd: st.SearchStrate
 def _changed(draw: st.DrawFn, tree: Tree, odd: st.SearchStrategy[Any]) -> Tree:
     paths = list(_paths(tree))
     if not paths:
-        return draw(odd)
+        return copy.deepcopy(draw(odd))
     path = draw(st.sampled_from(paths))
     parent, step = _at(tree, path[:-1]), path[-1]
     match draw(
         st.sampled_from(["replace", "replace", "replace", "delete", "rename", "double", "swap", "wrap"])
     ):
         case "replace":
-            parent[step] = draw(odd)
+            parent[step] = copy.deepcopy(draw(odd))
         case "delete":
             del parent[step]
         case "rename" if isinstance(parent, dict):

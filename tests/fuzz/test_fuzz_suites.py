@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,13 +17,15 @@ from bench.plan import plan
 from bench.plan_view import plan_lines, suite_lines
 from bench.spec import Slots
 from bench.suite.resolve import Selection, load_suite
+from bench.suite.source import parse
 from tests.fuzz.limits import ends
 from tests.fuzz.mutation import ODD_TEXTS, mangled, mutated
 
 ROOT = Path(__file__).parents[2]
 FILES = [*sorted((ROOT / "suites").glob("*.yaml")), *sorted((ROOT / "docs/examples").glob("*.yaml"))]
 TEXTS = [path.read_text() for path in FILES]
-TREES = [yaml.safe_load(text) for text in TEXTS]
+TREES = [parse(text, "suite").plain() for text in TEXTS]
+assert all("1e-3" not in json.dumps(tree) for tree in TREES), "numbers are numbers"
 SNIPPETS = (
     "!!python/object/apply:os.system [id]", "&a [*a]", "<<: *a", "? [1]", "\t", "%YAML 9.9", "%TAG ! x", "---",
     "...", "\0",
