@@ -22,6 +22,7 @@ class ParquetFile:
     run_id: str
     attempt: int
     columns: list[str]
+    rows: int
 
 
 @dataclass(kw_only=True)
@@ -131,9 +132,9 @@ def _read_parquet(batch: Batch, entry: Entry, run: Row) -> str | None:
         return batch.unreadable[entry.path]
     owner = {name: run[name] for name in ("session_id", "run_id", "attempt")}
     try:
-        columns = parquet.check(entry.path, **owner)
+        columns, count = parquet.check(entry.path, **owner)
     except BadFileError as error:
         return str(error)
     table = parquet.table_of(entry.path)
-    batch.files.append(ParquetFile(table=table, path=str(entry.path), columns=columns, **owner))
+    batch.files.append(ParquetFile(table=table, path=str(entry.path), columns=columns, rows=count, **owner))
     return None

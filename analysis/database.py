@@ -17,7 +17,8 @@ FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
 """The oldest DuckDB that can open the file."""
 
-_WRITE = {"storage_compatibility_version": STORAGE_VERSION}
+_WRITE = {"storage_compatibility_version": STORAGE_VERSION, "memory_limit": "1GB"}
+"""What load does in portions fits into that, whatever the size of the results; it gives more where it does not."""
 LOCKED = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import groupby
-from pathlib import Path
-
 import duckdb
 import pyarrow as pa
 
-from analysis import schema
-from analysis.batch import Batch, ParquetFile
+from analysis import chunks, incoming, schema
+from analysis.batch import Batch
 from analysis.fetched import Row
 from analysis.laws import store as laws
-
-_PATTERN = re.compile(r"[*?\[\\]")
 
 
 def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
@@ -34,22 +25,41 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
     connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
 
 
-def insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, rows_at_once: int = chunks.ROWS) -> None:
     """Everything in the batch."""
     for table, rows in {**batch.rows, "loaded_files": batch.ledger}.items():
         _insert_rows(connection, table, rows)
     ids = [row["session_id"] for row in batch.rows.get("sessions", [])]
     connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ids})
-    by_table = sorted(batch.files, key=lambda file: (file.table, file.columns))
-    for (table, columns), files in groupby(by_table, key=lambda file: (file.table, file.columns)):
-        _insert_files(connection, table, columns, list(files))
-    derive(connection)
+    for files in chunks.of_whole_runs(batch.files, rows_at_once):
+        with incoming.of_files(connection, files) as tables:
+            for table in tables:
+                connection.execute(f"INSERT INTO {table} BY NAME FROM incoming_{table}")
+            derive_runs(connection)
+    derive_sessions(connection)
 
 
 def derive(connection: duckdb.DuckDBPyConnection) -> None:
-    """Fill the tables that follow from those of the sessions that were inserted last."""
-    for table in schema.DERIVED_TABLES:
-        connection.execute(schema.text(f"derived/{table}"))
+    """Fill the tables that follow from rows that the sessions of `incoming_sessions` have in the tables."""
+    incoming.of_sessions(connection)
+    derive_runs(connection)
+    derive_sessions(connection)
+
+
+def derive_runs(connection: duckdb.DuckDBPyConnection) -> None:
+    """From the incoming rows, which are those of whole runs."""
+    for table in schema.RUN_TABLES:
+        name = f"incoming_{table}"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {schema.text(f'derived/{table}')}")
+        connection.execute(f"INSERT INTO {table} BY NAME FROM {name}")
+    for table in schema.RUN_TABLES:
+        connection.execute(f"DROP TABLE incoming_{table}")
+
+
+def derive_sessions(connection: duckdb.DuckDBPyConnection) -> None:
+    """From all rows of the sessions of `incoming_sessions`."""
+    for table in schema.DERIVED_TABLES[len(schema.RUN_TABLES) :]:
+        connection.execute(f"INSERT INTO {table} BY NAME {schema.text(f'derived/{table}')}")
     fit_laws(connection)
 
 
@@ -71,38 +81,3 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: list[R
     connection.register("incoming_rows", pa.Table.from_pylist(rows))
     connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming_rows")  # noqa: S608
     connection.unregister("incoming_rows")
-
-
-def _insert_files(
-    connection: duckdb.DuckDBPyConnection, table: str, columns: list[str], files: list[ParquetFile]
-) -> None:
-    """Files of one table that have the same columns."""
-    statement = schema.text("ingest/parquet").format(
-        table=table, columns=", ".join(f"file.{c}" for c in columns)
-    )
-    with _plain([file.path for file in files]) as paths:
-        owners = [
-            {"path": path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt}
-            for path, f in zip(paths, files, strict=True)
-        ]
-        connection.register("incoming_files", pa.Table.from_pylist(owners))
-        connection.execute(statement, {"files": paths})
-        connection.unregister("incoming_files")
-
-
-@contextmanager
-def _plain(paths: list[str]) -> Iterator[list[str]]:
-    """The paths, with a link in place of each that DuckDB would take for a pattern, also in a list.
-
-    Not every name can be escaped: `a\\b[c` cannot, nor any pattern beside a folder `\\a`."""
-    if not any(map(_PATTERN.search, paths)):
-        yield paths
-        return
-    with tempfile.TemporaryDirectory(prefix="scalebench-load-") as folder:
-        found = []
-        for number, path in enumerate(paths):
-            link = Path(folder) / f"{number}.parquet"
-            if _PATTERN.search(path):
-                link.symlink_to(path)
-            found.append(str(link) if link.is_symlink() else path)
-        yield found

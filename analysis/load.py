@@ -83,43 +83,34 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
 def _load_readable(
     connection: duckdb.DuckDBPyConnection, results: Path, folders: list[SessionFolder]
 ) -> LoadReport:
+    ledger = _ledger(connection)
+    changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder)]
+    gone = ledger.keys() - {folder.name for folder in folders}
+    leaving = [*gone, *(folder.name for folder in changed)]
     unreadable: dict[Path, str] = {}
+    is_limited = True
     while True:
         try:
             with database.transaction(connection):
-                return _load(connection, results, folders, unreadable)
+                diagnose.remember(connection, leaving)
+                ingest.forget(connection, leaving)
+                found = batch.read(changed, unreadable)
+                ingest.insert(connection, found)
+                diagnose.diagnose(connection)
+                break
         except duckdb.Error as error:
+            # One run alone may have too many rows.
+            if is_limited and isinstance(error, duckdb.OutOfMemoryException):
+                connection.execute("RESET memory_limit")
+                is_limited = False
+                continue
             # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
-            found = _find_unreadable(folders, unreadable)
-            if not found:
+            broken = _find_unreadable(changed, unreadable)
+            if not broken:
                 raise AnalysisError(
                     f"{database.database_path(results)}: cannot be written: {error}"
                 ) from error
-            unreadable |= found
-
-
-def _find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
-    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
-    reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
-    return {path: reason for path, reason in reasons.items() if reason}
-
-
-def _load(
-    connection: duckdb.DuckDBPyConnection,
-    results: Path,
-    folders: list[SessionFolder],
-    unreadable: Mapping[Path, str],
-) -> LoadReport:
-    """Replace the rows of every session whose files have changed."""
-    ledger = _ledger(connection)
-    changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder) or unreadable]
-    gone = ledger.keys() - {folder.name for folder in folders}
-    leaving = [*gone, *(folder.name for folder in changed)]
-    diagnose.remember(connection, leaving)
-    ingest.forget(connection, leaving)
-    found = batch.read(changed, unreadable)
-    ingest.insert(connection, found)
-    diagnose.diagnose(connection)
+            unreadable |= broken
     return LoadReport(
         database=database.database_path(results),
         sessions=len(found.rows.get("sessions", [])),
@@ -129,6 +120,12 @@ def _load(
         removed_sessions=len(gone),
         problems=_problems(connection),
     )
+
+
+def _find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
+    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
+    reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
+    return {path: reason for path, reason in reasons.items() if reason}
 
 
 State = frozenset[tuple[str, int | None, int | None]]

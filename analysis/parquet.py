@@ -35,17 +35,19 @@ def table_of(path: Path) -> str:
     return table
 
 
-def check(path: Path, session_id: str, run_id: str, attempt: int) -> list[str]:
-    """Columns to load from a file. Raises BadFileError where it is broken, foreign, misplaced or too new."""
+def check(path: Path, session_id: str, run_id: str, attempt: int) -> tuple[list[str], int]:
+    """Columns to load from a file, and how many rows it has. Raises BadFileError where it is broken, foreign, misplaced
+    or too new."""
     table = table_of(path)
     try:
-        found = pq.read_schema(path)
+        footer = pq.read_metadata(path)
+        found = footer.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
         raise BadFileError(
             f"not a complete Parquet file ({_first_line(error)}): remove it or run it again"
         ) from error
     _check_owner(found.metadata or {}, {"session_id": session_id, "run_id": run_id, "attempt": str(attempt)})
-    return _check_columns(found, table)
+    return _check_columns(found, table), footer.num_rows
 
 
 def _check_owner(metadata: dict[bytes, bytes], owner: dict[str, str]) -> None:

@@ -28,20 +28,17 @@ PARQUET_TABLES = (
 """Tables that are filled from Parquet files of the same name."""
 SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
 """Tables that are filled from a session's files, and have its session_id."""
+RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "run_part_stats", "sensors")
+"""Tables that load derives from the rows of some whole runs, in this order; each has its file in derived/."""
 DERIVED_TABLES = (
-    "step_stats",
-    "run_rank_stats",
-    "run_stats",
-    "run_device_stats",
-    "run_part_stats",
-    "sensors",
+    *RUN_TABLES,
     "law_points",
     "fabric_fits",
     "communication_points",
     "step_messages",
     "matmul_rates",
 )
-"""Tables that load derives from them, in this order; each has its file in derived/."""
+"""With those that it derives from whole sessions."""
 FITTED_TABLES = ("law_fits",)
 """Tables that load fills with what SQL cannot compute."""
 FOUND_TABLES = ("findings", "rules_due")

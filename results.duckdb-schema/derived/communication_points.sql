@@ -1,5 +1,4 @@
 -- Where threads are the axis, or a strategy is not known, nothing says what a step sends.
-INSERT INTO communication_points BY NAME
 WITH ok_runs AS (
     SELECT *, accumulate, config
     FROM run_summary

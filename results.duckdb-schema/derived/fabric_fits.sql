@@ -1,6 +1,5 @@
 -- Weighted normal equations of two unknowns, the weight of a size being 1 ÷ time²; where the line would begin below 0 it
 -- begins there, and where it would fall it is level.
-INSERT INTO fabric_fits BY NAME
 WITH ok_runs AS (
     SELECT * FROM runs
     WHERE session_id IN (SELECT session_id FROM incoming_sessions)

@@ -1,6 +1,5 @@
 -- Cases with `scaling` strong or weak, sizes with an ok repeat, oversubscribed ones left out. Of placements with the same
 -- n the one that a baseline would be taken from stands for n. Runs after run_stats.
-INSERT INTO law_points BY NAME
 WITH measured AS (
     SELECT * FROM scaling
     WHERE session_id IN (SELECT session_id FROM incoming_sessions)

@@ -1,16 +1,13 @@
 -- A run that completed no step has its row here too: it shows how far it came.
-INSERT INTO run_device_stats BY NAME
-WITH incoming_samples AS (
-    SELECT * FROM samples WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-),
+WITH
 -- Measured steps without a pause between them, such as a validation makes: most runs have one such stretch.
 with_begins AS (
     SELECT
         session_id, run_id, attempt, end_ns,
         end_ns - step_ns AS begin_ns,
         lag(end_ns) OVER earlier AS previous_end_ns
-    FROM step_stats
-    WHERE kind = 'measured' AND session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_step_stats
+    WHERE kind = 'measured'
     WINDOW earlier AS (PARTITION BY session_id, run_id, attempt ORDER BY step)
 ),
 numbered AS (

@@ -1,19 +1,13 @@
 -- Runs after step_stats, run_rank_stats and run_device_stats: of the rows of steps only profiled ones are read again.
-INSERT INTO run_part_stats BY NAME
-WITH incoming_runs AS (
-    SELECT session_id, run_id, attempt, strategy, world_size, ranks_per_node, device_type
-    FROM runs
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-),
-over_ranks AS (
+WITH over_ranks AS (
     SELECT
         session_id, run_id, attempt,
         avg(step_ns_mean) AS step_ns_mean,
         avg(data_ns_mean) AS data_ns_mean,
         avg(forward_ns_mean) AS forward_ns_mean,
         min(forward_ns_mean) AS forward_ns_least
-    FROM run_rank_stats
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND measured_steps > 0
+    FROM incoming_run_rank_stats
+    WHERE measured_steps > 0
     GROUP BY session_id, run_id, attempt
 ),
 -- One rank waits for none, so that step_stats has no waits of it.
@@ -22,27 +16,26 @@ waits AS (
         session_id, run_id, attempt, kind,
         avg(before_wait_ns_max - before_wait_ns_max_without_data) AS data_ns_added,
         avg(before_wait_ns_max_without_data) AS before_wait_ns_most
-    FROM step_stats
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind IN ('measured', 'profiled')
+    FROM incoming_step_stats
+    WHERE kind IN ('measured', 'profiled')
     GROUP BY session_id, run_id, attempt, kind
 ),
 profiled_alone AS (
     SELECT DISTINCT session_id, run_id, attempt
-    FROM profile
+    FROM incoming_profile
     JOIN incoming_runs USING (session_id, run_id, attempt)
     WHERE world_size = 1
 ),
 profiled_data_of_one AS (
     SELECT session_id, run_id, attempt, avg(data_ns) AS data_ns_mean
-    FROM steps
+    FROM incoming_steps
     SEMI JOIN profiled_alone USING (session_id, run_id, attempt)
     WHERE kind = 'profiled'
     GROUP BY session_id, run_id, attempt
 ),
 profiled_ranks AS (
     SELECT session_id, run_id, attempt, rank, avg(compute_ns) AS compute_ns_mean
-    FROM profile
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_profile
     GROUP BY session_id, run_id, attempt, rank
 ),
 fastest AS (
@@ -56,8 +49,7 @@ each_profiled_step AS (
         avg(step_ns) AS step_ns_mean,
         min(exposed_communication_ns) AS exposed_ns_least,
         max(compute_ns) AS compute_ns_most
-    FROM profile
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_profile
     GROUP BY session_id, run_id, attempt, step
 ),
 profiled AS (
@@ -73,7 +65,7 @@ profiled AS (
 -- Ranks of a node use its first GPUs, one each.
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
-    FROM run_device_stats
+    FROM incoming_run_device_stats
     JOIN incoming_runs USING (session_id, run_id, attempt)
     WHERE device_type = 'cuda' AND device < ranks_per_node AND sm_clock_mhz > 0
     GROUP BY session_id, run_id, attempt

@@ -1,30 +1,30 @@
 -- The four phases of a rank add up to its step; means are over measured steps. A validation between two measured steps
 -- is no part of the span. That pause begins when the last rank is done with the one step and ends when this rank begins
 -- the other: to wait for the last rank belongs to the span there as it does in every step.
-INSERT INTO run_rank_stats BY NAME
-WITH incoming_steps AS NOT MATERIALIZED (
-    SELECT * FROM steps WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind IN ('warmup', 'measured')
+WITH trained_steps AS NOT MATERIALIZED (
+    SELECT * FROM incoming_steps WHERE kind IN ('warmup', 'measured')
 ),
--- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality.
+-- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality. Most runs
+-- validate after their last step alone: then nothing is joined, and no row of a rank is read for it.
 borders AS (
     SELECT DISTINCT
         session_id, run_id, attempt,
         step AS validated_step,
         unnest([step - 1, step]) AS step
-    FROM evals
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_evals
+    SEMI JOIN (FROM incoming_step_stats WHERE kind = 'measured') AS resumed USING (session_id, run_id, attempt, step)
 ),
 at_borders AS (
     SELECT
         session_id, run_id, attempt, rank, validated_step,
         max(start_ns + step_ns) FILTER (step < validated_step) AS end_ns,
         max(start_ns) FILTER (step = validated_step) AS resumed_ns
-    FROM incoming_steps
+    FROM trained_steps
     JOIN borders USING (session_id, run_id, attempt, step)
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, rank, validated_step
 ),
--- Null, and so nothing, where the warm-up or the run ended with the validation.
+-- Null, and so nothing, where the warm-up ended with the validation.
 each_pause AS (
     SELECT
         session_id, run_id, attempt, rank,
@@ -42,14 +42,13 @@ of_runs AS (
         count(*) FILTER (kind = 'measured') // 6 AS steps_of_a_sixth,
         max(step) FILTER (kind = 'measured') + 1 - 6 * steps_of_a_sixth AS first_of_sixths,
         bool_or(last_to_wait_rank IS NOT NULL) AS waits_are_known
-    FROM step_stats
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_step_stats
     GROUP BY session_id, run_id, attempt
 ),
 times_last AS (
     SELECT session_id, run_id, attempt, last_to_wait_rank AS rank, count(*) AS times_last
-    FROM step_stats
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND kind = 'measured'
+    FROM incoming_step_stats
+    WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, last_to_wait_rank
 ),
 -- Grouped rather than filtered: with 50 million rows an aggregate with a filter costs several times one without.
@@ -76,7 +75,7 @@ parts AS (
         count(memory_allocated_bytes) AS allocated_readings,
         count(memory_reserved_bytes) AS reserved_readings,
         min(memory_allocated_bytes) AS allocated_floor
-    FROM incoming_steps
+    FROM trained_steps
     JOIN of_runs USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, rank, kind, sixth
 ),

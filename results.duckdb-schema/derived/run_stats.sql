@@ -1,12 +1,5 @@
 -- Runs after step_stats and run_rank_stats, from which it is made.
-INSERT INTO run_stats BY NAME
-WITH incoming_ranks AS (
-    SELECT * FROM run_rank_stats WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-),
-incoming_steps AS (
-    SELECT * FROM step_stats WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-),
-over_ranks AS (
+WITH over_ranks AS (
     SELECT
         session_id, run_id, attempt,
         count(*) AS ranks,
@@ -20,12 +13,12 @@ over_ranks AS (
         max(memory_reserved_bytes_peak) AS memory_reserved_bytes_peak,
         avg(memory_allocated_bytes_mean) AS memory_allocated_bytes_mean,
         avg(memory_reserved_bytes_mean) AS memory_reserved_bytes_mean
-    FROM incoming_ranks
+    FROM incoming_run_rank_stats
     GROUP BY session_id, run_id, attempt
 ),
 halves AS (
     SELECT session_id, run_id, attempt, min(step) + count(*) // 2 AS second_half
-    FROM incoming_steps
+    FROM incoming_step_stats
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt
 ),
@@ -46,7 +39,7 @@ over_steps AS (
         coalesce(sum(nonfinite_losses) FILTER (kind = 'measured'), 0) AS measured_nonfinite,
         arg_max_null(loss, step) FILTER (kind = 'measured') AS final_loss,
         sum(nonfinite_losses) FILTER (kind IN ('warmup', 'measured')) AS nonfinite_losses
-    FROM incoming_steps
+    FROM incoming_step_stats
     LEFT JOIN halves USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt
 ),

@@ -1,9 +1,5 @@
 -- Bins are of equal length within an attempt; a device that was read seldom has fewer.
-INSERT INTO sensors BY NAME
-WITH incoming_samples AS (
-    SELECT * FROM samples WHERE session_id IN (SELECT session_id FROM incoming_sessions)
-),
-ends AS (
+WITH ends AS (
     SELECT session_id, run_id, attempt, min(time_ns) AS first_ns, max(time_ns) AS last_ns
     FROM incoming_samples
     GROUP BY session_id, run_id, attempt

@@ -1,5 +1,4 @@
 -- docs/methodology.md has the table. Runs after communication_points.
-INSERT INTO step_messages BY NAME
 WITH cases AS (
     SELECT
         session_id, case_name, strategy, parameters, precision,

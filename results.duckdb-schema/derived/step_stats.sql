@@ -1,18 +1,16 @@
 -- Step time at step s is E(s) - E(s-1), E = the latest end over ranks: it telescopes to the span. (The median of
 -- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins or ranks validated
 -- before the step, a pause and a barrier lie before it: there the step begins at its earliest rank.
-INSERT INTO step_stats BY NAME
 WITH waiting_runs AS (
-    SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
+    SELECT session_id, run_id, attempt, strategy FROM incoming_runs WHERE world_size > 1
 ),
-incoming_steps AS (
+with_waits AS (
     SELECT
-        steps.*,
+        incoming_steps.*,
         before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns,
         before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data
-    FROM steps
+    FROM incoming_steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
-    WHERE steps.session_id IN (SELECT session_id FROM incoming_sessions)
 ),
 over_ranks AS (
     SELECT
@@ -33,7 +31,7 @@ over_ranks AS (
         count(*) FILTER (NOT isfinite(loss)) AS nonfinite_losses,
         max(memory_allocated_bytes) AS memory_allocated_bytes,
         max(memory_reserved_bytes) AS memory_reserved_bytes
-    FROM incoming_steps
+    FROM with_waits
     GROUP BY session_id, run_id, attempt, step, kind
 ),
 with_previous AS (
@@ -46,8 +44,7 @@ with_previous AS (
 ),
 validations AS (
     SELECT DISTINCT session_id, run_id, attempt, step AS validated_step
-    FROM evals
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+    FROM incoming_evals
 ),
 final AS (
     SELECT

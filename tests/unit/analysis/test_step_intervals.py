@@ -14,7 +14,6 @@ STEPS = [*range(1, 400), 1000, 4095, 10_000, 99_999]
 def found(in_memory):
     """Steps of a run -> the interval's two ends, where the k-th shortest of n steps takes k ns."""
     in_memory.begin()
-    in_memory.execute("CREATE OR REPLACE TEMP TABLE incoming_sessions AS SELECT 's' AS session_id")
     in_memory.execute("CREATE OR REPLACE TEMP TABLE sizes AS SELECT unnest($1::INTEGER[]) AS n", [STEPS])
     in_memory.execute(
         "INSERT INTO step_stats BY NAME SELECT 's' AS session_id, n::VARCHAR AS run_id, 0 AS attempt, k AS step, "
@@ -24,8 +23,10 @@ def found(in_memory):
         "INSERT INTO run_rank_stats BY NAME SELECT 's' AS session_id, n::VARCHAR AS run_id, 0 AS attempt, 0 AS rank, "
         "n AS measured_steps FROM sizes"
     )
-    in_memory.execute(schema.text("derived/run_stats"))
-    rows = in_memory.execute("SELECT run_id, step_ns_median_lo, step_ns_median_hi FROM run_stats").fetchall()
+    for table in ("step_stats", "run_rank_stats"):
+        in_memory.execute(f"CREATE TEMP VIEW incoming_{table} AS FROM {table}")
+    derived = in_memory.sql(schema.text("derived/run_stats"))
+    rows = derived.select("run_id, step_ns_median_lo, step_ns_median_hi").fetchall()
     yield {int(run_id): (low, high) for run_id, low, high in rows}
     in_memory.rollback()
 

@@ -1,0 +1,31 @@
+"""The files of a load in portions of whole runs: what a load needs of memory hangs on a portion, not on the load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from analysis.batch import ParquetFile
+
+ROWS = 2_000_000
+"""Of one portion; a single run may have more."""
+
+
+def of_whole_runs(files: Iterable[ParquetFile], rows: int) -> Iterator[list[ParquetFile]]:
+    """What is derived of a run's rows needs all of them at once, and of no other run."""
+    chunk: list[ParquetFile] = []
+    held = 0
+    for _, found in groupby(sorted(files, key=_run), key=_run):
+        run = list(found)
+        more = sum(file.rows for file in run)
+        if chunk and held + more > rows:
+            yield chunk
+            chunk, held = [], 0
+        chunk += run
+        held += more
+    if chunk:
+        yield chunk
+
+
+def _run(file: ParquetFile) -> tuple[str, str, int]:
+    return file.session_id, file.run_id, file.attempt

@@ -1,0 +1,99 @@
+"""The rows that a load takes in next, as `incoming_steps`, `incoming_samples` ...: what derived/ reads.
+
+They are views over the files themselves: a copy of some million rows would take more memory than all else."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from analysis import parquet, schema
+from analysis.batch import ParquetFile
+
+_PATTERN = re.compile(r"[*?\[\\]")
+_VIEW = "CREATE OR REPLACE TEMP VIEW incoming_{} AS {}"
+_OF_SESSIONS = "FROM {} WHERE session_id IN (SELECT session_id FROM incoming_sessions)"
+
+
+@contextmanager
+def of_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[list[str]]:
+    """The rows of some runs' files. Yields the tables that have some."""
+    with _plain([file.path for file in files]) as paths:
+        owners = [
+            {"path": path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt}
+            for path, f in zip(paths, files, strict=True)
+        ]
+        connection.register("incoming_files", pa.Table.from_pylist(owners))
+        connection.execute(schema.text("ingest/incoming_runs"))
+        named = list(zip(paths, files, strict=True))
+        for table in schema.PARQUET_TABLES:
+            connection.execute(
+                _VIEW.format(table, rows_of([one for one in named if one[1].table == table], table))
+            )
+        yield [table for table in schema.PARQUET_TABLES if any(file.table == table for file in files)]
+        connection.unregister("incoming_files")
+
+
+def of_sessions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Those of `incoming_sessions` that the tables already have."""
+    for table in ("runs", *schema.PARQUET_TABLES):
+        connection.execute(_VIEW.format(table, _OF_SESSIONS.format(table)))
+
+
+def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
+    """The query for a table's rows in files, each with its path; it reads whose they are from `incoming_files`."""
+    parts = [
+        schema.text("ingest/incoming_files").format(
+            paths=[_Text(path) for path, _ in found], columns=", ".join(_columns(table, columns))
+        )
+        for columns, found in (
+            (columns, list(group))
+            for columns, group in groupby(sorted(files, key=_columns_of), key=_columns_of)
+        )
+    ]
+    return " UNION ALL ".join(parts) or f"FROM {table} LIMIT 0"
+
+
+def _columns_of(named: tuple[str, ParquetFile]) -> list[str]:
+    return named[1].columns
+
+
+def _columns(table: str, present: Sequence[str]) -> Iterator[str]:
+    """Every column of the table, null where these files have none of the name."""
+    for name, sql_type in parquet.table_columns(table).items():
+        value = f"file.{name}" if name in present else "NULL"
+        yield f"{value}::{sql_type} AS {name}"
+
+
+class _Text(str):
+    """Written into SQL as a literal."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'" + self.replace("'", "''") + "'"
+
+
+@contextmanager
+def _plain(paths: list[str]) -> Iterator[list[str]]:
+    """The paths, with a link in place of each that DuckDB would take for a pattern, also in a list.
+
+    Not every name can be escaped: `a\\b[c` cannot, nor any pattern beside a folder `\\a`."""
+    if not any(map(_PATTERN.search, paths)):
+        yield paths
+        return
+    with tempfile.TemporaryDirectory(prefix="scalebench-load-") as folder:
+        found = []
+        for number, path in enumerate(paths):
+            link = Path(folder) / f"{number}.parquet"
+            if _PATTERN.search(path):
+                link.symlink_to(path)
+            found.append(str(link) if link.is_symlink() else path)
+        yield found

@@ -1,0 +1,54 @@
+"""A load in portions of whole runs says the same as one at once."""
+
+from __future__ import annotations
+
+import duckdb
+
+from analysis import batch, chunks, ingest, schema
+from analysis.batch import ParquetFile
+from analysis.discover import discover
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import Rows, fetch
+
+CASES = [
+    Case(
+        name="paused", step_ms={1: 100.0, 2: 55.0, 4: 30.0}, jitter=0.1, validate_every=3, validation_ms=7.0
+    ),
+    Case(name="on_gpus", step_ms={8: 20.0, 16: 12.0}, repeats=2, device_type="cuda"),
+    Case(name="failed", step_ms={2: 50.0}, statuses={(2, 1): "failed"}, attempts={(2, 1): 1}),
+]
+
+
+def test_every_table_has_the_same_rows_however_small_the_portions(
+    tmp_path, in_memory: duckdb.DuckDBPyConnection
+):
+    for session_id in ("one", "two"):
+        make_session(tmp_path, CASES, session_id=session_id)
+    found = batch.read(discover(tmp_path), {})
+    tables = (*schema.PARQUET_TABLES, *schema.DERIVED_TABLES, *schema.FITTED_TABLES)
+    seen = []
+    for rows in (chunks.ROWS, 1):
+        in_memory.begin()
+        ingest.insert(in_memory, found, rows)
+        seen.append({table: rounded(fetch(in_memory, f"FROM {table} ORDER BY ALL")) for table in tables})
+        in_memory.rollback()
+    assert all(seen[0][table] for table in ("steps", "samples", "evals", *schema.RUN_TABLES, "law_fits"))
+    assert seen[0] == seen[1]
+
+
+def rounded(rows: Rows) -> list[dict[str, str]]:
+    """A sum of floats hangs on their order, which is that of threads."""
+    return [{name: f"{v:.9g}" if isinstance(v, float) else str(v) for name, v in row.items()} for row in rows]
+
+
+def test_a_portion_has_whole_runs_and_as_many_as_fit():
+    files = [
+        ParquetFile(table=table, path="", session_id="s", run_id=run_id, attempt=0, columns=[], rows=rows)
+        for table in ("steps", "samples")
+        for run_id, rows in (("a", 40), ("b", 10), ("c", 10), ("d", 1))
+    ]
+    found = [[(file.run_id, file.rows) for file in files] for files in chunks.of_whole_runs(files, 42)]
+    assert found == [
+        [("a", 40), ("a", 40)],
+        [("b", 10), ("b", 10), ("c", 10), ("c", 10), ("d", 1), ("d", 1)],
+    ]
