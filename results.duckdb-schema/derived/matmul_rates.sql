@@ -1,5 +1,4 @@
 -- Ranks that share a device say nothing of it.
-INSERT INTO matmul_rates BY NAME
 SELECT
     session_id, device_type, device_name, precision,
     CASE WHEN device_type = 'cpu' THEN threads END AS threads_of_a_cpu,
