@@ -47,8 +47,8 @@ def results(tmp_path: Path, empty: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database without a file: for tests of what the views say, and not of the load."""
-    with duckdb.connect() as connection:
+    """A database without a file: for tests of what the views say, and not of the load. It plans as readers do."""
+    with duckdb.connect(config=dict(database.PLANNING)) as connection:
         schema.create(connection)
         yield connection
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis import database
+from analysis.fetched import Row
 from analysis.load import load
 from analysis.report import frames, write
 from analysis.report.compare_page import compare_page
@@ -92,8 +93,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
     cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
     make_session(folder, cases, session_id=LAWS)
     load(folder)
-    with database.reader(folder) as connection:
-        return read(connection, LAWS)
+    return contents_of(folder, LAWS)[LAWS]
 
 
 @pytest.fixture(scope="session")
@@ -119,8 +119,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def measured(machine: Path) -> Contents:
-    with database.reader(machine) as connection:
-        return read(connection, MACHINE)
+    return contents_of(machine, MACHINE)[MACHINE]
 
 
 def _make(folder: Path, session_id: str, hours: int, case: Case) -> None:
@@ -149,6 +148,19 @@ def page_of(pages: list[Path]) -> dict[str, str]:
     """HTML by session, and of the index, with Vega cut out."""
     names = [HOSTILE, BROKEN, GPUS, SCALING, "index"]
     return {name: _without_vega(path.read_text("utf-8")) for name, path in zip(names, pages, strict=True)}
+
+
+def contents_of(results: Path, *sessions: str) -> dict[str, Contents]:
+    """What the page of each would show, read as the report reads it: a third of the time of reading views anew."""
+    with database.reader(results) as connection, frames.kept(connection, sessions):
+        return {session: read(connection, session) for session in sessions}
+
+
+def table_of(results: Path, session: str, name: str) -> list[Row]:
+    """Rows of one of the page's tables alone, its cases in the order of the suite."""
+    with database.reader(results) as connection:
+        cases = frames.frame(connection, "cases", session).get_column("case_name").to_list()
+        return frames.by_suite(frames.frame(connection, name, session), cases).to_dicts()
 
 
 def comparison(results: Path, sessions: Sequence[str]) -> str:

@@ -7,14 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analysis import database
-from analysis.report import contents, frames
+from analysis.report import frames
 from analysis.report.bars import BARS
 from analysis.report.chart import drawing, few_sizes, specification
 from analysis.report.charts import all_charts
 from analysis.report.curves import extremes, workers_axis
 from analysis.report.legend import legend, without_legends
-from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING
+from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
 
@@ -33,9 +32,7 @@ def encodings(unit):
 
 @pytest.fixture(scope="module")
 def read(results, fitted, measured):
-    with database.reader(results) as connection:
-        found = {session: contents.read(connection, session) for session in (SCALING, GPUS)}
-    return {**found, LAWS: fitted, MACHINE: measured}
+    return {**contents_of(results, SCALING, GPUS), LAWS: fitted, MACHINE: measured}
 
 
 def anywhere(views, name):

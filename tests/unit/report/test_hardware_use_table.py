@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from analysis import database, summary
+from analysis import summary
 from analysis.load import load
-from analysis.report.contents import read
 from analysis.report.hardware_use_table import hardware_use
 from tests.factory import Case, make_session
+from tests.unit.report.conftest import table_of
 from tests.unit.report.test_session_page import rows_of, words
 
 
@@ -34,8 +34,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> None:
-    with database.reader(results) as connection:
-        shown = hardware_use(read(connection, "s").rows("hardware_use"))
+    shown = hardware_use(table_of(results, "s", "hardware_use"))
     head, *rows = rows_of(shown)
     columns = [
         "case",
@@ -56,8 +55,7 @@ def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> Non
 
 
 def test_the_text_explains_the_columns_that_are_there(results: Path) -> None:
-    with database.reader(results) as connection:
-        rows = read(connection, "s").rows("hardware_use")
+    rows = table_of(results, "s", "hardware_use")
     assert all(word in words(hardware_use(rows)) for word in ("MFU:", "Energy:", "Costs"))
     only_cpu = words(hardware_use([row for row in rows if row["case_name"] == "cpu"]))
     assert "FLOP/s of one device" in only_cpu

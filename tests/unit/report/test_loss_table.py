@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import database
 from analysis.load import load
 from analysis.loss_terms import TERMS, name_of
 from analysis.report import answers
 from analysis.report.chart import drawing, specification
 from analysis.report.charts.efficiency_loss import CHART
-from analysis.report.contents import read
 from analysis.report.loss_table import MOST_ROWS, losses
 from analysis.report.opening import opening
 from tests.factory import Case, make_session
-from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.conftest import GPUS, SCALING, contents_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -108,8 +106,7 @@ def contents(tmp_path_factory):
     ]
     make_session(folder, cases, session_id="s")
     load(folder)
-    with database.reader(folder) as connection:
-        return read(connection, "s")
+    return contents_of(folder, "s")["s"]
 
 
 def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ranks_time(contents):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from analysis import database
 from analysis.load import load
-from analysis.report.contents import read
 from analysis.report.parity_table import parity
 from tests.factory import Case, make_session
-from tests.unit.report.conftest import BROKEN, GPUS, SCALING
+from tests.unit.report.conftest import BROKEN, GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
 
@@ -47,8 +45,7 @@ def test_what_cannot_be_judged_has_its_reason(tmp_path):
     ]
     make_session(tmp_path, cases, session_id="s")
     load(tmp_path)
-    with database.reader(tmp_path) as connection:
-        shown = parity(read(connection, "s").rows("parity"))
+    shown = parity(table_of(tmp_path, "s", "parity"))
     assert (
         "Yes: 3 runs trained as the same repeat of the smallest size did; 6 of 9 could not be judged."
         in words(shown)

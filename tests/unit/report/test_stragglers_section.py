@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis import database
 from analysis.load import load
 from analysis.report import answers
 from analysis.report.chart import drawing, specification
 from analysis.report.charts.stragglers import CHART
-from analysis.report.contents import read
 from analysis.report.straggler_table import MOST_ROWS, stragglers
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
+from tests.unit.report.conftest import contents_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -38,8 +37,7 @@ def contents(tmp_path_factory):
                 node=node,
             )
     load(folder)
-    with database.reader(folder) as connection:
-        return read(connection, "s")
+    return contents_of(folder, "s")["s"]
 
 
 def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):

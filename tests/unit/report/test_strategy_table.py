@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from analysis import database
 from analysis.load import load
-from analysis.report.contents import read
 from analysis.report.strategy_table import strategies
 from tests.factory import Case, make_session
-from tests.unit.report.conftest import GPUS, SCALING
+from tests.unit.report.conftest import GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
 
@@ -65,8 +63,7 @@ def test_a_side_that_failed_is_not_one_that_was_skipped(tmp_path):
     ]
     make_session(tmp_path, cases, session_id="s")
     load(tmp_path)
-    with database.reader(tmp_path) as connection:
-        pairs = read(connection, "s").rows("strategies")
+    pairs = table_of(tmp_path, "s", "strategies")
     assert {pair["placement"]: pair["only_skipped"] for pair in pairs} == {
         "1x1": False,
         "1x2": True,
