@@ -39,7 +39,7 @@ with_bandwidths AS (
         *,
         message_bytes / time_ns AS algorithm_gbps,
         algorithm_gbps * bus_factor_of(op, world_size) AS bus_gbps,
-        exp(t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(log_variance / repeats)) AS spread
+        exp(mean_half_width(repeats, log_variance)) AS spread
     FROM per_placement
 ),
 final AS (

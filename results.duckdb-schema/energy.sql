@@ -25,8 +25,7 @@ over_repeats AS (
 with_widening AS (
     SELECT
         *,
-        exp(t_quantile(CASE WHEN energy_repeats > 1 THEN energy_repeats - 1 END) * sqrt(log_variance / energy_repeats))
-            AS widening
+        exp(mean_half_width(energy_repeats, log_variance)) AS widening
     FROM over_repeats
 ),
 final AS (

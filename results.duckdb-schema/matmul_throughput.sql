@@ -37,7 +37,7 @@ with_rates AS (
     SELECT
         *,
         2.0 * m * n * k / time_ns * 1e9 AS rate,
-        exp(t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(log_variance / repeats)) AS spread
+        exp(mean_half_width(repeats, log_variance)) AS spread
     FROM per_placement
 ),
 final AS (

@@ -29,9 +29,10 @@ baselines AS (
 smaller AS (
     -- Of placements with the same n the one that a baseline would be taken from stands for n.
     SELECT
-        session_id AS smaller_session_id,
-        case_name AS smaller_case_name,
-        workers AS smaller_workers,
+        session_id AS larger_session_id,
+        case_name AS larger_case_name,
+        workers AS larger_workers,
+        lag(workers) OVER by_size AS next_smaller_workers,
         lag(throughput) OVER by_size AS next_smaller_throughput,
         lag(repeats) OVER by_size AS next_smaller_repeats,
         lag(log_variance) OVER by_size AS next_smaller_log_variance
@@ -48,7 +49,7 @@ paired AS (
     SELECT
         points.*,
         baselines.*,
-        next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
+        next_smaller_workers, next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
         coalesce(
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
@@ -59,8 +60,8 @@ paired AS (
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
     LEFT JOIN smaller
-        ON smaller_session_id = points.session_id AND smaller_case_name = points.case_name
-        AND smaller_workers = points.workers
+        ON larger_session_id = points.session_id AND larger_case_name = points.case_name
+        AND larger_workers = points.workers
 ),
 ratios AS MATERIALIZED (
     SELECT
@@ -172,6 +173,8 @@ final AS (
         baseline_threads,              -- its threads per rank
         baseline_device_type,          -- its kind of device: cpu, cuda
         is_baseline,                   -- whether that is this row
+        next_smaller_workers,          -- the case's next smaller n of ok runs, not oversubscribed; null at the smallest
+        next_smaller_throughput,       -- there, on the fewest nodes
         -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,

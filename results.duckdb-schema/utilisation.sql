@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW utilisation AS
 WITH points AS MATERIALIZED (
     SELECT
         *,
-        exp(t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(log_variance / repeats)) AS widening
+        exp(mean_half_width(repeats, log_variance)) AS widening
     FROM placements
     WHERE repeats > 0
 ),

@@ -43,7 +43,7 @@ with_intervals AS (
     SELECT
         *,
         mean_of(shares) AS share,
-        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance_of(shares) / repeats) AS half_width,
+        mean_half_width(repeats, variance_of(shares)) AS half_width,
         greatest(
             loaders + 1,
             ceil((data_ms * greatest(loaders, 1) + loaders * (step_ms - data_ms))

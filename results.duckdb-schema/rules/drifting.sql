@@ -30,7 +30,7 @@ over_repeats AS (
 with_half_width AS (
     SELECT
         *,
-        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats) AS half
+        mean_half_width(repeats, variance) AS half
     FROM over_repeats
 ),
 of_settings AS (

@@ -21,8 +21,7 @@ busy_shares AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         avg(gpu_util_pct) / 100 AS busy,
-        busy + t_quantile(CASE WHEN count(gpu_util_pct) > 1 THEN count(gpu_util_pct) - 1 END)
-            * stddev_samp(gpu_util_pct) / 100 / sqrt(count(gpu_util_pct)) AS busy_hi
+        busy + mean_half_width(count(gpu_util_pct), var_samp(gpu_util_pct)) / 100 AS busy_hi
     FROM hardware_use
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),

@@ -13,29 +13,14 @@ WITH largest AS (
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
     ) = 1 AND term <> 'remainder'  -- what is not explained is no reason
-),
--- As scaling compares them: of placements with the same n the one on the fewest nodes stands for n.
-sizes AS (
-    SELECT
-        session_id, case_name, workers,
-        lag(workers) OVER by_size AS smaller_workers,
-        lag(throughput) OVER by_size AS smaller_throughput
-    FROM (
-        SELECT * FROM scaling
-        WHERE throughput IS NOT NULL AND NOT oversubscribed
-        QUALIFY row_number() OVER (
-            PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
-        ) = 1
-    ) AS one_per_size
-    WINDOW by_size AS (PARTITION BY session_id, case_name ORDER BY workers)
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
     if(efficiency < 1, 1 - efficiency, NULL) AS cost,
     format(
-        '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, smaller_workers,
-        number_text(smaller_throughput)
+        '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
+        number_text(next_smaller_throughput)
     ) || coalesce(
         format(
             '; of the ranks'' time most is lost to {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
@@ -45,6 +30,5 @@ SELECT
     'Stay at the smaller number, or give each worker more to do in a step: what else was found says which part of the '
     'step to change.' AS advice
 FROM scaling
-JOIN sizes USING (session_id, case_name, workers)
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE verdict = 'retrograde'

@@ -19,7 +19,7 @@ WITH of_steps AS (
     GROUP BY ALL
 ),
 with_t AS (
-    SELECT *, t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats) AS half FROM of_steps
+    SELECT *, mean_half_width(repeats, variance) AS half FROM of_steps
 ),
 of_settings AS (
     SELECT
