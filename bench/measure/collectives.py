@@ -13,13 +13,13 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from bench.dtypes import dtype_of
 from bench.measure.bandwidth import OPS, algorithm_gbps, bus_factor
 from bench.measure.free_memory import refuse_more_than_is_free
 from bench.measure.machine import Machine, Rows
 from bench.measure.rank_tables import TABLES
 from bench.measure.timed import Times, timed
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _COPIES = 3
 """Of the largest message that a rank holds at most: its own, the part, and what gloo's reduce_scatter copies."""
 
@@ -28,7 +28,7 @@ def measure(machine: Machine, ops: tuple[str, ...], sizes_bytes: list[int]) -> N
     """Every operation at every size, in ascending order; rows of each are kept as soon as they are there.
 
     Raises MemoryError where the largest does not fit, RuntimeError where an operation gave wrong values."""
-    dtype = DTYPES[machine.precision]
+    dtype = dtype_of(machine.precision)
     needed = _COPIES * max(sizes_bytes)
     remedy = "give a smaller workload.largest_bytes"
     refuse_more_than_is_free(needed, machine, remedy)

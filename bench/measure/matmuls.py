@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from bench.dtypes import dtype_of
 from bench.measure.free_memory import refuse_more_than_is_free
 from bench.measure.machine import Machine, Rows
 from bench.measure.rank_tables import TABLES
@@ -12,7 +13,6 @@ from bench.measure.timed import Times, timed
 
 Shape = tuple[int, int, int]
 """m, n, k: m x k by k x n."""
-_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _TOLERANCES = {"fp32": 1e-4, "tf32": 0.02, "bf16": 0.05, "fp16": 0.05}
 """Of the standard deviation of an element of the product."""
 _CHECKED = 8
@@ -23,7 +23,7 @@ def measure(machine: Machine, shapes: list[Shape]) -> None:
     """Every shape in the given order, all ranks at once; rows of each are kept as soon as they are there.
 
     Raises MemoryError where the largest does not fit, RuntimeError where a product is wrong."""
-    dtype = _DTYPES[machine.precision]
+    dtype = dtype_of(machine.precision)
     largest = max(m * k + k * n + m * n for m, n, k in shapes) * dtype.itemsize
     # random numbers are drawn in the precision itself: nothing but the three matrices is held
     remedy = "give smaller workload.sizes and workload.shapes"
@@ -35,7 +35,7 @@ def measure(machine: Machine, shapes: list[Shape]) -> None:
 
 def _times(shape: Shape, machine: Machine, generator: torch.Generator) -> Times:
     m, n, k = shape
-    dtype, device = _DTYPES[machine.precision], machine.device
+    dtype, device = dtype_of(machine.precision), machine.device
     # Random: a GPU that multiplies zeros draws less power and runs at higher clocks than it would in training.
     a = torch.randn(m, k, dtype=dtype, device=device, generator=generator)
     b = torch.randn(k, n, dtype=dtype, device=device, generator=generator)

@@ -13,13 +13,13 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+from bench.dtypes import narrow_dtype
 
 
 @contextmanager
 def autocast(precision: str, device_type: str) -> Iterator[None]:
     """As torch.autocast, but without asking whether the device is there."""
-    dtype = _DTYPES.get(precision)
+    dtype = narrow_dtype(precision)
     if dtype is None:
         yield
         return

@@ -38,7 +38,7 @@ def main() -> None:
 
 def _answer(question: dict[str, Any], limit_s: int) -> dict[str, Any]:
     try:
-        workload = _workload(question)
+        workload = workloads.prepared(question)
         if workload is None:
             return {"problem": "it trains nothing: there is no step to predict"}
         signal.alarm(limit_s)
@@ -47,16 +47,6 @@ def _answer(question: dict[str, Any], limit_s: int) -> dict[str, Any]:
         return {"problem": str(error)}
     except (Exception, SystemExit) as error:  # an own workload may raise anything
         return {"problem": why_not(error, question["workload"])}
-
-
-def _workload(question: dict[str, Any]) -> Workload | None:
-    kind = workloads.load(question["workload"])
-    if getattr(kind, "measures_machine", False):
-        return None
-    options = kind.Options(**question["options"])
-    workload = kind(options, question["source"], question["data_root"], question["seed"])
-    workload.prepare()
-    return workload
 
 
 def _found(workload: Workload, question: dict[str, Any]) -> dict[str, Any]:

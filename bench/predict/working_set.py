@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from bench.dtypes import narrow_dtype
 from bench.errors import InputError
 from bench.predict.cuda_shapes import FusedAttention, autocast
 from bench.predict.live_bytes import LiveBytes
 from bench.predict.sizes import ModelSize, WorkingSet
 from bench.train import checkpointing, on_meta
 from bench.workloads import Workload
-
-_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +66,8 @@ def _traced(workload: Workload, micro_batch: int, how: How, device_type: str) ->
     attention = FusedAttention() if device_type == "cuda" else nullcontext()
     with on_meta.shapes(device_type) as shapes, attention:
         model = shapes.model(workload)
-        if how.gathered in _DTYPES:
-            _narrow(model, _DTYPES[how.gathered])
+        if gathered := narrow_dtype(how.gathered):
+            _narrow(model, gathered)
         if how.checkpointing:
             checkpointing.recompute(workload.blocks(model))
         with LiveBytes([*model.parameters(), *model.buffers()]) as live:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
+from bench.dtypes import dtype_of, narrow_dtype
 from bench.strategies import _shard_groups
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from bench.spec import DeviceType
     from bench.strategies import Asked
-
-_TORCH_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +76,6 @@ class Strategy:
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
     ) -> nn.Module:
-        import torch
         from torch.distributed.fsdp import (
             CPUOffloadPolicy,
             MixedPrecisionPolicy,
@@ -89,7 +87,7 @@ class Strategy:
         # Gradients are reduced in fp32 as DDP does, unless asked otherwise.
         policy = MixedPrecisionPolicy(
             param_dtype=self._gathered(precision),
-            reduce_dtype=getattr(torch, _TORCH_NAMES[self.options.reduce_dtype]),
+            reduce_dtype=dtype_of(self.options.reduce_dtype),
             cast_forward_inputs=False,
         )
         offload = CPUOffloadPolicy() if self.options.cpu_offload else OffloadPolicy()
@@ -104,10 +102,7 @@ class Strategy:
 
     def _gathered(self, precision: str) -> torch.dtype | None:
         """Null leaves parameters as they are."""
-        import torch
-
-        chosen = self.options.param_dtype or precision
-        return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(chosen)
+        return narrow_dtype(self.options.param_dtype or precision)
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
         model.set_requires_gradient_sync(last)  # type: ignore[operator]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
+from bench.dtypes import narrow_dtype
 from bench.strategies import _shard_groups
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _mixed_precision(precision: str) -> Any:
     import torch
     from torch.distributed.fsdp import MixedPrecision
 
-    compute = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    compute = narrow_dtype(precision)
     if compute is None:
         return None
     return MixedPrecision(

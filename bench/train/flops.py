@@ -39,22 +39,12 @@ def main(answer: Connection, question: str) -> None:
     job = json.loads(question)
     _silence()
     try:
-        workload = _prepared(job)
+        workload = workloads.prepared(job)
         signal.alarm(LONGEST_S)
         said = {} if workload is None else count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # an own workload may raise anything; a run never fails for it
         said = {"note": why_not(error, job["workload"])}
     answer.send_bytes(json.dumps(said).encode())
-
-
-def _prepared(job: dict[str, Any]) -> Workload | None:
-    """Null where it trains nothing."""
-    kind = workloads.load(job["workload"])
-    if getattr(kind, "measures_machine", False):
-        return None
-    workload = kind(kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
-    workload.prepare()
-    return workload
 
 
 def count(workload: Workload, micro_batch: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-_AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+from bench.dtypes import narrow_dtype
 
 
 def configure(precision: str) -> None:
@@ -18,7 +18,7 @@ def configure(precision: str) -> None:
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
     """Around forward and loss; one object for the whole run, entered once per micro-batch."""
-    dtype = _AUTOCAST.get(precision)
+    dtype = narrow_dtype(precision)
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 

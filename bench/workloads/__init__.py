@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from bench.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import torch
     from torch import nn
 
@@ -127,6 +129,17 @@ def load(name: str) -> type[Workload]:
 def measures_machine(name: str) -> bool:
     """Whether it is a MachineWorkload."""
     return bool(getattr(load(name), "measures_machine", False))
+
+
+def prepared(asked: Mapping[str, Any]) -> Workload | None:
+    """One with its data read, of `workload`, `options`, `source`, `data_root` and `seed`; null where it trains nothing.
+    Raises what an own workload raises."""
+    kind = load(asked["workload"])
+    if getattr(kind, "measures_machine", False):
+        return None
+    workload = kind(kind.Options(**asked["options"]), asked["source"], asked["data_root"], asked["seed"])
+    workload.prepare()
+    return workload
 
 
 def load_machine(name: str) -> type[MachineWorkload]:
