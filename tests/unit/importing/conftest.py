@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from analysis import database
 from bench.errors import InputError
 from bench.importing.formats import Found, Wishes, measurements
 
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "docs/examples"
+TABLE = EXAMPLES / "published_table.txt"
+
 Read = Callable[..., Found]
 Refusal = Callable[..., str]
+Take = Callable[..., Result]
 
 
 @pytest.fixture
@@ -37,3 +45,29 @@ def refusal(read: Read) -> Refusal:
         return message[message.index(name) :] if name in message else message
 
     return run
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Take:
+    """`take(*arguments)`: what bench import does with them, into the folder r."""
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(
+            import_module("bench.cli.import").command,
+            [*arguments, "--results", str(tmp_path / "r")],
+            standalone_mode=False,
+        )
+
+    return run
+
+
+def imported(take: Take, *arguments: str) -> Result:
+    done = take(*arguments)
+    assert done.exception is None, done.output
+    assert done.return_value == 0
+    return done
+
+
+def ask(results: Path, query: str) -> list[tuple[object, ...]]:
+    with database.reader(results) as connection:
+        return connection.execute(query).fetchall()

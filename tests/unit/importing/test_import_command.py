@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import shutil
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from analysis import database
 from analysis.report import write
@@ -20,37 +16,10 @@ from bench.cli.compare import command as compare_command
 from bench.cli.suite import command as suite_command
 from bench.errors import InputError
 from tests.factory import Case, make_session
+from tests.unit.importing.conftest import EXAMPLES, ROOT, TABLE, Take, ask, imported
 from tests.unit.importing.test_nccl import as_json
 
-ROOT = Path(__file__).parents[3]
-EXAMPLES = ROOT / "docs/examples"
-TABLE = EXAMPLES / "published_table.txt"
 NCCL = EXAMPLES / "nccl_all_reduce.txt"
-COMMAND = import_module("bench.cli.import").command
-
-Take = Callable[..., Result]
-
-
-@pytest.fixture
-def take(tmp_path: Path) -> Take:
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(
-            COMMAND, [*arguments, "--results", str(tmp_path / "r")], standalone_mode=False
-        )
-
-    return run
-
-
-def imported(take: Take, *arguments: str) -> Result:
-    done = take(*arguments)
-    assert done.exception is None, done.output
-    assert done.return_value == 0
-    return done
-
-
-def ask(results: Path, query: str) -> list[tuple[object, ...]]:
-    with database.reader(results) as connection:
-        return connection.execute(query).fetchall()
 
 
 def test_the_published_table_scales_as_its_authors_say(take: Take, tmp_path: Path) -> None:
@@ -222,73 +191,6 @@ def test_the_same_file_again_is_another_session(take: Take, tmp_path: Path) -> N
     imported(take, str(TABLE), "--suite", "raven")
     imported(take, str(TABLE), "--suite", "raven")
     assert len(ask(tmp_path / "r", "FROM sessions")) == 2
-
-
-def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
-    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
-    before = sorted(path for path in (tmp_path / "r").rglob("*"))
-    done = take(str(TABLE), "--suite", "raven", "--session", "S")
-    assert str(done.exception) == (
-        f"session S exists in {tmp_path}/r: choose another --session, or leave it out for a new one"
-    )
-    assert sorted(path for path in (tmp_path / "r").rglob("*")) == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--suite", "../up"], "--suite '../up' is no suite's name: letters"),
-        (["--suite", "s", "--session", "../up"], "session '../up' is no folder name"),
-        (["--suite", "s", "--session", ""], "session '' is no folder name"),
-        (["--suite", "s", "--case", "A b"], "--case 'A b' is no case name"),
-        (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is no name"),
-        (["--suite", "s", "--tag", " "], "--tag is empty"),
-        (["--suite", "s", "--world", "4"], "--world: a table says that itself"),
-    ],
-)
-def test_a_bad_option_is_named_and_nothing_is_written(
-    take: Take, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    done = take(str(TABLE), *arguments)
-    assert isinstance(done.exception, InputError)
-    assert str(done.exception).startswith(said)
-    assert not (tmp_path / "r").exists()
-
-
-def test_a_bad_file_leaves_nothing_behind(take: Take, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_text(TABLE.read_text() + "123459  16 GPUs  16  2  fast  -  -  -\n")
-    done = take(str(bad), "--suite", "raven")
-    assert str(done.exception) == (
-        "bad.txt: 1 problem, nothing was imported:\n  line 6, column Time (s): 'fast' is not a number"
-    )
-    assert not (tmp_path / "r").exists()
-
-
-def test_a_disk_that_cannot_be_written_leaves_nothing_behind(take: Take, tmp_path: Path) -> None:
-    (tmp_path / "r").write_text("a file, no folder")
-    done = take(str(TABLE), "--suite", "raven")
-    assert isinstance(done.exception, InputError)
-    assert "results cannot be written" in str(done.exception)
-    assert (tmp_path / "r").read_text() == "a file, no folder"
-
-
-def test_a_folder_that_is_still_being_made_is_no_session(take: Take, tmp_path: Path) -> None:
-    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
-    shutil.copytree(tmp_path / "r/S", tmp_path / "r/.import-x")
-    done = imported(take, str(TABLE), "--suite", "raven", "--session", "T")
-    assert "left out" not in done.output
-    assert ask(tmp_path / "r", "SELECT session_id FROM sessions ORDER BY 1") == [("S",), ("T",)]
-
-
-def test_what_a_killed_import_left_goes_away_after_a_day(take: Take, tmp_path: Path) -> None:
-    old, new = tmp_path / "r/.import-old", tmp_path / "r/.import-new"
-    for folder in (old, new):
-        folder.mkdir(parents=True)
-    os.utime(old, (0, 0))
-    imported(take, str(TABLE), "--suite", "raven")
-    assert not old.exists()
-    assert new.exists()
 
 
 def test_the_database_can_be_left_alone(take: Take, tmp_path: Path) -> None:
