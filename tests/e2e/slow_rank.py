@@ -24,22 +24,13 @@ class Workload:
     """One linear layer."""
 
     Options = Options
-    sources = ("synthetic",)
     dataset_size = 1_000
-    tokens_per_example = None
-    validation_size = 0
-
-    def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
-        self.options = options
 
     def prepare(self) -> None:
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
 
     def model(self) -> nn.Module:
         return nn.Linear(4, 1)
-
-    def blocks(self, model: nn.Module) -> list[nn.Module]:
-        return []
 
     def batch(self, indices: torch.Tensor, keys: torch.Tensor) -> dict[str, torch.Tensor]:
         self._sleep("batch")
@@ -53,9 +44,3 @@ class Workload:
         ranks = distributed.get_world_size() if distributed.is_initialized() else 1
         if ranks > 1 and distributed.get_rank() == ranks - 1 and place == self.options.slow:
             time.sleep(self.options.sleep_s)
-
-    def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        raise NotImplementedError
-
-    def evaluate(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, None]:
-        raise NotImplementedError

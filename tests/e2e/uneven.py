@@ -23,10 +23,7 @@ class Workload:
     """One linear layer."""
 
     Options = Options
-    sources = ("synthetic",)
     dataset_size = 1_000
-    tokens_per_example = None
-    validation_size = 0
 
     def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
         self.step_s = options.step_s * (1.5 if seed in options.slow_repeats else 1)
@@ -37,18 +34,9 @@ class Workload:
     def model(self) -> nn.Module:
         return nn.Linear(4, 1)
 
-    def blocks(self, model: nn.Module) -> list[nn.Module]:
-        return []
-
     def batch(self, indices: torch.Tensor, keys: torch.Tensor) -> dict[str, torch.Tensor]:
         return {"x": self.examples[indices]}
 
     def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         time.sleep(self.step_s)
         return model(batch["x"]).square().mean()
-
-    def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        raise NotImplementedError
-
-    def evaluate(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, None]:
-        raise NotImplementedError
