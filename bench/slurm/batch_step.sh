@@ -1,8 +1,15 @@
+# Without the texts in which people may have written a secret: how the job was submitted, and comments.
+discreet() (
+    set -o pipefail
+    "$@" | sed -E -e 's/("(submit_line|comment|[a-z]+_comment|administrator|job|system|extra|command)": *)"([^"\\]|\\.)*"/\1""/g' \
+        -e 's/ Command=.* WorkDir=/ WorkDir=/' -e 's/ (Admin|System)?Comment=.* StdErr=/ StdErr=/'
+)
+
 # What Slurm was asked for and what it gave; a container cannot ask it.
 job=$folder/slurm-job-$SLURM_JOB_ID
-scontrol --json show job "$SLURM_JOB_ID" > "$job.json" 2> /dev/null || {
+discreet scontrol --json show job "$SLURM_JOB_ID" > "$job.json" 2> /dev/null || {
     rm -f -- "$job.json"
-    scontrol --oneliner show job "$SLURM_JOB_ID" > "$job.txt" || rm -f -- "$job.txt"
+    discreet scontrol --oneliner show job "$SLURM_JOB_ID" > "$job.txt" || rm -f -- "$job.txt"
 }
 
 # Two minutes before the time limit Slurm sends USR1, to this shell alone. The file asks the session to stop: what
@@ -22,4 +29,4 @@ done
 
 # The memory that Slurm saw; only where the cluster keeps accounts.
 steps=$folder/slurm-steps-$SLURM_JOB_ID.json
-sacct --json --jobs "%accounted" > "$steps" 2> /dev/null || rm -f -- "$steps"
+discreet sacct --json --jobs "%accounted" > "$steps" 2> /dev/null || rm -f -- "$steps"

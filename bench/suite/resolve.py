@@ -23,6 +23,7 @@ from bench.suite.nearest import near_or_all
 from bench.suite.notes import notes
 from bench.suite.quick import as_written
 from bench.suite.rules import broken_rules
+from bench.suite.secrets import told_secrets
 from bench.suite.shorthand import written_out
 from bench.suite.source import Node, read
 
@@ -100,7 +101,7 @@ def _cases(suite: Node, settings: list[setting.Setting]) -> tuple[list[Case], li
         if case is not None:
             cases.append(case)
             places[case.name] = node
-            for at, text in broken_rules(case):
+            for at, text in (*broken_rules(case), *told_secrets(case)):
                 broken.setdefault((place(node, at).where, text), []).append(case.name)
     problems += [_broken(where, text, names) for (where, text), names in broken.items()]
     return cases, problems or _baselines(cases, places), places

@@ -104,6 +104,7 @@ ELSEWHERE = {
     "ci/test lint types unit": "runs before this test",
     "ci/test lint": "runs before this test",
     "ci/test types": "runs before this test",
+    "ci/test audit": "runs before this test",
     "ci/test unit": "runs before this test",
     "ci/test fuzz": "runs before this test",
     "ci/test e2e": "runs this test",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -19,6 +20,11 @@ cases:
   - {name: single, strategy: single, scaling: none, batch_per_rank: 32, world: [1]}
   - {name: ddp, strategy: ddp, scaling: strong, global_batch: 32, world: [1, 2, 4], train: {accumulate: 2}}
 """
+SENTINEL = "kept-to-itself-"
+SECRET_NAMES = (
+    "HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MY_PASSWD", "CREDENTIALS", "BASIC_AUTH",
+    "NCCL_PRIVATE_KEY", "SLURM_JWT", "SCALEBENCH_TOKEN",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +33,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, str
     folder = tmp_path_factory.mktemp("suite")
     (folder / "spirals.yaml").write_text(SUITE)
     marked = Marked(folder)
+    marked.environment |= {name: f"{SENTINEL}{name}" for name in SECRET_NAMES}
     done = marked.run(*command(folder), "--session", "first", "--tag", "mine")
     assert done.returncode == 0, done.stderr
     return folder, marked, done.stdout
@@ -192,3 +199,16 @@ def test_a_compute_node_needs_nothing_of_the_analysis(tmp_path: Path) -> None:
     )
     del marked.environment["PYTHONPATH"]
     assert "1 session, 4 runs, 48 step rows" in marked.run("load", str(tmp_path / "r")).stdout
+
+
+def test_no_file_of_a_session_holds_a_secret_of_the_environment(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, printed = session
+    results = str(folder / "r")
+    packed = marked.run("pack", "first", "--results", results, "--out", str(folder / "first.zip"), "--logs")
+    assert packed.returncode == 0, packed.stderr
+    with zipfile.ZipFile(folder / "first.zip") as archive:
+        archive.extractall(folder / "unpacked")
+    files = [path for name in ("r", "unpacked") for path in (folder / name).rglob("*") if path.is_file()]
+    assert {"session.json", "rank0.log", "results.duckdb", "report.html"} <= {path.name for path in files}
+    assert [path for path in files if SENTINEL.encode() in path.read_bytes()] == []
+    assert SENTINEL not in printed

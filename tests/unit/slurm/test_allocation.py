@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bench
 from bench.slurm.allocation import facts, max_rss, mismatches
 from bench.slurm.job import read_job
 from bench.spec import Slots
@@ -232,3 +234,29 @@ def accounts(*steps: tuple[Any, int | None]) -> dict[str, Any]:
 )
 def test_max_rss_is_the_largest_of_the_numbered_steps(document: Any, expected: int | None) -> None:
     assert max_rss(document) == expected
+
+
+DISCREET = (Path(bench.__file__).parent / "slurm/batch_step.sh").read_text().partition("\n)\n")[0] + "\n)\n"
+
+
+@pytest.mark.parametrize("name", ["slurm-job-5.json", "slurm-job-5.txt"])
+def test_what_a_batch_script_keeps_of_slurms_record_is_not_how_the_job_was_submitted(
+    tmp_path: Path, name: str
+) -> None:
+    told = "sbatch --export=HF_TOKEN=abc"
+    record = (CAPTURED / name).read_text()
+    given = record.replace("sbatch --wait", told)
+    assert given != record
+    (tmp_path / "given").write_text(given)
+    done = subprocess.run(
+        ["bash", "-c", f"{DISCREET}discreet cat given > {name}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kept = (tmp_path / name).read_text()
+    assert "HF_TOKEN" not in kept, done.stderr
+    (tmp_path / "as-captured").mkdir()
+    shutil.copy(CAPTURED / name, tmp_path / "as-captured")
+    assert read_job(tmp_path, "5") == read_job(tmp_path / "as-captured", "5") is not None

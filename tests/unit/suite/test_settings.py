@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.errors import InputError
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 
@@ -49,3 +50,33 @@ def test_quick_of_a_suite_that_has_no_such_section_is_told(tmp_path: Path) -> No
         "s has no section `quick`: with --quick it is run whole",
     )
     assert load(tmp_path, SUITE, quick=True).notes == load(tmp_path, without).notes == ()
+
+
+SECRETIVE = """\
+from dataclasses import dataclass
+
+from bench.workloads.spiral_mlp import SpiralOptions
+from bench.workloads.spiral_mlp import Workload as Spirals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(SpiralOptions):
+    hub_token: str = ""
+    token_width: int = 4
+
+
+class Secretive(Spirals):
+    Options = Options
+"""
+
+
+@pytest.mark.parametrize("where", ["suite", "--set"])
+def test_what_is_named_like_a_secret_is_refused_because_a_suite_is_stored(tmp_path: Path, where: str) -> None:
+    (tmp_path / "own.py").write_text(SECRETIVE)
+    own = SUITE.replace("name: spiral_mlp", "name: ./own.py:Secretive, token_width: 8")
+    assert load(tmp_path, own).cases[0].workload.options["token_width"] == 8
+    written = own.replace("token_width: 8", "hub_token: hf_abc") if where == "suite" else own
+    settings = () if where == "suite" else ("workload.hub_token=hf_abc",)
+    with pytest.raises(InputError, match=r"workload\.hub_token is named like a secret") as refused:
+        load(tmp_path, written, settings=settings)
+    assert "let the program read it from its environment" in str(refused.value)
