@@ -1,4 +1,5 @@
-"""JSON files: written to a temporary name and renamed; NaN and infinities become null."""
+"""JSON files: written to a temporary name and renamed; NaN and infinities become null, and a byte of the
+command line that is no UTF-8 becomes `?`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def write_json(path: Path, value: Any) -> None:
     temporary = path.with_name(path.name + ".tmp")
     text = json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False)
     try:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8", errors="replace")
         commit(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 from bench.errors import InputError
 from bench.importing import values
 from bench.importing.found import Measurement, Problems
-from bench.importing.text import Source
+from bench.importing.text import LONGEST_LINE, Source
 from bench.importing.values import BadValueError
 from bench.suite.nearest import did_you_mean
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[\w.:/+~-][\w .:/+~-]{0,63}")
 
 def looks_like_one(text: str) -> bool:
     """Whether the first line that says anything names columns of ours, whatever separates them."""
-    first = next(line for line in text.split("\n") if line.strip())
+    first = text.lstrip().partition("\n")[0][:LONGEST_LINE]
     names = {name.strip().strip('"').lower() for name in re.split(r"[,;\t]", first)}
     return len(names & {*COLUMNS}) >= 2
 
@@ -85,14 +85,14 @@ def _row(line: int, cells: list[str], names: list[str], problems: Problems) -> M
         hint = ": a number with a comma must do without it" if len(cells) > len(names) else ""
         problems.add(f"line {line}", f"{len(cells)} cells, the header has {len(names)}{hint}")
         return None
-    before = len(problems.found)
+    before = problems.count
     known: dict[str, Any] = {}
     for name, cell in zip(names, cells, strict=True):
         try:
             known[name] = _value(name, cell)
         except BadValueError as problem:
             problems.add(f"line {line}, column {name}", str(problem))
-    if len(problems.found) > before:
+    if problems.count > before:
         return None
     given = {name: value for name, value in known.items() if value is not None and name in _FIELDS}
     return Measurement(place=f"line {line}", **given)

@@ -11,7 +11,7 @@ from bench.importing import csv_file, exchanges, nccl_json, nccl_text, slurm_log
 from bench.importing.check import check
 from bench.importing.exchanges import Exchanges
 from bench.importing.found import Measurement
-from bench.importing.text import Source, read
+from bench.importing.text import MAX_BYTES_OF_TABLES, Source, read
 
 FORMATS = ("csv", "table", "log", "nccl")
 _IN_SEVERAL = ("log", "nccl")
@@ -44,6 +44,7 @@ def measurements(paths: Sequence[str], wishes: Wishes) -> Found:
     sources = tuple(read(path) for path in _files(paths))
     kinds = [_kind(source) if wishes.kind == "auto" else wishes.kind for source in sources]
     kind = kinds[0]
+    _refuse_large(kind, sources)
     if len(sources) > 1 and (kind not in _IN_SEVERAL or set(kinds) != {kind}):
         raise InputError(
             f"{len(sources)} files: only logs, or files of nccl-tests, come in several; import each of the others by "
@@ -64,11 +65,16 @@ def _files(paths: Sequence[str]) -> list[Path]:
     found: dict[Path, None] = {}
     for text in paths:
         path = Path(text)
-        matches = (
-            [] if path.exists() else sorted(path.parent.glob(path.name)) if _is_pattern(path.name) else []
-        )
+        matches = [] if path.exists() or not _is_pattern(path.name) else _matches(path)
         found |= dict.fromkeys(matches or [path])
     return list(found)
+
+
+def _matches(pattern: Path) -> list[Path]:
+    try:
+        return sorted(pattern.parent.glob(pattern.name))
+    except ValueError:  # what Python takes for no pattern, as a**b
+        return []
 
 
 def _is_pattern(name: str) -> bool:
@@ -76,6 +82,8 @@ def _is_pattern(name: str) -> bool:
 
 
 def _kind(source: Source) -> str:
+    if source.size_bytes > MAX_BYTES_OF_TABLES:
+        return "log"  # nothing else may be as large
     if nccl_json.looks_like_one(source) or nccl_text.looks_like_one(source):
         return "nccl"
     if csv_file.looks_like_one(source.text):
@@ -89,6 +97,14 @@ def _kind(source: Source) -> str:
         "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
         "JSON or its table); --format says which it is meant to be"
     )
+
+
+def _refuse_large(kind: str, sources: Sequence[Source]) -> None:
+    for source in sources:
+        if kind != "log" and source.size_bytes > MAX_BYTES_OF_TABLES:
+            raise InputError(
+                f"{source.name}: larger than {MAX_BYTES_OF_TABLES >> 20} MiB: logs alone may be; import parts of it"
+            )
 
 
 def _refuse_idle_options(kind: str, wishes: Wishes) -> None:

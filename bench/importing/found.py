@@ -45,19 +45,21 @@ class Problems:
     """Everything that is wrong with a file, so that it can be mended in one go."""
 
     file: str
-    found: list[str] = field(default_factory=list)
+    count: int = 0
+    _first: list[str] = field(default_factory=list)
 
     def add(self, place: str, what: str) -> None:
-        self.found.append(f"{place}: {what}")
+        self.count += 1
+        if len(self._first) < MOST_PROBLEMS:
+            self._first.append(f"{place}: {what}")
 
     def raise_if_any(self) -> None:
         """Raises InputError with all of them, or with the first MOST_PROBLEMS and a count."""
-        if self.found:
+        if self.count:
             self.refuse()
 
     def refuse(self) -> NoReturn:
-        count = len(self.found)
-        lines = self.found[:MOST_PROBLEMS]
+        count, lines = self.count, list(self._first)
         if count > MOST_PROBLEMS:
             lines.append(f"and {count - MOST_PROBLEMS:,} more")
         what = "1 problem" if count == 1 else f"{count:,} problems"

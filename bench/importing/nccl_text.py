@@ -21,7 +21,7 @@ from bench.importing import nccl, values
 from bench.importing.exchanges import Exchanges, Figure
 from bench.importing.found import Problems
 from bench.importing.nccl import Device
-from bench.importing.text import Source
+from bench.importing.text import LONGEST_LINE, Source
 from bench.importing.values import BadValueError
 
 _LAUNCHER = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>: ?|\d{1,6}: )")
@@ -137,8 +137,10 @@ def _rows(lines: list[str], heading: int) -> Iterator[tuple[int, str]]:
 
 def _figure(place: str, line: str, columns: _Columns, problems: Problems) -> Iterator[Figure]:
     """None where the message is empty, or where something is wrong, which `problems` then knows."""
-    cells = _STAMP.sub("", line).split()
     try:
+        if len(line) > LONGEST_LINE:  # what reads it takes time with the square of its spaces
+            raise BadValueError(f"{len(line):,} characters: a row has {LONGEST_LINE:,} at most")
+        cells = _STAMP.sub("", line).split()
         if not columns.after + 3 <= len(cells) <= columns.after + columns.before:
             raise BadValueError(f"{len(cells)} cells, the heading has {columns.before + columns.after}")
         nccl.refuse_cpu_time(columns.cpu_time)

@@ -108,11 +108,11 @@ class _Log:
     def __init__(self, source: Source, problems: Problems) -> None:
         self._source = source
         self._problems = problems
-        self._before = len(problems.found)
+        self._before = problems.count
 
     @property
     def broken(self) -> bool:
-        return len(self._problems.found) > self._before
+        return self._problems.count > self._before
 
     def lacks(self, what: str) -> None:
         self._problems.add(self._source.name, what)

@@ -12,7 +12,7 @@ from bench.importing import csv_file, values
 from bench.importing.found import Measurement, Problems
 from bench.importing.headings import Heading, between_pipes, in_columns, is_a_head, known_headings
 from bench.importing.repeats import numbered
-from bench.importing.text import Source
+from bench.importing.text import LONGEST_LINE, Source
 from bench.importing.values import BadValueError, Duration
 from bench.suite.nearest import did_you_mean
 
@@ -24,6 +24,8 @@ _SIZES = re.compile(
     r"|\b\d+\s*x?\s*(?:gpus?|nodes?|ranks?|process(?:es)?|workers?|tasks?)\b",
     re.IGNORECASE,
 )
+_LONGEST_NAME = 200
+"""Of a configuration."""
 _NEEDED = ("world_size", "time")
 
 
@@ -51,11 +53,9 @@ def read(source: Source, case: str | None, default_case: str) -> list[Measuremen
     problems.raise_if_any()
     body, after = _body(lines[place + 1 :])
     rows = [row for line in body if (row := _row(line, headings, problems))]
-    problems.found += [
-        f"line {line.number}: a second table begins here: one table per file"
-        for line in after
-        if is_a_head(_headings(line.text))
-    ]
+    for line in after:
+        if is_a_head(_headings(line.text)):
+            problems.add(f"line {line.number}", "a second table begins here: one table per file")
     problems.raise_if_any()
     if not rows:
         raise InputError(f"{source.name}: line {lines[place].number}: headings with no row below them")
@@ -63,6 +63,9 @@ def read(source: Source, case: str | None, default_case: str) -> list[Measuremen
 
 
 def _headings(line: str) -> list[Heading]:
+    """None of a line that is too long to be one of headings."""
+    if len(line) > LONGEST_LINE:
+        return []
     return between_pipes(_piped(line)) if "|" in line else in_columns(line)
 
 
@@ -114,14 +117,14 @@ def _row(line: _Line, headings: list[Heading], problems: Problems) -> dict[str, 
             "where a value is not known, and leave an empty line below the table",
         )
         return None
-    before = len(problems.found)
+    before = problems.count
     row: dict[str, Any] = {"line": line.number}
     for heading, cell in zip(headings, cells, strict=True):
         try:
             row[heading.role or ""] = _value(heading, cell.strip(_MARKS))
         except BadValueError as problem:
             problems.add(f"line {line.number}, column {heading.text}", str(problem))
-    return row if len(problems.found) == before else None
+    return row if problems.count == before else None
 
 
 def _cells(text: str, headings: list[Heading]) -> list[str] | None:
@@ -163,8 +166,14 @@ _READ: dict[str, Callable[[str, str | None], Any]] = {
     "val_accuracy": lambda cell, unit: values.fraction(cell, per_cent=unit is not None),
     "job_id": lambda cell, _: csv_file.word(cell),
     "strategy": lambda cell, _: csv_file.word(cell),
-    "configuration": lambda cell, _: cell,
+    "configuration": lambda cell, _: _configuration(cell),
 }
+
+
+def _configuration(cell: str) -> str:
+    if len(cell) > _LONGEST_NAME:
+        raise BadValueError(f"has {len(cell):,} characters: {_LONGEST_NAME} at most")
+    return cell
 
 
 def _measurements(rows: list[dict[str, Any]], case: str | None, default_case: str) -> list[Measurement]:

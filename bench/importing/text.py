@@ -5,11 +5,18 @@ from __future__ import annotations
 import codecs
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from bench.errors import InputError
 
 MAX_BYTES = 64 * 2**20
+"""Of a log, which may hold whatever a program printed."""
+MAX_BYTES_OF_TABLES = 8 * 2**20
+"""Of all else."""
+MAX_LINES = 2_000_000
+LONGEST_LINE = 10_000
+"""Characters of a line that may be one of headings, or a row of nccl-tests."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -21,8 +28,9 @@ class Source:
     """Without its folder."""
     text: str
     sha256: str
+    size_bytes: int
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
         """Only line feeds end a line: a form feed in a log must not shift the numbers."""
         return self.text.split("\n")
@@ -33,17 +41,24 @@ def read(path: Path) -> Source:
     try:
         if path.is_dir():
             raise InputError(f"{path}: a folder: name the files in it")
-        if not path.is_file():
+        if not path.exists():
             raise InputError(f"{path}: there is no such file")
-        if path.stat().st_size > MAX_BYTES:
+        if not path.is_file():
+            raise InputError(f"{path}: a pipe or a device, no file: save what it gives, and name that")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)  # whatever its size is said to be
+        if len(content) > MAX_BYTES:
             raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB: no table of timings")
-        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
+    if (lines := text.count("\n")) > MAX_LINES:
+        raise InputError(f"{path}: {lines:,} lines: {MAX_LINES:,} at most")
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
-    return Source(name=path.name, text=text, sha256=hashlib.sha256(content).hexdigest())
+    return Source(
+        name=path.name, text=text, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content)
+    )
 
 
 def _decoded(path: Path, content: bytes) -> str:
