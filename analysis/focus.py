@@ -62,6 +62,16 @@ def _condition(sessions: Sequence[str]) -> str:
 
 
 @contextmanager
+def reading(connection: duckdb.DuckDBPyConnection, sessions: Sequence[str]) -> Iterator[None]:
+    """For those who ask many views of these sessions: on them, with the views on which most others stand made."""
+    with on(connection, sessions), made(connection, _ASKED_MOST):
+        yield
+
+
+_ASKED_MOST = ("run_summary", "placements", "scaling", "efficiency_loss")
+
+
+@contextmanager
 def made(connection: duckdb.DuckDBPyConnection, views: Sequence[str]) -> Iterator[None]:
     """Inside it these views are tables of the focus, made once, not for each that reads them; of views that read each
     other the one that is read comes first."""

@@ -10,6 +10,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from analysis import focus
+
 _QUERIES = Path(__file__).parent / "queries"
 
 Parameter = str | float | Sequence[str]
@@ -39,19 +41,13 @@ def _session(session_id: str | None) -> dict[str, Parameter]:
 
 @contextmanager
 def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Iterator[None]:
-    """Inside it the views on which most queries stand are tables of these sessions, made once, not a dozen times for
-    each; the view history, which would see no others through them, is a table of all sessions of their suites."""
+    """Inside it views have the rows of these sessions alone, and those on which most queries stand are tables, made
+    once, not a dozen times for each; the view history, which would see no others through them, is a table of all
+    sessions of their suites."""
     connection.execute(query_text("kept_history"), {"session_ids": list(session_ids)})
-    for view in _KEPT:
-        query = f"CREATE TEMP TABLE {view} AS FROM {view} WHERE session_id IN (SELECT unnest($session_ids))"
-        connection.execute(query, {"session_ids": list(session_ids)})
-    yield
-    for view in (*_KEPT, "history"):
-        connection.execute(f"DROP TABLE temp.{view}")
-
-
-_KEPT = ("diagnosis", "run_summary", "scaling", "efficiency_loss")
-"""In this order: what the rules find may hang on other sessions; what was lost is read from the two before it."""
+    with focus.reading(connection, session_ids):
+        yield
+    connection.execute("DROP TABLE temp.history")
 
 
 def frame(
