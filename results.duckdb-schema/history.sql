@@ -17,8 +17,8 @@ made AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         string_agg(DISTINCT fingerprint ->> 'settings', ', ' ORDER BY fingerprint ->> 'settings') AS settings,
-        coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []) AS fingerprints,
-        arg_min(config, run_id) AS config
+        list_sort(coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []))
+            AS fingerprints
     FROM last_attempts
     WHERE status = 'ok'
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
@@ -36,7 +36,7 @@ points AS MATERIALIZED (
         threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
         throughput_hi, throughput_unit, efficiency, efficiency_lo, efficiency_hi, is_baseline,
         step_ms, step_ms_lo, step_ms_hi,
-        created_at, quick, is_imported, session_order, log_variance, fingerprints, config, settings,
+        created_at, quick, is_imported, session_order, log_variance, fingerprints, settings,
         [
             suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
@@ -59,7 +59,7 @@ with_earlier AS (
         CASE WHEN repeats > 0 THEN {
             'session_id': session_id, 'created_at': created_at, 'asked': asked, 'repeats': repeats,
             'throughput': throughput, 'log_variance': log_variance, 'oversubscribed': oversubscribed,
-            'fingerprints': fingerprints, 'config': config
+            'fingerprints': fingerprints, 'nodes': nodes, 'ranks_per_node': ranks_per_node, 'threads': threads
         } END AS this,
         coalesce(
             lag(this IGNORE NULLS) OVER (PARTITION BY line, asked ORDER BY session_order),
@@ -69,7 +69,7 @@ with_earlier AS (
         CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line, asked) END AS began
     FROM points
 ),
-paired AS (
+paired AS MATERIALIZED (
     SELECT
         *,
         CASE WHEN repeats > 0 AND earlier.session_id <> session_id THEN earlier END AS previous,
@@ -78,9 +78,23 @@ paired AS (
         dense_rank() OVER (PARTITION BY suite ORDER BY line) AS line_number
     FROM with_earlier
 ),
+-- Settings are looked at where they differ, which is seldom.
+with_other_settings AS (
+    SELECT session_id, previous.session_id AS previous_session_id
+    FROM paired
+    WHERE previous IS NOT NULL AND asked[1] IS DISTINCT FROM previous.asked[1]
+),
+configs AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, arg_min(config, run_id) AS config
+    FROM last_attempts
+    WHERE status = 'ok' AND session_id IN (
+        SELECT session_id FROM with_other_settings UNION SELECT previous_session_id FROM with_other_settings
+    )
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
 with_moments AS (
     SELECT
-        *,
+        paired.*,
         ln(throughput / previous.throughput) AS log_ratio,
         log_variance / repeats AS a,
         previous.log_variance / previous.repeats AS b,
@@ -89,16 +103,30 @@ with_moments AS (
             ['settings', 'device', 'threads'][place]
             FOR place IN [1, 2, 3] IF asked[place] IS DISTINCT FROM previous.asked[place]
         ] AS unlike,
-        from_json(
-            fingerprint_difference(previous.fingerprints, fingerprints, true),
-            '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
-        ) AS facts,
-        settings_difference(previous.config, config) AS settings_that_differ
+        -- Most pairs are alike; only the others' documents are taken apart.
+        CASE WHEN previous.fingerprints = fingerprints AND len(fingerprints) > 0 THEN '[]'::JSON
+        ELSE fingerprint_difference(
+            CASE WHEN previous.fingerprints <> fingerprints THEN previous.fingerprints END,
+            CASE WHEN previous.fingerprints <> fingerprints THEN fingerprints END,
+            true
+        ) END AS difference,
+        settings_difference(previous_configs.config, configs.config) AS settings_that_differ
     FROM paired
+    LEFT JOIN configs AS previous_configs
+        ON previous_configs.session_id = previous.session_id AND previous_configs.case_name = paired.case_name
+        AND previous_configs.nodes = previous.nodes AND previous_configs.ranks_per_node = previous.ranks_per_node
+        AND previous_configs.threads = previous.threads AND paired.asked[1] IS DISTINCT FROM previous.asked[1]
+    LEFT JOIN configs
+        ON configs.session_id = paired.session_id AND configs.case_name = paired.case_name
+        AND configs.nodes = paired.nodes AND configs.ranks_per_node = paired.ranks_per_node
+        AND configs.threads = paired.threads AND paired.asked[1] IS DISTINCT FROM previous.asked[1]
 ),
 with_words AS (
     SELECT
         *,
+        from_json(
+            difference, '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
+        ) AS facts,
         [
             {
                 'key': fact.key, 'class': fact.class,

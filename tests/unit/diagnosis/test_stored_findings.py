@@ -1,0 +1,98 @@
+"""What is stored at load is what all rules would find if they were asked of everything at once."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+
+import pytest
+
+from analysis import database, focus, schema
+from analysis.load import load
+from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import Rows, ask, fetch
+
+STORED = "SELECT * EXCLUDE (finding_order) FROM diagnosis ORDER BY ALL"
+DAYS = {"s0": 10.0, "s1": 12.0, "s2": 12.0}
+"""Step time of a session of one rank: the second is a regression, until what it is held against is gone."""
+
+
+def plant(results, name, suite="smoke"):
+    day = int(name[-1])
+    steps = {1: [x * DAYS[name] for x in (0.999, 1.0, 1.001)], 2: [x * 8.0 for x in (0.999, 1.0, 1.001)]}
+    began = BEGAN + timedelta(days=day)
+    make_session(results, [Case(name="ddp", step_ms=steps)], session_id=name, suite=suite, created_at=began)
+
+
+def found(results) -> Rows:
+    load(results)
+    return [
+        {name: round(value, 9) if isinstance(value, float) else value for name, value in row.items()}
+        for row in ask(results, STORED)
+    ]
+
+
+def regressed(rows: Rows) -> list[str]:
+    return sorted({row["session_id"] for row in rows if row["finding"] == "regression"})
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory) -> Rows:
+    results = tmp_path_factory.mktemp("at_once")
+    for name in DAYS:
+        plant(results, name)
+    return found(results)
+
+
+def test_the_order_of_loads_does_not_matter(results, at_once):
+    assert regressed(at_once) == ["s1"]
+    for name in ("s1", "s2", "s0"):
+        plant(results, name)
+        rows = found(results)
+    assert rows == at_once
+
+
+def test_a_session_that_is_taken_away_takes_the_findings_against_it_along(results):
+    for name in DAYS:
+        plant(results, name)
+    assert regressed(found(results)) == ["s1"]
+    shutil.rmtree(results / "s0")
+    assert regressed(found(results)) == []
+    plant(results, "s0")
+    assert regressed(found(results)) == ["s1"]
+
+
+def test_a_session_that_goes_to_another_suite_leaves_the_history_of_the_first(results):
+    for name in DAYS:
+        plant(results, name)
+    load(results)
+    shutil.rmtree(results / "s0")
+    plant(results, "s0", suite="another")
+    assert regressed(found(results)) == []
+
+
+def test_within_a_focus_every_view_says_of_a_session_what_it_says_without(results):
+    session_id = "s1"
+    for name in DAYS:
+        plant(results, name)
+    load(results)
+    views = [view for view in schema.view_files() if view not in ("history", "regressions", "fabric_lines")]
+    with database.reader(results) as connection:
+        queries = {view: f"FROM {view} WHERE session_id = '{session_id}' ORDER BY ALL" for view in views}
+        before = {view: fetch(connection, query) for view, query in queries.items()}
+        with focus.reading(connection, [session_id]):
+            within = {view: fetch(connection, query) for view, query in queries.items()}
+            assert {row["session_id"] for row in fetch(connection, "FROM runs")} == {session_id}
+        assert len(fetch(connection, "SELECT DISTINCT session_id FROM runs")) == len(DAYS)
+    assert within["scaling"]
+    for view in views:
+        assert str(_rounded(within[view])) == str(_rounded(before[view])), view
+
+
+def _rounded(value):
+    """Sums over ranks and steps have no order, and so no last digit."""
+    if isinstance(value, float):
+        return round(float(f"{value:.6g}"), 9)
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value
