@@ -14,6 +14,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+_WORLD, _BATCH_PER_RANK = 2, 4
+"""Of cases whose loader goes wrong."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -28,7 +31,8 @@ class Options:
     step_s: float = 0.0
     """Time that every step sleeps, so that a test can act meanwhile."""
     hold: str = ""
-    """While there is a file of this name, rank `on_rank` waits at step `at_step`, and all others for it."""
+    """While there is a file of this name, rank `on_rank` waits at step `at_step`, and all others for it. Files whose
+    name goes on with `.prepare` or `.stepN` hold what makes the workload ready, and that rank at another step."""
     validation_examples: int = 0
     """Examples to validate on."""
 
@@ -70,6 +74,10 @@ def endless() -> None:
     time.sleep(3600)
 
 
+def in_the_loader() -> None:
+    """What `batch` does instead."""
+
+
 class Workload:
     """One linear layer."""
 
@@ -84,6 +92,7 @@ class Workload:
         self.validation_size = options.validation_examples
 
     def prepare(self) -> None:
+        self._wait(".prepare")
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
 
     def model(self) -> nn.Module:
@@ -93,21 +102,34 @@ class Workload:
         return []
 
     def batch(self, indices: torch.Tensor, keys: torch.Tensor) -> dict[str, torch.Tensor]:
+        if self.options.fault == "in_the_loader" and int(keys[0]) == self._first_key():
+            endless()
         return {"x": self.examples[indices], "key": keys}
 
     def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         time.sleep(self.options.step_s)
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
-        while step == self.options.at_step and rank == self.options.on_rank and self._held():
-            time.sleep(0.02)
+        if rank == self.options.on_rank:
+            self._wait(f".step{step}")
+            if step == self.options.at_step:
+                self._wait("")
         factor = None
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             factor = globals()[self.options.fault]()
         return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
 
-    def _held(self) -> bool:
-        return self.options.hold != "" and Path(self.options.hold).exists()
+    def _wait(self, moment: str) -> None:
+        """For the end of the file; another beside it says that it is waited for."""
+        held = Path(self.options.hold + moment)
+        if self.options.hold and held.exists():
+            held.with_name(f"{held.name}.reached").touch()
+            while held.exists():
+                time.sleep(0.02)
+
+    def _first_key(self) -> int:
+        """Of the batch where it goes wrong; a loader process knows of no ranks."""
+        return (self.options.at_step * _WORLD + self.options.on_rank) * _BATCH_PER_RANK
 
     def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:
         return {"x": torch.ones(len(indices), 4)}
