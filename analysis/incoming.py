@@ -25,7 +25,7 @@ _OF_SESSIONS = "FROM {} WHERE session_id IN (SELECT session_id FROM incoming_ses
 @contextmanager
 def of_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[list[str]]:
     """The rows of some runs' files. Yields the tables that have some."""
-    with _plain([file.path for file in files]) as paths:
+    with plain([file.path for file in files]) as paths:
         owners = [
             {"path": path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt}
             for path, f in zip(paths, files, strict=True)
@@ -51,7 +51,8 @@ def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
     """The query for a table's rows in files, each with its path; it reads whose they are from `incoming_files`."""
     parts = [
         schema.text("ingest/incoming_files").format(
-            paths=[_Text(path) for path, _ in found], columns=", ".join(_columns(table, columns))
+            paths=f"[{', '.join(literal(path) for path, _ in found)}]",
+            columns=", ".join(_columns(table, columns)),
         )
         for columns, found in (
             (columns, list(group))
@@ -72,17 +73,13 @@ def _columns(table: str, present: Sequence[str]) -> Iterator[str]:
         yield f"{value}::{sql_type} AS {name}"
 
 
-class _Text(str):
-    """Written into SQL as a literal."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'" + self.replace("'", "''") + "'"
+def literal(text: str) -> str:
+    """As SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
-def _plain(paths: list[str]) -> Iterator[list[str]]:
+def plain(paths: list[str]) -> Iterator[list[str]]:
     """The paths, with a link in place of each that DuckDB would take for a pattern, also in a list.
 
     Not every name can be escaped: `a\\b[c` cannot, nor any pattern beside a folder `\\a`."""

@@ -27,16 +27,21 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
 
 def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, rows_at_once: int = chunks.ROWS) -> None:
     """Everything in the batch."""
-    for table, rows in {**batch.rows, "loaded_files": batch.ledger}.items():
-        _insert_rows(connection, table, rows)
-    ids = [row["session_id"] for row in batch.rows.get("sessions", [])]
-    connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ids})
+    insert_rows(connection, batch)
     for files in chunks.of_whole_runs(batch.files, rows_at_once):
         with incoming.of_files(connection, files) as tables:
             for table in tables:
                 connection.execute(f"INSERT INTO {table} BY NAME FROM incoming_{table}")
             derive_runs(connection)
     derive_sessions(connection)
+
+
+def insert_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """What of it is in no Parquet file."""
+    for table, rows in {**batch.rows, "loaded_files": batch.ledger}.items():
+        _insert_rows(connection, table, rows)
+    ids = [row["session_id"] for row in batch.rows.get("sessions", [])]
+    connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ids})
 
 
 def derive(connection: duckdb.DuckDBPyConnection) -> None:

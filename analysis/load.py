@@ -105,7 +105,7 @@ def _load_readable(
                 is_limited = False
                 continue
             # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
-            broken = _find_unreadable(changed, unreadable)
+            broken = find_unreadable(changed, unreadable)
             if not broken:
                 raise AnalysisError(
                     f"{database.database_path(results)}: cannot be written: {error}"
@@ -118,11 +118,12 @@ def _load_readable(
         step_rows=ingest.count_steps(connection),
         unchanged_sessions=len(folders) - len(changed),
         removed_sessions=len(gone),
-        problems=_problems(connection),
+        problems=problems(connection),
     )
 
 
-def _find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
+def find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
+    """Files whose rows cannot be read, beyond those that are known -> why."""
     paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
     reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
     return {path: reason for path, reason in reasons.items() if reason}
@@ -145,7 +146,8 @@ def _ledger(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
     return {folder: frozenset(state) for folder, state in states.items()}
 
 
-def _problems(connection: duckdb.DuckDBPyConnection) -> tuple[Problem, ...]:
+def problems(connection: duckdb.DuckDBPyConnection) -> tuple[Problem, ...]:
+    """Of all files that were seen."""
     query = "SELECT path, problem FROM loaded_files WHERE problem IS NOT NULL ORDER BY path"
     found = connection.execute(query).fetchall()
     return tuple(Problem(path=path, reason=reason) for path, reason in found)

@@ -9,8 +9,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from analysis import database
+from analysis import database, direct
+from analysis.direct import Chosen
 from analysis.errors import AnalysisError
+from analysis.load import Problem
 
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that show something; PIVOT is a MULTI, DESCRIBE, SUMMARIZE and SHOW are a SELECT. The connection
@@ -20,24 +22,41 @@ forbids the rest by itself too, except a PRAGMA that keeps what it is told to it
 @contextmanager
 def run(results: Path, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
     """The rows of one statement, not yet fetched. Raises AnalysisError in DuckDB's words, also while fetching."""
-    with database.reader(results) as connection:
-        try:
-            relation = connection.sql(_only_statement(connection, query))
-            if relation is None:
-                raise AnalysisError(f"the statement gives no rows: {_shorten(query)}")
-            yield relation
-        except (AnalysisError, duckdb.InterruptException):
-            raise
-        except duckdb.Error as error:
-            raise AnalysisError(f"query failed: {error}") from error
-        except (
-            OverflowError,
-            ValueError,
-            pa.ArrowException,
-        ) as error:  # years beyond 9999, types of DuckDB alone
-            raise AnalysisError(
-                f"a value of the result cannot be written: {error}: cast it in the query, as in x::VARCHAR"
-            ) from error
+    with database.reader(results) as connection, _asked(connection, query) as relation:
+        yield relation
+
+
+@contextmanager
+def run_direct(
+    results: Path, query: str, chosen: Chosen
+) -> Iterator[tuple[duckdb.DuckDBPyRelation, tuple[Problem, ...]]]:
+    """The same without a database, and the files that were left out."""
+    with (
+        direct.reader(results, query, chosen) as opened,
+        _asked(opened.connection, query) as relation,
+    ):
+        yield relation, opened.problems
+
+
+@contextmanager
+def _asked(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
+    try:
+        relation = connection.sql(_only_statement(connection, query))
+        if relation is None:
+            raise AnalysisError(f"the statement gives no rows: {_shorten(query)}")
+        yield relation
+    except (AnalysisError, duckdb.InterruptException):
+        raise
+    except duckdb.Error as error:
+        raise AnalysisError(f"query failed: {error}") from error
+    except (
+        OverflowError,
+        ValueError,
+        pa.ArrowException,
+    ) as error:  # years beyond 9999, types of DuckDB alone
+        raise AnalysisError(
+            f"a value of the result cannot be written: {error}: cast it in the query, as in x::VARCHAR"
+        ) from error
 
 
 def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.Statement:

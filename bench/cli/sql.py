@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @click.command(name="sql")
@@ -24,18 +27,63 @@ import click
 @click.option(
     "--out", type=click.File("wb", lazy=True), default="-", help="File to write; else standard output."
 )
-def command(query: str, results: str | None, form: str, rows: int, out: BinaryIO) -> None:
+@click.option(
+    "--direct",
+    is_flag=True,
+    help="Ask the result files themselves, no database. A bad file is named, and the exit code is 1.",
+)
+@click.option(
+    "--session",
+    "sessions",
+    multiple=True,
+    metavar="ID",
+    help="With --direct: read this session alone, or those whose ids begin so. Repeatable.",
+)
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="NAME",
+    help="With --direct: read the sessions of this suite alone. Repeatable.",
+)
+def command(  # noqa: PLR0917 - the options
+    query: str,
+    results: str | None,
+    form: str,
+    rows: int,
+    out: BinaryIO,
+    direct: bool,
+    sessions: tuple[str, ...],
+    suites: tuple[str, ...],
+) -> int:
     """Ask results.duckdb a question: bench sql "FROM scaling". It only reads."""
+    from analysis.direct import Chosen
+    from analysis.query import run, run_direct
+    from bench.errors import InputError
+    from bench.paths import results_folder
+
+    folder = results_folder(results)
+    if not direct:
+        if sessions or suites:
+            raise InputError("--session and --suite go with --direct; a database has WHERE session_id = ...")
+        with run(folder, query) as relation:
+            _write(relation, form, rows, out)
+        return 0
+    with run_direct(folder, query, Chosen(sessions=sessions, suites=suites)) as (relation, problems):
+        for problem in problems:
+            click.echo(f"left out: {problem.path}: {problem.reason}", err=True)
+        _write(relation, form, rows, out)
+        return 1 if problems else 0
+
+
+def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: BinaryIO) -> None:
     import shutil
     import sys
 
     from analysis import output
-    from analysis.query import run
-    from bench.paths import results_folder
 
-    width = shutil.get_terminal_size().columns if out.name == "-" and sys.stdout.isatty() else None
-    with run(results_folder(results), query) as relation:
-        if form == "table":
-            output.write_table(relation, out, rows=rows, width=width)
-        else:
-            output.WRITERS[form](relation, out)
+    if form == "table":
+        width = shutil.get_terminal_size().columns if out.name == "-" and sys.stdout.isatty() else None
+        output.write_table(relation, out, rows=rows, width=width)
+    else:
+        output.WRITERS[form](relation, out)
