@@ -4,7 +4,7 @@ python benchmarks/many_sessions.py RESULTS SESSION --sessions 1 10 100 1000
 
 Copies the session, loads it, and multiplies its rows under other names, each session an hour older than the one before:
 one long history of one suite, the worst case. Then the session is taken out and loaded again. Prints Markdown tables of
-processor time, over all threads and with the interpreter's start for commands: the least of three.
+processor time, over all threads and with the interpreter's start for commands: the least of some times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import duckdb
 from analysis import database, ingest, schema
 from analysis.load import load
 
-TIMES = 3
 MULTIPLY = """
 INSERT INTO {table} BY NAME
 SELECT {table}.* REPLACE (session_id || '_' || number AS session_id)
@@ -42,13 +41,17 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("session")
     parser.add_argument("--sessions", type=int, nargs="+", default=[1, 10, 100, 1000])
+    parser.add_argument("--times", type=int, default=3)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scalebench-many-") as folder:
-        columns = [_column(Path(folder) / str(n), asked.results / asked.session, n) for n in asked.sessions]
+        columns = [
+            _column(Path(folder) / str(n), asked.results / asked.session, n, asked.times)
+            for n in asked.sessions
+        ]
     _print("seconds of processor time", asked.sessions, columns)
 
 
-def _column(results: Path, session: Path, sessions: int) -> dict[str, float]:
+def _column(results: Path, session: Path, sessions: int, times: int) -> dict[str, float]:
     """What everything takes with so many sessions."""
     shutil.copytree(session, results / session.name)
     load(results)
@@ -57,12 +60,12 @@ def _column(results: Path, session: Path, sessions: int) -> dict[str, float]:
     bench = [sys.executable, "-m", "bench"]
     place = ["--results", str(results)]
     return {
-        "`bench load` of one more": min(_loaded_anew(results, session.name) for _ in range(TIMES)),
-        "`bench summary SESSION`": _command([*bench, "summary", session.name, *place]),
+        "`bench load` of one more": min(_loaded_anew(results, session.name) for _ in range(times)),
+        "`bench summary SESSION`": _command([*bench, "summary", session.name, *place], times),
         "`bench report SESSION`": _command(
-            [*bench, "report", session.name, *place, "--out", str(results / "public")]
+            [*bench, "report", session.name, *place, "--out", str(results / "public")], times
         ),
-        **_views(results),
+        **_views(results, times),
     }
 
 
@@ -84,8 +87,8 @@ def _loaded_anew(results: Path, session_id: str) -> float:
     return _processor([sys.executable, "-m", "bench", "load", str(results)])
 
 
-def _command(words: list[str]) -> float:
-    return min(_processor(words) for _ in range(TIMES))
+def _command(words: list[str], times: int) -> float:
+    return min(_processor(words) for _ in range(times))
 
 
 def _processor(words: list[str]) -> float:
@@ -95,11 +98,11 @@ def _processor(words: list[str]) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def _views(results: Path) -> dict[str, float]:
+def _views(results: Path, times: int) -> dict[str, float]:
     """All rows of each view."""
     with database.reader(results) as connection:
         return {
-            f"`{name}`": min(_asked(connection, name) for _ in range(TIMES)) for name in schema.view_files()
+            f"`{name}`": min(_asked(connection, name) for _ in range(times)) for name in schema.view_files()
         }
 
 

@@ -39,8 +39,9 @@ def _said(counts: Row, found: list[Row]) -> str:
     looked = f"{counts['placements']:,} {'size' if counts['placements'] == 1 else 'sizes'} with several ranks"
     if not found:
         return f"No: of {looked} none has a rank that keeps the others waiting beyond what repeats vary."
-    nodes = sum(row["rank"] is None for row in found)
-    ranks = len(found) - nodes
+    # The same node at several sizes is one.
+    nodes = len({row["node"] for row in found if row["rank"] is None})
+    ranks = len({(row["node"], row["rank"]) for row in found if row["rank"] is not None})
     kinds = [
         f"{count:,} {kind}{'' if count == 1 else 's'}"
         for count, kind in ((nodes, "slow node"), (ranks, "slow rank"))

@@ -51,6 +51,14 @@ def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):
     assert 'id="stragglers-title"' in section
 
 
+def test_the_same_node_and_rank_at_two_sizes_are_one(contents):
+    found = contents.rows("slow_ranks")
+    larger = [row | {"placement": "6x4", "workers": 24} for row in found]
+    section = stragglers(contents.rows("straggler_counts")[0] | {"with_stragglers": 2}, [*found, *larger])
+    assert "Yes: 1 slow node and 1 slow rank at 2 of 2 sizes" in words(section)
+    assert len(rows_of(section)) == 5
+
+
 def test_every_rank_is_drawn_in_the_colour_of_its_node_and_stragglers_have_a_shape(contents):
     rows = contents.charts["stragglers"]
     late = rows.filter(rows.get_column("judged") == "straggler")
