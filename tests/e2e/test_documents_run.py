@@ -69,6 +69,9 @@ INSTEAD = {
     "bench suite comm_options --quick --repeats 3": "bench suite comm_options --quick --repeats 3 --dry-run",
     "python benchmarks/startup.py --pairs 5": "python benchmarks/startup.py --help",
     "python benchmarks/startup.py --pairs 3 --strategy fsdp": "python benchmarks/startup.py --help",
+    "python benchmarks/many_sessions.py results SESSION --sessions 1 100 1000 --times 1": (
+        "python benchmarks/many_sessions.py --help"
+    ),
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
     "python benchmarks/law_coverage.py --draws 1000": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
