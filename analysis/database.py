@@ -11,7 +11,7 @@ import duckdb
 
 from analysis import schema
 from analysis.errors import AnalysisError
-from analysis.stopping import stoppable
+from analysis.stopping import interruptible, stoppable
 
 FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
@@ -35,6 +35,12 @@ BOUNDED = {"memory_limit": "50%", "max_temp_directory_size": "64GiB"}
 """Of what this machine or its control group has; a query that needs more goes on in files beside the database."""
 
 
+_DAMAGED = re.compile(
+    r"not a valid DuckDB|version number|[Cc]orrupt|checksum|WAL file|read enough bytes|[Ss]erializ|INTERNAL|FATAL"
+)
+"""In what DuckDB says of a file that is not as it wrote it."""
+
+
 def database_path(results: Path) -> Path:
     return results / FILE_NAME
 
@@ -50,7 +56,12 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         )
     connection = _connect(path, read_only=True, config=LOCKED | PLANNING | BOUNDED)
     try:
-        if _definitions(connection, path) != schema.digest():
+        definitions = _definitions(connection, path)
+        if definitions is None:
+            raise AnalysisError(
+                f"{path}: holds nothing: its first load did not come to an end: `bench load {results}` fills it"
+            )
+        if definitions != schema.digest():
             raise AnalysisError(
                 f"{path}: its tables and views are those of another version of scalebench: `bench load {results}` "
                 "makes them anew from the result files"
@@ -69,22 +80,20 @@ def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise AnalysisError(
             f"{path}: DuckDB cannot write below a folder with a question mark in its name: rename it"
         )
-    connection = _connect(path, read_only=False, config=_WRITE)
+    connection = _open_or_make(path)
     try:
-        definitions = _definitions(connection, path)
-        if definitions is not None and definitions != schema.digest():
-            connection.close()
-            _remove(path)
-            connection = _connect(path, read_only=False, config=_WRITE)
-        if definitions != schema.digest():
-            with transaction(connection):
-                schema.create(connection)
-        yield connection
+        with interruptible():
+            definitions = _definitions(connection, path)
+            if definitions is not None and definitions != schema.digest():
+                connection.close()
+                _remove(path)
+                connection = _open_or_make(path)
+            if definitions != schema.digest():
+                with transaction(connection):
+                    schema.create(connection)
+            yield connection
     except duckdb.Error as error:
-        raise AnalysisError(
-            f"{path}: cannot be written: {str(error).splitlines()[0]}. The result files are safe: repeat `bench load` "
-            "once that is mended"
-        ) from error
+        raise AnalysisError(_unwritable(path, str(error))) from error
     finally:
         connection.close()
 
@@ -101,6 +110,17 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.commit()
 
 
+def _open_or_make(path: Path) -> duckdb.DuckDBPyConnection:
+    """To write. A new file for which there is no room is removed: it would be taken for a damaged one."""
+    is_new = not path.exists()
+    try:
+        return _connect(path, read_only=False, config=_WRITE)
+    except AnalysisError as error:
+        if is_new and "lock" not in str(error.__cause__):
+            path.unlink(missing_ok=True)
+        raise
+
+
 def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(path, read_only=read_only, config=dict(config))
@@ -115,13 +135,25 @@ def _explain(path: Path, message: str) -> str:
             f"{path}: in use by process {holder[1]}: while one process writes the database no other can open it, and "
             "while one reads it none can write. Close that process or wait for it"
         )
-    if "not a valid DuckDB" in message or "version number" in message:
+    if _DAMAGED.search(message):
         return (
             f"{path}: not a database that this DuckDB ({duckdb.__version__}) can read. Move it away; `bench load` "
             "makes it anew from the result files"
         )
     first_line = message.splitlines()[0] if message else "unknown reason"
+    if "Read-only file system" in message or "Permission denied" in message:
+        first_line += ". Copy the results folder to where you may write, and `bench load` it there"
     return f"{path}: cannot be opened: {first_line}"
+
+
+def _unwritable(path: Path, message: str) -> str:
+    """The same for a load that it ended."""
+    if _DAMAGED.search(message):
+        return _explain(path, message)
+    return (
+        f"{path}: cannot be written: {message.splitlines()[0]}. The result files are safe: repeat `bench load` once "
+        "that is mended"
+    )
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:

@@ -17,6 +17,19 @@ _OF_PYTHON = "Query interrupted"
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """Raises KeyboardInterrupt where DuckDB says in its own way that it was interrupted."""
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except RuntimeError as error:
+        if str(error) == _OF_PYTHON:
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
 def stoppable(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Raises KeyboardInterrupt soon after Ctrl-C, wherever DuckDB is. Only for a connection that reads."""
     if current_thread() is not main_thread():  # no signal reaches it
@@ -29,13 +42,8 @@ def stoppable(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     watcher = Thread(target=_watch, args=(heard, connection, over), daemon=True)
     watcher.start()
     try:
-        yield
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
-    except RuntimeError as error:
-        if str(error) == _OF_PYTHON:
-            raise KeyboardInterrupt from error
-        raise
+        with interruptible():
+            yield
     finally:
         over.set()
         signal.set_wakeup_fd(before)

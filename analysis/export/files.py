@@ -14,9 +14,14 @@ from analysis.export.kinds import Pictures
 
 @contextmanager
 def whole(path: Path) -> Iterator[BinaryIO]:
-    """To a temporary name beside it, renamed where all went well. Raises AnalysisError where it cannot be written."""
+    """To a temporary name beside it, renamed where all went well; a pipe or a device is written to as it is. Raises
+    AnalysisError where it cannot be written."""
     if path.is_dir():
         raise AnalysisError(f"--out {path}: is a folder: name a file in it")
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with partial.open("wb") as stream:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     "--rows", type=click.IntRange(min=0), default=40, show_default=True, help="Of a table; 0 shows all."
 )
 @click.option(
-    "--out", type=click.File("wb", lazy=True), default="-", help="File to write; else standard output."
+    "--out",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default="-",
+    help="File to write; else standard output.",
 )
 @click.option(
     "--direct",
@@ -51,7 +56,7 @@ def command(  # noqa: PLR0917 - the options
     results: str | None,
     form: str,
     rows: int,
-    out: BinaryIO,
+    out: Path,
     direct: bool,
     sessions: tuple[str, ...],
     suites: tuple[str, ...],
@@ -76,14 +81,17 @@ def command(  # noqa: PLR0917 - the options
         return 1 if problems else 0
 
 
-def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: BinaryIO) -> None:
+def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: Path) -> None:
     import shutil
     import sys
 
     from analysis import output
+    from analysis.export.files import whole
 
-    if form == "table":
-        width = shutil.get_terminal_size().columns if out.name == "-" and sys.stdout.isatty() else None
-        output.write_table(relation, out, rows=rows, width=width)
-    else:
-        output.WRITERS[form](relation, out)
+    is_shown = str(out) == "-"
+    with nullcontext(sys.stdout.buffer) if is_shown else whole(out) as stream:
+        if form == "table":
+            width = shutil.get_terminal_size().columns if is_shown and sys.stdout.isatty() else None
+            output.write_table(relation, stream, rows=rows, width=width)
+        else:
+            output.WRITERS[form](relation, stream)

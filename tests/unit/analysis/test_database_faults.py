@@ -1,0 +1,108 @@
+"""results.duckdb on a disk that is full or read-only, begun and left, damaged: named, and the files bring it back."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from analysis import database
+from analysis.errors import AnalysisError
+from analysis.load import load
+from bench.cli.sql import command as sql
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import ask
+
+CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
+ROWS = 72
+
+
+def rows(results):
+    """Step rows in the database, by session."""
+    found = ask(results, "SELECT session_id, count(*) AS n FROM steps GROUP BY session_id")
+    return {row["session_id"]: row["n"] for row in found}
+
+
+def test_a_load_without_room_names_the_file_and_the_next_one_has_every_row(disk):
+    results = disk("results", "64m")
+    make_session(results.folder, [CASE], session_id="a")
+    results.fill()
+    with pytest.raises(AnalysisError, match=r"results.duckdb: cannot be .*No space left on device"):
+        load(results.folder)
+    results.free()
+    assert load(results.folder).step_rows == ROWS
+    make_session(results.folder, [CASE], session_id="b")
+    results.fill()
+    with pytest.raises(AnalysisError, match="cannot be written: .*No space left on device"):
+        load(results.folder)
+    assert rows(results.folder) == {"a": ROWS}
+    results.free()
+    assert load(results.folder).sessions == 1
+    assert rows(results.folder) == {"a": ROWS, "b": ROWS}
+
+
+def test_a_read_only_folder_is_read_and_not_loaded(disk):
+    results = disk("results", "64m")
+    make_session(results.folder, [CASE], session_id="a")
+    load(results.folder)
+    results.mount("ro")
+    assert rows(results.folder) == {"a": ROWS}
+    with pytest.raises(
+        AnalysisError, match=r"Read-only file system\. Copy the results folder to where you may write"
+    ):
+        load(results.folder)
+
+
+def test_a_database_whose_first_load_was_killed_is_said_to_hold_nothing(tmp_path):
+    duckdb.connect(tmp_path / "results.duckdb").close()
+    with pytest.raises(
+        AnalysisError, match=r"holds nothing: its first load did not come to an end: `bench load"
+    ):
+        database.reader(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize("damage", ["head", "blocks"])
+def test_a_damaged_database_is_named_and_made_anew_from_the_files(results, damage):
+    folder = make_session(results, [CASE], session_id="a")
+    load(results)
+    path = results / "results.duckdb"
+    raw = bytearray(path.read_bytes())
+    for place in range(0, 12_288, 64) if damage == "head" else range(20_000, len(raw), 5_000):
+        raw[place] ^= 1 << random.Random(place).randrange(8)
+    path.write_bytes(raw)
+    (folder / "session.json").touch()
+    with pytest.raises(
+        AnalysisError, match=r"not a database that this DuckDB .* Move it away; `bench load` makes it"
+    ):
+        load(results)
+    with pytest.raises(AnalysisError, match="Move it away"):
+        database.reader(results).__enter__()
+    path.rename(results / "damaged")
+    load(results)
+    assert rows(results) == {"a": ROWS}
+
+
+def test_rows_without_room_leave_the_file_of_an_earlier_query(results, disk):
+    make_session(results, [CASE], session_id="a")
+    load(results)
+    full = disk("full", "64k")
+    out = full.folder / "rows.csv"
+    out.write_text("earlier\n")
+    full.fill()
+    call = ["FROM steps", "--results", str(results), "--format", "csv", "--out", str(out)]
+    with pytest.raises(AnalysisError, match=rf"--out {out}: No space left on device: choose another place"):
+        CliRunner().invoke(sql, call, standalone_mode=False, catch_exceptions=False)
+    assert out.read_text() == "earlier\n"
+    assert sorted(path.name for path in full.folder.iterdir()) == ["filling", "rows.csv"]
+
+
+def test_rows_that_go_to_a_device_leave_it_a_device(results, tmp_path):
+    make_session(results, [CASE], session_id="a")
+    load(results)
+    device = tmp_path / "null"
+    device.symlink_to("/dev/null")
+    call = ["FROM steps", "--results", str(results), "--out", str(device)]
+    assert CliRunner().invoke(sql, call, standalone_mode=False).exit_code == 0
+    assert device.is_char_device()
