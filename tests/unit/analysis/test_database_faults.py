@@ -35,7 +35,7 @@ def test_a_load_without_room_names_the_file_and_the_next_one_has_every_row(disk)
     assert load(results.folder).step_rows == ROWS
     make_session(results.folder, [CASE], session_id="b")
     results.fill()
-    with pytest.raises(AnalysisError, match="cannot be written: .*No space left on device"):
+    with pytest.raises(AnalysisError, match=r"cannot be written: .*No space left on device"):
         load(results.folder)
     assert rows(results.folder) == {"a": ROWS}
     results.free()
