@@ -1,0 +1,105 @@
+"""Loads that are killed half-way, or meet another: the database is as it was, and the next load has every row."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+from processes import Marked
+
+from tests.factory import Case, make_session
+
+CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
+ROWS = 72
+PUBLISHED = Path(__file__).parents[2] / "docs/examples/published_table.txt"
+
+
+def rows(results: Path) -> dict[str, int]:
+    """Step rows in the database, by session."""
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
+        return dict(connection.execute("SELECT session_id, count(*) FROM steps GROUP BY ALL").fetchall())
+
+
+def writing(marked: Marked, results: Path) -> subprocess.Popen[str]:
+    """A load that has the database open."""
+    process = marked.start("load", str(results))
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if _may_write(process.pid, results / "results.duckdb"):
+            return process
+        time.sleep(0.002)
+    raise AssertionError(process.communicate())
+
+
+def _may_write(pid: int, path: Path) -> bool:
+    """Whether the process has the file open to write; a load reads it first."""
+    try:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            if entry.readlink() == path:
+                flags = Path(f"/proc/{pid}/fdinfo/{entry.name}").read_text().split("flags:")[1].split()[0]
+                return bool(int(flags, 8) & os.O_RDWR)
+    except OSError:  # closed meanwhile
+        pass
+    return False
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """With one session in the database and another that is not."""
+    folder = tmp_path / "results"
+    make_session(folder, [CASE], session_id="a")
+    assert Marked(tmp_path).run("load", str(folder)).returncode == 0
+    make_session(folder, [CASE], session_id="b")
+    return folder
+
+
+def test_a_load_that_is_killed_changes_nothing_and_the_next_one_has_every_row(
+    tmp_path: Path, results: Path
+) -> None:
+    marked = Marked(tmp_path)
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, -15), (signal.SIGINT, 130)):
+        process = writing(marked, results)
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+        assert (process.returncode, out) == (code, "")
+        assert "Traceback" not in errors
+        assert ("bench: stopped" in errors) == (number is signal.SIGINT)
+        assert rows(results) == {"a": ROWS}
+    done = marked.run("load", str(results))
+    assert (done.returncode, done.stdout.splitlines()[1]) == (0, "1 unchanged session")
+    assert rows(results) == {"a": ROWS, "b": ROWS}
+    assert marked.left() == []
+
+
+def test_of_two_loads_at_once_one_is_told_who_has_the_database(tmp_path: Path, results: Path) -> None:
+    marked = Marked(tmp_path)
+    first = writing(marked, results)
+    first.send_signal(signal.SIGSTOP)
+    second = marked.run("load", str(results))
+    asked = marked.run("sql", "FROM sessions", "--results", str(results))
+    first.send_signal(signal.SIGCONT)
+    first.communicate(timeout=60)
+    for refused in (second, asked):
+        assert refused.returncode == 2
+        assert f"results.duckdb: in use by process {first.pid}: while one process writes" in refused.stderr
+    assert first.returncode == 0
+    assert rows(results) == {"a": ROWS, "b": ROWS}
+
+
+def test_a_session_that_ends_while_somebody_reads_says_how_its_rows_come_into_the_database(
+    tmp_path: Path, results: Path
+) -> None:
+    marked = Marked(tmp_path)
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True):
+        done = marked.run(
+            "import", str(PUBLISHED), "--suite", "published", "--session", "c", "--results", str(results)
+        )
+    assert done.returncode == 1
+    assert f"in use by process {os.getpid()}" in done.stderr
+    assert "bench: the result files are written; `" in done.stderr
+    assert marked.run("load", str(results)).stdout.startswith("2 sessions, ")
