@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-_HEADROOM = 1.5
+HEADROOM = 1.5
 """Of the largest value, for its interval."""
 _FOOTROOM = 4.0
 """Of the smallest value, on a logarithmic scale."""
@@ -14,7 +14,7 @@ _FOOTROOM = 4.0
 def top(rows: pl.DataFrame, field: str, ideal: float = 0.0) -> float:
     """End of the axis of `field`, whose interval is `<field>_lo` to `<field>_hi`; `ideal` lies within it too."""
     largest = max([ideal, *_values(rows, field)])
-    return min(max([largest, *_values(rows, f"{field}_hi")]), _HEADROOM * largest)
+    return min(max([largest, *_values(rows, f"{field}_hi")]), HEADROOM * largest)
 
 
 def bounded(scale: alt.Scale, rows: pl.DataFrame, field: str, ideal: float = 0.0) -> alt.Scale:

@@ -20,9 +20,8 @@ from analysis.report.chart import (
     sentences,
     size_colour,
 )
-from analysis.report.curves import magnitude_scale
 from analysis.report.figures import figure
-from analysis.report.headroom import bounded, cut_note
+from analysis.report.headroom import HEADROOM, bounded, cut_note
 from analysis.report.history.contents import History
 
 HEIGHT = 170
@@ -95,15 +94,26 @@ def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
     few = FewSizes(rows=shown, start=of_kept, note=few.note)
     count = len(distinct(rows, "panel"))
     left_out = f"Drawn: the {len(kept)} of {count:,} cases that changed most." if len(kept) < count else ""
-    cut = [cut_note(shown, view.field) for view in views.values() if view.field != "relative"]
+    cut = [_cut_note(shown, view) for view in views.values() if view.field != "relative"]
     return Drawing(
         views={
-            label: panels(layered(*_layers(few, view)), "panel", shown, HEIGHT)
+            label: _own_scales(panels(layered(*_layers(few, view)), "panel", shown, HEIGHT), view)
             for label, view in views.items()
         },
         choice="y axis" if len(views) > 1 else "",
         note=sentences(few.note, left_out, cut[0]),
     )
+
+
+def _own_scales(drawing: alt.FacetChart, view: _View) -> alt.FacetChart:
+    """Throughputs of cases differ by orders of magnitude, ratios and efficiencies can be held against each other."""
+    return drawing.resolve_scale(y="independent") if view.field == "throughput" else drawing
+
+
+def _cut_note(rows: pl.DataFrame, view: _View) -> str:
+    """Of the panels, each with its own end where each has its own scale."""
+    parts = rows.partition_by("panel") if view.field == "throughput" else [rows]
+    return next(filter(None, (cut_note(part, view.field) for part in parts)), "")
 
 
 def _kept(rows: pl.DataFrame) -> list[str]:
@@ -129,13 +139,22 @@ def _layers(few: FewSizes, view: _View) -> list[alt.Chart]:
         (_changes(few, x), bool(rows.get_column("marked").is_not_null().any())),
         (start.mark_line(opacity=0.6).encode(y=y, detail=detail), True),
         (
-            start.mark_rule(strokeWidth=1.5, clip=True).encode(y=low, y2=high),
+            _ends(start, view).mark_rule(strokeWidth=1.5, clip=True).encode(y=low, y2=high),
             rows.get_column(f"{view.field}_lo").null_count() < rows.height,
         ),
         (start.mark_point(size=42, filled=True, opacity=1).encode(y=y, tooltip=_tooltip(view)), True),
         (_rings(few, x, y), view.field != "efficiency" and bool(rows.get_column("regression").any())),
     ]
     return [layer for layer, is_shown in layers if is_shown]
+
+
+def _ends(start: alt.Chart, view: _View) -> alt.Chart:
+    """Where a scale follows its panel's values, long intervals must not: they are cut as headroom.py cuts axes."""
+    if view.field != "throughput":
+        return start
+    tops: alt.Chart = start.transform_joinaggregate(panel_top="max(throughput)", groupby=["panel"])
+    cut = f"datum.throughput_hi === null ? null : min(datum.throughput_hi, {HEADROOM} * datum.panel_top)"
+    return tops.transform_calculate(throughput_hi=cut)
 
 
 def _sessions_axis(rows: pl.DataFrame) -> alt.X:
@@ -152,9 +171,7 @@ def _axis(rows: pl.DataFrame, view: _View) -> alt.Y:
     if view.field == "efficiency":
         scale = bounded(alt.Scale(zero=True), rows, view.field, ideal=1.0)
     elif view.field == "throughput":
-        scale = bounded(magnitude_scale(rows, view.field), rows, view.field)
-        if scale.to_dict().get("type") == "log":  # Vega's own lines would be all from 1 to 9
-            axis.values = [float(f"{first}e{power}") for power in range(-3, 10) for first in (1, 2, 5)]
+        scale = alt.Scale(zero=True)
     else:
         scale = alt.Scale(zero=False, domain=_around_one(rows))
     return alt.Y(f"{view.field}:Q", title=view.title, scale=scale, axis=axis)
@@ -212,7 +229,7 @@ def _tooltip(view: _View) -> list[alt.Tooltip]:
 _THROUGHPUT = Chart(
     order=0,
     question="How fast was it, session by session?",
-    reading=f"{_READING} Ring: a regression.",
+    reading=f"{_READING} Ring: a regression. Each panel of throughputs has its own axis.",
     draw=_draw_throughput,
     wide=True,
 )

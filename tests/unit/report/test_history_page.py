@@ -206,3 +206,10 @@ def test_the_command_shows_the_last_sessions_or_the_regressions_alone(results):
 def test_a_suite_that_there_is_not_is_an_error_that_names_those_that_are(results):
     asked = CliRunner().invoke(command, ["weekly", "--results", str(results)], standalone_mode=False)
     assert "no session of the suite 'weekly'; there are nightly" in str(asked.exception)
+
+
+def test_throughputs_of_each_case_have_their_own_axis_and_ratios_share_one(histories):
+    rows = histories["nightly"].points
+    drawn = charts._draw_throughput(rows, rows.get_column("panel").unique().to_list())
+    scales = {label: view.to_dict().get("resolve", {}).get("scale") for label, view in drawn.views.items()}
+    assert scales == {"over the first session with these settings": None, "examples/s": {"y": "independent"}}
