@@ -1,0 +1,265 @@
+"""A session whose agent is told to stop, or killed, at every kind of moment; it is resumed each time."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from processes import Marked
+
+from bench.files import digest, read_json
+from bench.measure import recorder
+from tests.e2e.moments import PATIENCE_S, about_to_write, until
+from tests.e2e.test_faults import ddp, suite_file
+
+RUNS = FIRST, SLOW, LATER = "first.1x2.r0", "slow.1x2.r0", "later.1x2.r0"
+WARMUP, STEPS = 3, 5
+ROWS = 2 * (WARMUP + STEPS)
+"""Of a run that is complete."""
+HELD = ("before the first run", "in warm-up", "in a measured step")
+"""Moments when the workload goes on waiting: the agent has to end all the same."""
+WRITING = ("while writing Parquet", "between runs")
+"""Moments when the agent itself waits, until it is told to stop; then it goes on."""
+MOMENTS = HELD + WRITING
+
+
+Ended = Callable[[], object]
+"""What a process said that has ended; null where it has not."""
+Reach = Callable[[Ended], AbstractContextManager[None]]
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """What was left when the session was ended at one moment."""
+
+    exit_code: int
+    said: str
+    processes: list[str]
+    folders: list[str]
+    """Of scratch, in the temporary folder and in shared memory."""
+    loaded: tuple[int, str]
+    """Exit code of `bench load`, and what it said."""
+    rows: list[tuple[Any, ...]]
+    """Run, attempt, status, error, rows and different rows in the database."""
+    stored: dict[str, str]
+    """Digests of the step rows of runs that are ok."""
+
+
+class Story:
+    """A session of three runs, ended five times by a signal."""
+
+    def __init__(self, folder: Path, number: signal.Signals) -> None:
+        self.folder, self.results, self.number = folder, folder / "r", number
+        temporary = folder / "tmp"
+        temporary.mkdir()
+        self.marked = Marked(temporary)
+        held = ddp("slow", hold=str(folder / "hold"))
+        self.suite = suite_file(folder, [ddp("first"), held, ddp("later")], warmup=WARMUP, steps=STEPS)
+        for name in (".prepare", ".step1", ".step5", ".step6"):
+            (folder / f"hold{name}").touch()
+        self.stages: dict[str, Stage] = {}
+        for moment, reach in zip(MOMENTS, self._moments(), strict=True):
+            self._stage(moment, reach)
+        self.completed = self._completed()
+
+    def _moments(self) -> list[Reach]:
+        return [
+            partial(self._held, ".prepare", 0),
+            partial(self._held, ".step1", 1),
+            partial(self._held, ".step5", 5),
+            self._writing,
+            self._between,
+        ]
+
+    @contextmanager
+    def _held(self, name: str, rows: int, ended: Ended) -> Iterator[None]:
+        """Within `with`, the workload waits at that moment, and every rank has that many rows before it does."""
+        held, reached = self.folder / f"hold{name}", self.folder / f"hold{name}.reached"
+        until(lambda: reached.exists() and (rows == 0 or self._have(rows)), ended)
+        yield
+        held.unlink()
+
+    @contextmanager
+    def _writing(self, ended: Ended) -> Iterator[None]:
+        """Within `with`, the agent waits for the file that it wants to write the rows of all steps to."""
+        with ExitStack() as stack:
+            with self._held(".step6", 6, ended):
+                folder = self.results / "s" / SLOW  # its files of before are set aside by now
+                wanted = stack.enter_context(about_to_write(folder / "steps.node0.parquet.tmp"))
+            until(wanted, ended)
+            yield
+
+    @contextmanager
+    def _between(self, ended: Ended) -> Iterator[None]:
+        """Within `with`, the agent waits for the file that says that the last run begins."""
+        with about_to_write(self.results / "s" / LATER / "begun.json.tmp") as wanted:
+            until(wanted, ended)
+            yield
+
+    def _have(self, rows: int) -> bool:
+        raws = list((self.folder / "tmp").glob(f"bench-*/{SLOW}.*/steps.rank?.raw"))
+        return len(raws) == 2 and all((last := recorder.peek(raw)) and last.rows == rows for raw in raws)
+
+    def _begin_or_resume(self) -> tuple[str, ...]:
+        begun = (self.results / "s" / "session.json").exists()
+        what = ("--resume", "s") if begun else (str(self.suite), "--session", "s")
+        return ("suite", *what, "--results", str(self.results), "--ranks-per-node", "2", "--no-load")
+
+    def _stage(self, moment: str, reach: Reach) -> None:
+        process = self.marked.start(*self._begin_or_resume())
+        with reach(lambda: None if process.poll() is None else process.communicate()):
+            process.send_signal(self.number)
+            if moment in HELD:
+                process.wait(PATIENCE_S)
+                self.marked.left()  # ranks outlive a killed agent by a moment, and must not go on in it
+            else:
+                until(lambda: process.poll() is not None or not _pending(process.pid, self.number))
+        said = process.communicate(timeout=120)[1]
+        self.stages[moment] = Stage(
+            exit_code=process.returncode, said=said, processes=self.marked.left(), folders=self._scratch(),
+            loaded=self._load(), rows=self._rows(), stored=self._stored(),
+        )  # fmt: skip
+
+    def _completed(self) -> Stage:
+        done = self.marked.run(*self._begin_or_resume())
+        return Stage(
+            exit_code=done.returncode, said=done.stderr, processes=self.marked.left(), folders=self._scratch(),
+            loaded=self._load(), rows=self._rows(), stored=self._stored(),
+        )  # fmt: skip
+
+    def _scratch(self) -> list[str]:
+        # torch's own cache of compiled code is the user's, and stays
+        return sorted(
+            path.name for path in (self.folder / "tmp").iterdir() if "torchinductor" not in path.name
+        )
+
+    def _load(self) -> tuple[int, str]:
+        done = self.marked.run("load", str(self.results))
+        return done.returncode, done.stdout + done.stderr
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        if not (self.results / "results.duckdb").exists():
+            return []
+        query = (
+            "SELECT run_id, attempt, any_value(status), any_value(r.error), count(rank),"
+            " count(DISTINCT (rank, step)) FILTER (rank IS NOT NULL)"
+            " FROM runs r LEFT JOIN steps USING (session_id, run_id, attempt) GROUP BY ALL ORDER BY ALL"
+        )
+        with duckdb.connect(str(self.results / "results.duckdb"), read_only=True) as connection:
+            return connection.sql(query).fetchall()
+
+    def _stored(self) -> dict[str, str]:
+        files = {run: self.results / "s" / run for run in RUNS}
+        return {
+            run: digest((folder / "steps.node0.parquet").read_bytes())
+            for run, folder in files.items()
+            if (folder / "run.json").exists() and read_json(folder / "run.json")["outcome"]["status"] == "ok"
+        }
+
+
+def _pending(pid: int, number: int) -> bool:
+    """Whether a process has not yet taken a signal that was sent to it."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    return Story(tmp_path_factory.mktemp("told"), signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    return Story(tmp_path_factory.mktemp("killed"), signal.SIGKILL)
+
+
+@pytest.fixture(params=["told", "killed"])
+def story(request: pytest.FixtureRequest) -> Story:
+    found: Story = request.getfixturevalue(request.param)
+    return found
+
+
+def test_no_process_and_no_folder_is_left(story: Story) -> None:
+    left = {moment: (stage.processes, stage.folders) for moment, stage in story.stages.items()}
+    assert left == dict.fromkeys(MOMENTS, ([], []))
+
+
+def test_a_resume_completes_the_session_and_no_row_of_an_ok_run_is_lost_twice_or_other(story: Story) -> None:
+    assert story.completed.exit_code == 0, story.completed.said
+    assert set(story.completed.stored) == set(RUNS)
+    for stage in story.stages.values():
+        assert stage.stored.items() <= story.completed.stored.items()
+        assert all(row[4] == row[5] for row in stage.rows)
+        assert {row[0] for row in stage.rows if row[2] == "ok"} == set(stage.stored)
+    of_ok = [row for row in story.completed.rows if row[2] == "ok"]
+    assert [(row[0], row[4], row[5]) for row in of_ok] == [(run, ROWS, ROWS) for run in sorted(RUNS)]
+    assert list((story.results / "s").rglob("*.raw")) == []
+
+
+def test_told_to_stop_it_says_what_is_done_and_how_to_go_on(told: Story) -> None:
+    assert {moment: stage.exit_code for moment, stage in told.stages.items()} == dict.fromkeys(MOMENTS, 143)
+    said = {moment: stage.said.splitlines()[-1].partition(";")[0] for moment, stage in told.stages.items()}
+    assert said == dict(
+        zip(
+            MOMENTS,
+            [
+                "bench: stopped by SIGTERM",
+                "stopped by SIGTERM after 1 of 3 runs",
+                "stopped by SIGTERM after 1 of 3 runs",
+                "stopped by SIGTERM after 2 of 3 runs",
+                "stopped by SIGTERM after 2 of 3 runs",
+            ],
+            strict=True,
+        )
+    )
+    assert "suite --resume s" in told.stages["in warm-up"].said
+    assert not any("Traceback" in stage.said for stage in told.stages.values())
+
+
+def test_a_session_that_was_told_to_stop_is_in_the_database_as_far_as_it_came(told: Story) -> None:
+    assert told.stages["before the first run"].rows == []
+    assert [stage.loaded[0] for stage in list(told.stages.values())[1:]] == [0] * 4
+    why = "stopped by SIGTERM"
+    assert told.completed.rows == [
+        (FIRST, 0, "ok", None, ROWS, ROWS),
+        (LATER, 0, "interrupted", why, 0, 0),
+        (LATER, 1, "ok", None, ROWS, ROWS),
+        (SLOW, 0, "interrupted", why, 2, 2),
+        (SLOW, 1, "interrupted", why, 10, 10),
+        (SLOW, 2, "ok", None, ROWS, ROWS),
+    ]
+    assert told.stages["between runs"].rows == [row for row in told.completed.rows if row[:2] != (LATER, 1)]
+
+
+def test_a_killed_agent_says_nothing_and_load_says_what_it_left(killed: Story) -> None:
+    assert {stage.exit_code for stage in killed.stages.values()} == {-signal.SIGKILL}
+    loaded = {moment: stage.loaded for moment, stage in killed.stages.items()}
+    assert killed.stages["before the first run"].rows == []
+    for moment in MOMENTS[1:4]:
+        assert loaded[moment][0] == 1
+        assert f"{SLOW}: begun and never ended: `bench suite --resume s` keeps its rows" in loaded[moment][1]
+    assert loaded["between runs"][0] == 0
+
+
+def test_a_killed_agents_rows_are_there_once_the_session_is_resumed(killed: Story) -> None:
+    why = "the agent ended before the run did"
+    assert killed.completed.rows == [
+        (FIRST, 0, "ok", None, ROWS, ROWS),
+        (LATER, 0, "ok", None, ROWS, ROWS),
+        (SLOW, 0, "interrupted", why, 2, 2),
+        (SLOW, 1, "interrupted", why, 10, 10),
+        (SLOW, 2, "interrupted", why, ROWS, ROWS),
+        (SLOW, 3, "ok", None, ROWS, ROWS),
+    ]
+    assert list(killed.results.rglob("*.tmp")) == []
