@@ -17,9 +17,14 @@ MOST_FILES = 500_000
 MOST_BYTES = 256 * 2**30
 """Of all files together, unpacked."""
 MOST_MANIFEST_BYTES = 128 * 2**20
+MOST_JSON_BYTES = 64 * 2**20
+"""Of each other JSON file; `bench load` reads no larger one."""
+MOST_VALUES = 4_000_000
+"""Of a JSON file: a few hundred kilobytes of an archive can unfold to lists that fill memory."""
 
 _OF_A_SESSION = ("session.json", "plan.json", REPORT)
 _FOLDER = re.compile(r"[^/\\.\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,254}")
+_LONGEST_FOLDER_BYTES = 255
 _ATTEMPT = re.compile(r"attempt\d{1,6}")
 _OF_A_RUN = re.compile(r"run\.json|[a-z_]+(\.[a-z0-9]+){0,4}\.parquet")
 _LOG = re.compile(r"[A-Za-z0-9_.-]{0,100}\.log")
@@ -67,15 +72,25 @@ def belongs(path: str) -> bool:
 
 def is_folder(name: str) -> bool:
     """Whether a run may be called so. A name that begins with a dot is somebody's work in progress, or `..`."""
-    return bool(_FOLDER.fullmatch(name))
+    try:
+        return bool(_FOLDER.fullmatch(name)) and len(name.encode()) <= _LONGEST_FOLDER_BYTES
+    except UnicodeEncodeError:  # half a character, which JSON can spell
+        return False
+
+
+def parsed(name: str, content: bytes) -> Any:
+    """Raises InputError where it is no JSON, or holds more values than any file of ours."""
+    if sum(content.count(sign) for sign in (b",", b"[", b"{")) > MOST_VALUES:
+        raise InputError(f"{name}: more than {MOST_VALUES:,} values: no session has")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON: {str(error)[:80]}") from error
 
 
 def parse(content: bytes) -> Manifest:
     """Raises InputError with the place of what is wrong."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{NAME}: not JSON: {str(error)[:80]}") from error
+    found = parsed(NAME, content)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         version = found.get("format") if isinstance(found, dict) else None
         raise InputError(f"{NAME}: format is {str(version)[:20]}, this scalebench reads {FORMAT}")
@@ -96,6 +111,8 @@ def _listed(name: str, one: Any) -> Listed:
     size, sha256 = (one.get("bytes"), one.get("sha256")) if isinstance(one, dict) else (None, None)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_BYTES:
         raise InputError(f"{NAME}: {name}: bytes is {str(size)[:40]}, no size")
+    if name.endswith(".json") and size > MOST_JSON_BYTES:
+        raise InputError(f"{NAME}: {name}: {size:,} bytes: JSON of ours has {MOST_JSON_BYTES:,} at most")
     if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise InputError(f"{NAME}: {name}: sha256 is {str(sha256)[:80]!r}, no SHA-256")
     return Listed(size_bytes=size, sha256=sha256)

@@ -7,7 +7,6 @@ longer, or has another sum ends the call, and what was written so far is removed
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import stat
 import zipfile
@@ -20,7 +19,16 @@ from pathlib import Path
 from bench.errors import InputError
 from bench.importing.aside import place
 from bench.launch.session import SessionFolder
-from bench.packing.manifest import MOST_FILES, MOST_MANIFEST_BYTES, NAME, REPORT, Listed, Manifest, parse
+from bench.packing.manifest import (
+    MOST_FILES,
+    MOST_MANIFEST_BYTES,
+    NAME,
+    REPORT,
+    Listed,
+    Manifest,
+    parse,
+    parsed,
+)
 
 _CHUNK = 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -132,9 +140,6 @@ def _extract(archive: zipfile.ZipFile, name: str, listed: Listed, target: Path) 
 
 def _check_id(path: Path, session_id: str) -> None:
     """Raises InputError where a folder of this name would not hold a session of this name."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"session.json: not JSON: {str(error)[:80]}") from error
+    found = parsed(path.name, path.read_bytes())
     if not isinstance(found, dict) or found.get("session_id") != session_id:
         raise InputError(f"session.json is not of session {session_id}")
