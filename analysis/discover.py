@@ -128,8 +128,7 @@ def _entry(root: Path, path: Path) -> Entry:
     relative = os.fsencode(name).decode(errors="backslashreplace")
     if relative != name:
         return Entry(path=path, relative=relative, problem="its name is not valid UTF-8: rename it")
-    if path.is_symlink() and not path.resolve().is_relative_to(root):
-        problem = "a link that leads outside the results folder: copy the files here instead"
+    if path.is_symlink() and (problem := _problem_of_link(root, path)):
         return Entry(path=path, relative=relative, problem=problem)
     if path.is_dir():
         return Entry(path=path, relative=relative)
@@ -137,3 +136,11 @@ def _entry(root: Path, path: Path) -> Entry:
         return Entry(path=path, relative=relative, problem="not a regular file: remove it")
     stat = path.stat()
     return Entry(path=path, relative=relative, size_bytes=stat.st_size, mtime_ns=stat.st_mtime_ns)
+
+
+def _problem_of_link(root: Path, link: Path) -> str | None:
+    try:
+        is_inside = link.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):
+        return "a link that leads to itself: remove it"
+    return None if is_inside else "a link that leads outside the results folder: copy the files here instead"

@@ -15,6 +15,9 @@ from analysis.rows import check_version
 
 _COLUMN = re.compile(r"^    (\w+) (VARCHAR|INTEGER|BIGINT|DOUBLE)", re.MULTILINE)
 _KEYS = ("session_id", "run_id", "attempt")
+_FEW_ROWS, _ROWS_PER_BYTE = 1_000_000, 4
+_SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
+"""Of a column of text: its names of kinds and operations stand once in a row group, or once a row."""
 
 
 @cache
@@ -47,6 +50,7 @@ def check(path: Path, session_id: str, run_id: str, attempt: int) -> tuple[list[
             f"not a complete Parquet file ({_first_line(error)}): remove it or run it again"
         ) from error
     _check_owner(found.metadata or {}, {"session_id": session_id, "run_id": run_id, "attempt": str(attempt)})
+    _check_size(footer, path.stat().st_size)
     return _check_columns(found, table), footer.num_rows
 
 
@@ -61,6 +65,24 @@ def _check_owner(metadata: dict[bytes, bytes], owner: dict[str, str]) -> None:
             raise BadFileError(
                 f"its {name} is {found!r} but it lies with {wanted!r}: put it back where it belongs"
             )
+
+
+def _check_size(found: pq.FileMetaData, size_bytes: int) -> None:
+    """Refuses a small file that would grow without end. Measured times differ from step to step, and take bytes."""
+    if found.num_rows > _FEW_ROWS + _ROWS_PER_BYTE * size_bytes:
+        raise BadFileError(
+            f"declares {found.num_rows:,} rows in {size_bytes:,} bytes: not a file of measured rows: remove it"
+        )
+    for number in range(found.num_row_groups):
+        group = found.row_group(number)
+        for place in range(group.num_columns):
+            column = group.column(place)
+            most = _SHORT_TEXTS_BYTES + _LONGEST_TEXT_BYTES * group.num_rows
+            if column.physical_type == "BYTE_ARRAY" and column.total_uncompressed_size > most:
+                raise BadFileError(
+                    f"column {column.path_in_schema} holds {column.total_uncompressed_size:,} bytes of text for "
+                    f"{group.num_rows:,} rows: not a file of ours: remove it"
+                )
 
 
 def _check_columns(found: pa.Schema, table: str) -> list[str]:

@@ -194,6 +194,40 @@ def test_a_link_that_leads_outside_is_refused(results, folder, tmp_path):
     assert _count(results) == 48
 
 
+@pytest.mark.parametrize("name", ["session.json", RUN, STEPS, "ddp.1x2.r0/attempt0"])
+def test_a_link_to_itself_is_named_and_loses_nothing_else(results, folder, good, name):
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to((folder / name).name)
+    problems = {problem.path: problem.reason for problem in load(results).problems}
+    if not name.endswith("attempt0"):  # a folder that cannot be entered is none
+        assert problems[f"bad/{name}"] == "a link that leads to itself: remove it"
+    assert good()
+
+
+def test_a_small_file_that_would_grow_without_end_is_named_and_left_out(results, folder):
+    table = pq.read_table(folder / STEPS).slice(0, 1)
+    many = pa.concat_tables([table] * 1_000).combine_chunks()
+    many = pa.concat_tables([many] * 1_000).combine_chunks()
+    with pq.ParquetWriter(folder / STEPS, many.schema, compression="zstd") as writer:
+        for _ in range(3):
+            writer.write_table(many)
+    problem = _named(results)
+    assert (problem.path, problem.reason.split(" in ")[0]) == (f"bad/{STEPS}", "declares 3,000,000 rows")
+
+
+def test_a_text_that_would_fill_the_memory_is_named_and_left_out(results, folder):
+    long = pa.array(["x" * 5_000_000])
+    place = pq.read_schema(folder / STEPS).get_field_index("kind")
+    _rewrite(
+        folder / STEPS,
+        lambda t: t.set_column(
+            place, "kind", pa.DictionaryArray.from_arrays(pa.array([0] * t.num_rows, pa.int32()), long)
+        ),
+    )
+    assert (folder / STEPS).stat().st_size < 500_000
+    assert "column kind holds 5,0" in _named(results).reason
+
+
 def test_a_session_folder_that_is_a_link_to_elsewhere_is_refused(results, folder, good, tmp_path):
     folder.rename(tmp_path / "bad")
     folder.symlink_to(tmp_path / "bad")
