@@ -108,7 +108,6 @@ ELSEWHERE = {
     "ci/test lint": "runs before this test",
     "ci/test types": "runs before this test",
     "ci/test audit": "runs before this test",
-    "ci/audit": "ci/test audit runs it",
     "ci/test unit": "runs before this test",
     "ci/test fuzz": "runs before this test",
     "ci/test e2e": "runs this test",
