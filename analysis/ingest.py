@@ -73,13 +73,6 @@ def fit_laws(connection: duckdb.DuckDBPyConnection) -> None:
     _insert_rows(connection, "law_fits", laws.rows_of(connection))
 
 
-def count_steps(connection: duckdb.DuckDBPyConnection) -> int:
-    """Step rows of the sessions that were inserted last."""
-    row = connection.execute(schema.text("ingest/count_steps")).fetchone()
-    assert row
-    return int(row[0])
-
-
 def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:
     if not rows:
         return

@@ -86,7 +86,7 @@ def _load_readable(
     ledger = _ledger(connection)
     changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder)]
     gone = ledger.keys() - {folder.name for folder in folders}
-    leaving = [*gone, *(folder.name for folder in changed)]
+    leaving = [*gone, *(folder.name for folder in changed if folder.name in ledger)]
     unreadable: dict[Path, str] = {}
     is_limited = True
     while True:
@@ -115,7 +115,7 @@ def _load_readable(
         database=database.database_path(results),
         sessions=len(found.rows.get("sessions", [])),
         runs=len(found.rows.get("runs", [])),
-        step_rows=ingest.count_steps(connection),
+        step_rows=sum(file.rows for file in found.files if file.table == "steps"),
         unchanged_sessions=len(folders) - len(changed),
         removed_sessions=len(gone),
         problems=problems(connection),
