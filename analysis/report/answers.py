@@ -13,14 +13,19 @@ from analysis.report.prediction_table import predictions
 from analysis.report.straggler_table import stragglers
 
 
+def table_section(
+    contents: Contents, table: str, title: str, content: str, what: str, *, chart: str = ""
+) -> Section:
+    """What is said of one of the page's tables, with its rows as CSV; nothing where nothing is said and drawn."""
+    saved = csv_of(contents, table, what) if content else ""
+    return Section(identifier=table, title=title, content=chart + content + saved)
+
+
 def losses_section(contents: Contents) -> Section:
     """Nothing where no more is known than that something was lost."""
-    content = losses(contents.rows("losses"))
-    saved = csv_of(contents, "losses", "lost efficiency") if content else ""
-    return Section(
-        identifier="losses",
-        title="Where did the efficiency go?",
-        content=figures_of("losses", contents) + content + saved,
+    content, chart = losses(contents.rows("losses")), figures_of("losses", contents)
+    return table_section(
+        contents, "losses", "Where did the efficiency go?", content, "lost efficiency", chart=chart
     )
 
 
@@ -52,8 +57,7 @@ def stragglers_section(contents: Contents) -> Section:
 
 def parity_section(contents: Contents) -> Section:
     content = parity(contents.rows("parity"))
-    saved = csv_of(contents, "parity", "same training") if content else ""
-    return Section(identifier="parity", title="Same training?", content=content + saved)
+    return table_section(contents, "parity", "Same training?", content, "same training")
 
 
 def further_section(contents: Contents) -> Section:

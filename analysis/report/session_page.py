@@ -95,22 +95,21 @@ def _machine(contents: Contents) -> Section:
 def _hardware_use(contents: Contents) -> Section:
     """Nothing where neither FLOP/s nor energy nor GPU-hours are known."""
     content = hardware_use(contents.rows("hardware_use"))
-    saved = csv_of(contents, "hardware_use", "use of the hardware") if content else ""
-    return Section(identifier="hardware_use", title="What does it use and cost?", content=content + saved)
+    return answers.table_section(
+        contents, "hardware_use", "What does it use and cost?", content, "use of the hardware"
+    )
 
 
 def _strategies(contents: Contents) -> Section:
     """Nothing where no two strategies ran the same."""
     content = strategies(contents.rows("strategies"))
-    saved = csv_of(contents, "strategies", "strategies") if content else ""
-    return Section(identifier="strategies", title="Which strategy?", content=content + saved)
+    return answers.table_section(contents, "strategies", "Which strategy?", content, "strategies")
 
 
 def _batches(contents: Contents) -> Section:
     """Nothing where no case asks for the largest batch."""
     content = batches(contents.rows("batches"))
-    saved = csv_of(contents, "batches", "largest batches") if content else ""
-    return Section(identifier="batches", title="What fits?", content=content + saved)
+    return answers.table_section(contents, "batches", "What fits?", content, "largest batches")
 
 
 def _coverage(contents: Contents) -> Section:
@@ -128,8 +127,7 @@ def _again(contents: Contents) -> str:
 
 def _laws(contents: Contents) -> Section:
     content = laws(contents.rows("laws"))
-    saved = csv_of(contents, "laws", "scaling laws") if content else ""
-    return Section(identifier="laws", title="Scaling laws", content=content + saved)
+    return answers.table_section(contents, "laws", "Scaling laws", content, "scaling laws")
 
 
 def _setting(contents: Contents) -> Iterator[Section]:
