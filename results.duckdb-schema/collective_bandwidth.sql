@@ -39,7 +39,7 @@ with_bandwidths AS (
         *,
         message_bytes / time_ns AS algorithm_gbps,
         algorithm_gbps * bus_factor_of(op, world_size) AS bus_gbps,
-        exp(mean_half_width(repeats, log_variance)) AS spread
+        exp(mean_half_width(repeats, log_variance)) AS widening
     FROM per_placement
 ),
 final AS (
@@ -48,14 +48,14 @@ final AS (
         oversubscribed, precision, op, message_bytes,
         repeats,                              -- ok runs
         time_ns / 1e3 AS time_us,             -- of one operation
-        time_ns / 1e3 / spread AS time_us_lo,
-        time_ns / 1e3 * spread AS time_us_hi,
+        time_ns / 1e3 / widening AS time_us_lo,
+        time_ns / 1e3 * widening AS time_us_hi,
         algorithm_gbps,                       -- message_bytes ÷ time, 10^9 bytes per second
-        algorithm_gbps / spread AS algorithm_gbps_lo,
-        algorithm_gbps * spread AS algorithm_gbps_hi,
+        algorithm_gbps / widening AS algorithm_gbps_lo,
+        algorithm_gbps * widening AS algorithm_gbps_hi,
         bus_gbps,                             -- algorithm_gbps by nccl-tests' factor of operation and ranks
-        bus_gbps / spread AS bus_gbps_lo,
-        bus_gbps * spread AS bus_gbps_hi
+        bus_gbps / widening AS bus_gbps_lo,
+        bus_gbps * widening AS bus_gbps_hi
     FROM with_bandwidths
 )
 SELECT * FROM final;

@@ -37,7 +37,7 @@ with_rates AS (
     SELECT
         *,
         2.0 * m * n * k / time_ns * 1e9 AS rate,
-        exp(mean_half_width(repeats, log_variance)) AS spread
+        exp(mean_half_width(repeats, log_variance)) AS widening
     FROM per_placement
 ),
 final AS (
@@ -47,8 +47,8 @@ final AS (
         repeats,                       -- ok runs
         time_ns / 1e6 AS time_ms,      -- of one multiplication
         rate AS flops_per_s,           -- of one rank: 2 m n k ÷ time
-        rate / spread AS flops_per_s_lo,
-        rate * spread AS flops_per_s_hi
+        rate / widening AS flops_per_s_lo,
+        rate * widening AS flops_per_s_hi
     FROM with_rates
 )
 SELECT * FROM final;
