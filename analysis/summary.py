@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, findings, focus, lost, machine, machine_tables, sessions, tables
+from analysis import database, findings, focus, lost, machine, machine_tables, perturbation, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -21,7 +21,7 @@ from analysis.why import because
 from analysis.widths import still_too_wide
 
 
-def show(
+def show(  # noqa: C901 - one loop for each kind of line
     results: Path,
     session: str | None = None,
     *,
@@ -49,6 +49,7 @@ def show(
             sizes = machine_tables.read(connection, session_id)
             losses = lost.explained(session_rows(connection, "efficiency_loss", session_id))
             diagnosed = findings.read(connection, session_id)
+            perturbed = session_rows(connection, "perturbation", session_id)
     _show_points(out, session_id, points, value_columns(points, coverage, used), found)
     if every_run:
         machine_tables.show(out, sizes)
@@ -66,6 +67,8 @@ def show(
     for line in lost.lines(points, losses, cell):
         out.print(Text(line))
     for line in findings.lines(diagnosed, points, results, cell, program):
+        out.print(Text(line))
+    for line in perturbation.lines(perturbed, cell):
         out.print(Text(line))
     for peak in peaks(laws, cell):
         out.print(Text(peak))
@@ -91,13 +94,14 @@ def _show_points(
 
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
-    """A session's rows in the order of its plan, by view: `scaling`, what was measured of the machine, and what was
-    found; values that JSON knows only."""
+    """A session's rows in the order of its plan, by view: `scaling`, what was measured of the machine, what was
+    found, and what measuring cost; values that JSON knows only."""
     with database.reader(results) as connection, focus.reading(connection, [session_id]):
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
-        return scaling | machine_tables.read(connection, session_id) | losses | diagnosis
+        perturbed = {"perturbation": session_rows(connection, "perturbation", session_id)}
+        return scaling | machine_tables.read(connection, session_id) | losses | diagnosis | perturbed
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from analysis.report.charts import all_charts
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
     "batches", "exchanges", "multiplications", "hardware_use", "straggler_counts", "slow_ranks", "parity",
-    "predictions", "losses", "findings", "rules",
+    "predictions", "losses", "findings", "rules", "perturbation",
 )  # fmt: skip
 
 

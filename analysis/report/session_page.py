@@ -20,6 +20,7 @@ from analysis.report.laws_table import laws
 from analysis.report.machine_tables import exchanges, multiplications
 from analysis.report.markup import Section
 from analysis.report.opening import notes, opening
+from analysis.report.perturbation_table import perturbation
 from analysis.report.repeating import repeating
 from analysis.report.run_tables import placements, runs
 from analysis.report.strategy_table import strategies
@@ -69,6 +70,7 @@ def _sections(contents: Contents) -> Iterator[Section]:
     yield Section(identifier="charts", title="Charts", content=figures(contents))
     yield answers.further_section(contents)
     yield _laws(contents)
+    yield _perturbation(contents)
     yield from _setting(contents)
 
 
@@ -128,6 +130,13 @@ def _again(contents: Contents) -> str:
 def _laws(contents: Contents) -> Section:
     content = laws(contents.rows("laws"))
     return answers.table_section(contents, "laws", "Scaling laws", content, "scaling laws")
+
+
+def _perturbation(contents: Contents) -> Section:
+    """Nothing where it was not measured."""
+    content = perturbation(contents.rows("perturbation"))
+    saved = csv_of(contents, "perturbation", "what measuring cost") if content else ""
+    return Section(identifier="perturbation", title="What did measuring cost?", content=content + saved)
 
 
 def _setting(contents: Contents) -> Iterator[Section]:

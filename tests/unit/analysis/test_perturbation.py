@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+import io
 
+import pytest
+from rich.console import Console
+
+from analysis import database, perturbation, summary
+from analysis.report.contents import read
+from analysis.report.perturbation_table import perturbation as shown_on_the_page
 from tests.factory import Case, make_session
 from tests.selfcheck_rows import add_selfcheck
+from tests.unit.report.test_session_page import rows_of, words
 
 BARE_MS = 10.0
 
@@ -68,3 +75,63 @@ def test_these_steps_are_in_no_other_figure(perturbed):
     kinds = perturbed("SELECT DISTINCT kind FROM steps ORDER BY kind")
     assert counts == [{"measured_steps": 10}]
     assert [row["kind"] for row in kinds] == ["measured", "warmup"]
+
+
+SAID = "Measuring itself took 55.0 µs [27.0, 83.0] of a step of 10.0 ms (found 1x2): 0.550 %."
+
+
+def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed, results):
+    out = Console(file=io.StringIO(), width=200)
+    summary.show(results, out=out)
+    assert SAID in out.file.getvalue().splitlines()
+    rows = summary.answer(results, "20261121T014925Z-smoke-3f9a")["perturbation"]
+    assert [(row["case_name"], row["workers"], row["pairs"]) for row in rows] == [
+        ("found", 1, 4), ("found", 2, 11), ("off", 1, 0), ("short", 1, 0)
+    ]  # fmt: skip
+
+
+def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(perturbed, results):
+    with database.reader(results) as connection:
+        page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+    assert SAID in words(page)
+    assert rows_of(page)[1:] == [
+        "found 1x1 10.0 ms -3.00 µs -0.0300 % 4",
+        "found 1x2 10.0 ms 55.0 µs [27.0, 83.0] 0.550 % [0.270, 0.830] 11",
+    ]
+
+
+def known(low, high):
+    """A row whose difference has these ends, of a step of 10 ms."""
+    ends = {"share_lo": low / 1e4, "share_hi": high / 1e4, "difference_us_lo": low, "difference_us_hi": high}
+    middle = (low + high) / 2
+    place = {"case_name": "a", "placement": "1x1", "bare_step_ms": 10.0, "pairs": 50, "left_out": None}
+    return place | ends | {"difference_us": middle, "share": middle / 1e4}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([known(13.0, 17.0)], ["Measuring itself took 15.0 µs [13.0, 17.0] of a step of 10.0 ms (a 1x1): 0.150 %."]),
+        (
+            [known(-40.0, 60.0), known(-80.0, 90.0)],
+            [
+                "Measuring itself took nothing that 50 pairs of steps can tell: at most 60.0 µs of a step of 10.0 ms "
+                "(a 1x1), 0.600 %."
+            ],
+        ),
+        (
+            [known(-40.0, -20.0)],
+            ["Measuring itself took nothing that 50 pairs of steps can tell of a step of 10.0 ms (a 1x1)."],
+        ),
+        ([{"share_lo": None, "left_out": "switched off"}], []),
+        (
+            [{"share_lo": None, "left_out": "too short"}],
+            [
+                "What measuring costs was not measured: 2 % of so few steps are too few for an interval; --selfcheck "
+                "takes enough."
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_said_is_what_the_interval_supports(rows, said):
+    assert list(perturbation.lines(rows)) == said
