@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from analysis import database, perturbation, summary
+from analysis.load import load
 from analysis.report.contents import read
 from analysis.report.perturbation_table import perturbation as shown_on_the_page
 from tests.factory import Case, make_session
@@ -81,6 +82,7 @@ SAID = "Measuring itself took 55.0 µs [27.0, 83.0] of a step of 10.0 ms (found 
 
 
 def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed, results):
+    load(results)
     out = Console(file=io.StringIO(), width=200)
     summary.show(results, out=out)
     assert SAID in out.file.getvalue().splitlines()
@@ -91,6 +93,7 @@ def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed
 
 
 def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(perturbed, results):
+    load(results)
     with database.reader(results) as connection:
         page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
     assert SAID in words(page)
