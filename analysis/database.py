@@ -56,17 +56,17 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         )
     connection = _connect(path, read_only=True, config=LOCKED | PLANNING | BOUNDED)
     try:
-        definitions = _definitions(connection, path)
-        if definitions is None:
-            raise AnalysisError(
-                f"{path}: holds nothing: its first load did not come to an end: `bench load {results}` fills it"
-            )
-        if definitions != schema.digest():
-            raise AnalysisError(
-                f"{path}: its tables and views are those of another version of scalebench: `bench load {results}` "
-                "makes them anew from the result files"
-            )
         with stoppable(connection):
+            definitions = _definitions(connection, path)
+            if definitions is None:
+                raise AnalysisError(
+                    f"{path}: holds nothing: its first load did not come to an end: `bench load {results}` fills it"
+                )
+            if definitions != schema.digest():
+                raise AnalysisError(
+                    f"{path}: its tables and views are those of another version of scalebench: `bench load {results}` "
+                    "makes them anew from the result files"
+                )
             yield connection
     finally:
         connection.close()
