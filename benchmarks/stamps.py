@@ -1,8 +1,9 @@
 """What stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread; on a GPU transformer_lm
 of 10 M parameters, whose steps take some milliseconds there, and what they add to the host's own time.
 
-Instrumented and bare steps alternate step by step in random order inside one process, because blocks of steps hide
-effects under 100 us behind drift. Printed: the difference of medians with a 95 % bootstrap interval.
+Instrumented and bare steps alternate in pairs of random order inside one process, as those of a session do
+(bench/train/selfcheck.py), because blocks of steps hide effects under 100 us behind drift. Printed: the difference of
+medians with a 95 % bootstrap interval.
 
     python benchmarks/stamps.py [--steps 20000] [--device cuda]
 """
@@ -11,18 +12,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 import one_rank
 import torch
 
-from bench.measure.recorder import MEASURED
+from bench.train import selfcheck
 from bench.train.loop import Training
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,22 +29,13 @@ Pair = tuple[Array, Array]
 Times = dict[str, Pair]
 
 
-class NoClock:
-    """The same calls, doing nothing: what is left is the loop itself."""
-
-    def barrier(self) -> None: ...
-    def mark(self) -> None: ...
-    def step_done(self, marks: list[None], loss: torch.Tensor, kind: int) -> None: ...
-    def flush(self) -> None: ...
-
-
 def on_a_cpu(steps: int) -> Times:
     """From just before start to just after step_done."""
     torch.set_num_threads(1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
     device = torch.device("cpu")
     loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=device)
-    return {"step": alternate(loop, device, steps, lambda: None)[0]}
+    return {"step": alternate(loop, device, steps)[0]}
 
 
 def on_a_gpu(steps: int) -> Times:
@@ -57,30 +46,24 @@ def on_a_gpu(steps: int) -> Times:
         "transformer_lm", {"preset": "10m"}, batch=128, steps=steps, device=device, precision="bf16",
         fused_optimizer=True,
     )  # fmt: skip
-    step, host = alternate(loop, device, steps, torch.cuda.synchronize)
+    step, host = alternate(loop, device, steps)
     return {"step": step, "host": host}
 
 
-def alternate(
-    loop: Training, device: torch.device, steps: int, wait: Callable[[], None]
-) -> tuple[Pair, Pair]:
-    """Times in ns of the whole step, `wait` included, and of the host alone; each bare, then instrumented."""
-    whole: tuple[list[int], list[int]] = ([], [])
-    host: tuple[list[int], list[int]] = ([], [])
-    order = random.Random(0)
+def alternate(loop: Training, device: torch.device, steps: int) -> tuple[Pair, Pair]:
+    """Times in ns of the whole step, from an idle device to an idle device, and of the host alone; each bare, then
+    instrumented."""
     with tempfile.TemporaryDirectory() as folder:
-        clocks = (NoClock(), one_rank.clock(device, Path(folder), steps))
-        for step in range(steps):
-            which = order.randrange(2)
-            begin = perf_counter_ns()
-            loop.step(clocks[which], MEASURED)
-            asked = perf_counter_ns()
-            wait()
-            done = perf_counter_ns()
-            if step >= min(500, steps // 4):
-                whole[which].append(done - begin)
-                host[which].append(asked - begin)
-    return (np.array(whole[0]), np.array(whole[1])), (np.array(host[0]), np.array(host[1]))
+        clock = one_rank.clock(device, Path(folder), steps)
+        timed = list(selfcheck.alternate(loop, clock, steps // 2, seed=0))[min(500, steps // 4) :]
+    whole, host = (
+        tuple(
+            np.array([getattr(step, end) - step.begin_ns for step in timed if step.kind == kind])
+            for kind in (selfcheck.BARE, selfcheck.INSTRUMENTED)
+        )
+        for end in ("done_ns", "asked_ns")
+    )
+    return (whole[0], whole[1]), (host[0], host[1])
 
 
 def bootstrap(bare: np.ndarray, instrumented: np.ndarray, draws: int = 1000) -> tuple[float, float]:
