@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,15 @@ def test_every_command_and_option_that_is_shown_exists(page: str) -> None:
         assert command is not None, name
         known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
         assert set(re.findall(r"(?<!\S)--[a-z-]+", rest.split(" #")[0])) <= known, name
+
+
+def test_shellcheck_finds_nothing_in_example_scripts(require_program: Callable[[str], str]) -> None:
+    scripts = sorted(ROOT.glob("docs/examples/*.sh"))
+    assert scripts
+    done = subprocess.run(
+        [require_program("shellcheck"), *scripts], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_every_place_of_the_code_that_is_named_exists() -> None:

@@ -17,6 +17,7 @@ SMALLER = {
     "script ddpm_scaling --image old.sif": "script smoke --quick --case single --image old.sif",
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--rounds 5": "--rounds 2",
+    "--array=0-99": "--array=0-1",
     "--cpus-per-task 32": "--cpus-per-task 2",
     "--cpus-per-task=32": "--cpus-per-task=2",
     # these GPUs are device files without a driver, which the doctor says, and fails
@@ -55,9 +56,10 @@ def login_bench(cluster: Any, image: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(cluster: Any, image: str) -> str:
-    """Where the commands are typed: it has a bench.sif, and an old.sif, which is the same."""
+    """Where the commands are typed: it has a bench.sif, an old.sif, which is the same, and per_session.sh."""
     inside = "/results/page"
     links = " && ".join(f"ln -sfn {shlex.quote(image)} {inside}/{name}.sif" for name in ("bench", "old"))
+    links += f" && ln -sfn /scalebench/docs/examples/per_session.sh {inside}"
     done = cluster.run(f"mkdir -p {inside} && {links}", timeout=30)
     assert done.returncode == 0, done.stderr
     return inside
