@@ -8,8 +8,8 @@ import os
 import sys
 from typing import Any, TextIO, cast
 
-_GONE = (errno.EPIPE, errno.EIO)
-"""Of a pipe whose reader has ended (`| head`), and of a terminal that is closed."""
+_GONE = {False: errno.EPIPE, True: errno.EIO}
+"""Of a pipe whose reader has ended (`| head`), and of a terminal that is closed: a file's EIO is its disk's."""
 
 
 def outlive_readers() -> None:
@@ -24,7 +24,7 @@ def _outliving(stream: TextIO, own: TextIO | None) -> TextIO:
     stream.flush()
     wrapper = cast("io.TextIOWrapper", stream)
     return io.TextIOWrapper(
-        io.BufferedWriter(_Outliving(stream.fileno(), "w", closefd=False)),
+        io.BufferedWriter(_Outliving(stream.fileno())),
         encoding=wrapper.encoding,
         errors=wrapper.errors,
         line_buffering=wrapper.line_buffering,
@@ -32,11 +32,15 @@ def _outliving(stream: TextIO, own: TextIO | None) -> TextIO:
 
 
 class _Outliving(io.FileIO):
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self._gone = _GONE[self.isatty()]
+
     def write(self, text: Any) -> int:
         try:
             return super().write(text)
         except OSError as error:
-            if error.errno not in _GONE:
+            if error.errno != self._gone:
                 raise
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())

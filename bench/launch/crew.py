@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -47,20 +47,19 @@ class Crew:
     def await_ready(self) -> None:
         """Every follower has torch imported, or a stop is requested. A follower that cannot is lost."""
         waiting = set(self._followers)
-        hub = Hub({task: follower.channel for task, follower in self._followers.items()})
-        deadline, look_s = time.monotonic() + READY_S, 0.0
-        while waiting and not self._stop.requested:
-            wait([hub.fileno(), self._stop.fd], timeout=1.0)
-            late = time.monotonic() > deadline
-            for task in list(waiting) if late else hub.ready():
-                if self._is_ready(task, late=late):
-                    waiting.discard(task)
-                    hub.leave_out(task)
-            if time.monotonic() > look_s:  # it may lie on a shared file system
-                look_s = time.monotonic() + 1.0
-                if self._stop_file.exists():
-                    self._stop.ask(f"the file {self._stop_file.name}")
-        hub.close()
+        with closing(Hub({task: follower.channel for task, follower in self._followers.items()})) as hub:
+            deadline, look_s = time.monotonic() + READY_S, 0.0
+            while waiting and not self._stop.requested:
+                wait([hub.fileno(), self._stop.fd], timeout=1.0)
+                late = time.monotonic() > deadline
+                for task in list(waiting) if late else hub.ready():
+                    if self._is_ready(task, late=late):
+                        waiting.discard(task)
+                        hub.leave_out(task)
+                if time.monotonic() > look_s:  # it may lie on a shared file system
+                    look_s = time.monotonic() + 1.0
+                    if self._stop_file.exists():
+                        self._stop.ask(f"the file {self._stop_file.name}")
 
     def _is_ready(self, task: int, *, late: bool) -> bool:
         """Whether nothing more is to be waited for: the follower is ready, or it is lost."""

@@ -12,7 +12,7 @@ import pytest
 
 from analysis import batch, database, ingest, schema
 from analysis.discover import discover
-from analysis.load import load
+from analysis.load import Problem, load
 from tests.factory import Case, make_session
 
 Rows = list[dict[str, Any]]
@@ -30,6 +30,13 @@ def ask(results: Path, query: str) -> Rows:
     """The same of a results folder's database."""
     with database.reader(results) as connection:
         return fetch(connection, query)
+
+
+def named(results: Path) -> Problem:
+    """The one problem that reading finds, without a database: enough where nothing is asked of it."""
+    ledger = batch.read(discover(results), {}).ledger
+    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in ledger if row["problem"]]
+    return problem
 
 
 @pytest.fixture(scope="session")

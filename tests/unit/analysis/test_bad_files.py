@@ -9,14 +9,10 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from analysis import batch, database, ingest
-from analysis.discover import discover
-from analysis.load import Problem, load
+from analysis.load import load
 from tests.factory import Case, make_session, write_json
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import ask, named
 
 CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
 STEPS = "ddp.1x2.r0/steps.node0.parquet"
@@ -38,13 +34,6 @@ def good(results):
 def _only_problem(results):
     """The one that a load names."""
     (problem,) = load(results).problems
-    return problem
-
-
-def _named(results):
-    """The one that reading finds, without a database: enough where nothing is asked of it."""
-    ledger = batch.read(discover(results), {}).ledger
-    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in ledger if row["problem"]]
     return problem
 
 
@@ -89,7 +78,7 @@ def test_a_foreign_parquet_is_named_and_left_out(results, folder):
     assert _count(results) == 72 - 24
 
 
-def test_a_parquet_of_a_name_that_is_not_ours_is_named(results, folder):
+def test_a_parquet_of_a_name_that_is_not_ours_isnamed(results, folder):
     pq.write_table(pa.table({"x": [1]}), folder / "ddp.1x2.r0" / "notes.parquet")
     problem = _only_problem(results)
     assert problem.path == "bad/ddp.1x2.r0/notes.parquet"
@@ -106,23 +95,23 @@ def _rewrite(path, change):
 
 def test_a_parquet_of_a_newer_version_is_named_and_left_out(results, folder):
     _rewrite(folder / STEPS, lambda t: t.replace_schema_metadata({"schema_version": "2"}))
-    assert "newer scalebench (schema 2" in _named(results).reason
+    assert "newer scalebench (schema 2" in named(results).reason
 
 
 def test_a_parquet_without_a_column_is_named_and_left_out(results, folder):
     _rewrite(folder / STEPS, lambda t: t.drop_columns(["loss"]))
-    assert "has no column loss" in _named(results).reason
+    assert "has no column loss" in named(results).reason
 
 
 def test_a_parquet_with_a_column_of_another_type_is_named_and_left_out(results, folder):
     texts = pa.array(["x"] * 24)
     _rewrite(folder / STEPS, lambda t: t.set_column(t.schema.get_field_index("step_ns"), "step_ns", texts))
-    assert "column step_ns is string" in _named(results).reason
+    assert "column step_ns is string" in named(results).reason
 
 
 def test_a_parquet_that_was_moved_to_another_run_is_named_and_left_out(results, folder):
     shutil.copy(folder / "ddp.1x1.r0" / "steps.node0.parquet", folder / STEPS)
-    problem = _named(results)
+    problem = named(results)
     assert problem.path == f"bad/{STEPS}"
     assert "its run_id is 'ddp.1x1.r0' but it lies with 'ddp.1x2.r0'" in problem.reason
 
@@ -159,7 +148,7 @@ def test_a_run_of_a_newer_version_is_named_and_left_out(results, folder):
 
 def test_an_attempt_in_the_wrong_folder_is_named_and_left_out(results, folder):
     shutil.copytree(folder / "ddp.1x1.r0", folder / "ddp.1x1.r0" / "attempt3")
-    problem = _named(results)
+    problem = named(results)
     assert problem.path == "bad/ddp.1x1.r0/attempt3/run.json"
     assert "attempt is 0 but its folder is 'attempt3'" in problem.reason
 
@@ -211,7 +200,7 @@ def test_a_small_file_that_would_grow_without_end_is_named_and_left_out(results,
     with pq.ParquetWriter(folder / STEPS, many.schema, compression="zstd") as writer:
         for _ in range(3):
             writer.write_table(many)
-    problem = _named(results)
+    problem = named(results)
     assert (problem.path, problem.reason.split(" in ")[0]) == (f"bad/{STEPS}", "declares 3,000,000 rows")
 
 
@@ -225,7 +214,7 @@ def test_a_text_that_would_fill_the_memory_is_named_and_left_out(results, folder
         ),
     )
     assert (folder / STEPS).stat().st_size < 500_000
-    assert "column kind holds 5,0" in _named(results).reason
+    assert "column kind holds 5,0" in named(results).reason
 
 
 def test_a_session_folder_that_is_a_link_to_elsewhere_is_refused(results, folder, good, tmp_path):
@@ -243,78 +232,3 @@ def test_a_pipe_in_place_of_a_file_does_not_hang_the_load(results, folder):
         "has no run.json: its agent was killed before the end; resume the session",
         "not a regular file: remove it",
     ]
-
-
-RUBBISH = (
-    "",
-    "[]",
-    "null",
-    "{",
-    '{"schema_version": 1}',
-    '{"schema_version": NaN}',
-    '{"schema_version": true}',
-    '{"schema_version": -1}',
-    '{"schema_version": 1e999}',
-    '{"a": "\\ud800"}',
-    "[" * 100_000,
-    "\x00",
-    "1" * 10_000,
-)
-
-
-@pytest.mark.parametrize("name", ["session.json", RUN])
-def test_rubbish_json_is_one_problem_and_no_traceback(results, folder, name):
-    for text in RUBBISH:
-        (folder / name).write_text(text)
-        assert _named(results).path == f"bad/{name}", text[:50]
-    assert [problem.path for problem in load(results).problems] == [f"bad/{name}"]
-
-
-def test_bytes_that_are_no_text_are_one_problem(results, folder):
-    (folder / RUN).write_bytes(b"\xff\xfe\x00{")
-    assert "not valid JSON" in _named(results).reason
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=4,
-)
-
-
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory):
-    """A session's folder, and an open database to load it into again and again."""
-    results = tmp_path_factory.mktemp("fuzz")
-    folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="bad")
-    with database.writer(results) as connection:
-        yield folder, connection
-
-
-def _paths(value, path=()):
-    yield path
-    if isinstance(value, dict):
-        for key in value:
-            yield from _paths(value[key], (*path, key))
-
-
-@settings(max_examples=15, deadline=None)
-@given(data=st.data(), name=st.sampled_from(["session.json", "ddp.1x1.r0/run.json"]))
-def test_any_value_anywhere_in_our_json_loads_or_is_named(fuzzed, data, name):
-    folder, connection = fuzzed
-    original = (folder / name).read_text()
-    content = json.loads(original)
-    path = data.draw(st.sampled_from([p for p in _paths(content) if p]))
-    at = content
-    for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] = data.draw(JSON)
-    try:
-        (folder / name).write_text(json.dumps(content))
-        found = batch.read(discover(folder.parent), {})
-    finally:
-        (folder / name).write_text(original)
-    assert {row["path"] for row in found.ledger if row["problem"]} <= {f"bad/{name}"}
-    connection.begin()
-    ingest.insert(connection, found)
-    connection.rollback()

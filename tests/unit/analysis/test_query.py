@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import database, output, query
+from analysis.direct import Chosen
 from analysis.errors import AnalysisError
 from analysis.load import load
 from bench.cli.sql import command
@@ -238,3 +239,36 @@ def test_a_table_goes_to_standard_output(results):
 def test_the_results_folder_comes_from_the_environment_too(results, monkeypatch):
     monkeypatch.setenv("BENCH_RESULTS", str(results))
     assert CliRunner().invoke(command, ["SELECT count(*) AS n FROM steps"]).stdout == " n\n--\n72\n"
+
+
+COPIES = (
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS gone) TO '{}' (FORMAT csv, USE_TMP_FILE false)",
+    "WITH x AS (COPY (SELECT 1 AS gone) TO '{}' (FORMAT csv, USE_TMP_FILE false)) FROM x",
+    "/* ä */ explain (analyze) copy (SELECT 1 AS gone) TO '{}' (FORMAT csv, USE_TMP_FILE false)",
+    "FROM query('WITH x AS (COPY (SELECT 1) TO ''{}'' (FORMAT csv, USE_TMP_FILE false)) FROM x')",
+)
+
+
+def test_no_file_that_may_be_read_can_be_written(results):
+    """DuckDB's own list of allowed paths forbids no write to them."""
+    with query.run(results, "SELECT unnest(current_setting('allowed_paths'))") as found:
+        paths = [Path(path) for (path,) in found.fetchall()]
+    with query.run_direct(results, "SELECT unnest(current_setting('allowed_paths'))", Chosen()) as (found, _):
+        files = [Path(path) for (path,) in found.fetchall()]
+    before = {path: path.read_bytes() if path.exists() else None for path in (*paths, *files)}
+    assert results / "results.duckdb" in before
+    assert [path for path in files if path.name.startswith("steps")]
+    for text in COPIES:
+        for path in paths:
+            with pytest.raises(AnalysisError), query.run(results, text.format(path)) as found:
+                found.fetchall()
+        with (
+            pytest.raises(AnalysisError),
+            query.run_direct(results, text.format(files[0]), Chosen()) as (found, _),
+        ):
+            found.fetchall()
+    assert before == {path: path.read_bytes() if path.exists() else None for path in before}
+
+
+def test_a_column_may_be_named_copy(results):
+    assert _write(results, "csv", "SELECT 'COPY' AS \"copy\"") == b'"copy"\n"COPY"\n'

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.errors import InputError
+from bench.suite import secrets
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 
@@ -80,3 +82,16 @@ def test_what_is_named_like_a_secret_is_refused_because_a_suite_is_stored(tmp_pa
     with pytest.raises(InputError, match=r"workload\.hub_token is named like a secret") as refused:
         load(tmp_path, written, settings=settings)
     assert "let the program read it from its environment" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"api_keys": ["hunter2"]}, ["api_keys"]),
+        ({"hfToken": "x", "sort_key": "length", "pad_token": "<pad>"}, ["hfToken"]),
+        ({"a": [{"password": "x"}, {"b": {"pwd": "y"}}]}, ["a.password", "a.b.pwd"]),
+        ({"tokens": 512, "token": "", "key": None, "auth": True}, []),
+    ],
+)
+def test_a_secret_is_found_in_lists_and_in_any_spelling(options: dict[str, Any], found: list[str]) -> None:
+    assert [".".join(path) for path in secrets.named(options, ())] == found
