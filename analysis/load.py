@@ -10,7 +10,6 @@ import duckdb
 
 from analysis import batch, database, diagnose, ingest, own_findings, own_rule_files, parquet
 from analysis.discover import SessionFolder, discover
-from analysis.errors import AnalysisError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +106,7 @@ def _load_readable(
             # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
             broken = find_unreadable(changed, unreadable)
             if not broken:
-                raise AnalysisError(
-                    f"{database.database_path(results)}: cannot be written: {error}"
-                ) from error
+                raise  # database.writer says what is to be done
             unreadable |= broken
     return LoadReport(
         database=database.database_path(results),

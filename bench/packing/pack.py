@@ -58,7 +58,7 @@ def pack(session: Path, out: Path, *, logs: bool, page: Page) -> Packed:
             _write(temporary, manifest, files)
             temporary.rename(out)
         except OSError as error:
-            raise InputError(f"{out} cannot be written: {error.strerror}") from error
+            raise InputError(f"{out} cannot be written: {error.strerror}: choose another --out") from error
         finally:
             temporary.unlink(missing_ok=True)
     done = _listed(out)

@@ -109,7 +109,7 @@ def _has_room(results: Path, manifest: Manifest) -> None:
     needed = sum(one.size_bytes for one in manifest.files.values())
     there = next(folder for folder in (results.absolute(), *results.absolute().parents) if folder.exists())
     if needed > (free := shutil.disk_usage(there).free):
-        raise InputError(f"needs {needed:,} bytes, {results} has {free:,}")
+        raise InputError(f"needs {needed:,} bytes, {results} has {free:,}: --results names another folder")
 
 
 def _fill(folder: Path, archive: zipfile.ZipFile, manifest: Manifest) -> None:

@@ -18,6 +18,7 @@ class Marked:
     def __init__(self, temporary: Path) -> None:
         self._mark = f"BENCH_TEST_MARK={uuid.uuid4()}"
         name, value = self._mark.split("=")
+        self._shared_before = _shared_memory()
         self.environment = os.environ | {name: value, "TMPDIR": str(temporary), "NO_COLOR": "1"}
 
     def start(self, *arguments: str, **options: object) -> subprocess.Popen[str]:
@@ -38,6 +39,13 @@ class Marked:
             time.sleep(0.05)
         return found
 
+    def left_in_shared_memory(self, wait_s: float = 15.0) -> set[str]:
+        """Names in it that were not there before; whatever runs beside this test may have some for a moment."""
+        deadline = time.monotonic() + wait_s
+        while (found := _shared_memory() - self._shared_before) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
     def _marked(self) -> list[str]:
         found = []
         for process in Path("/proc").iterdir():
@@ -47,6 +55,12 @@ class Marked:
 
     def _is_marked(self, process: Path) -> bool:
         return self._mark in _read(process / "environ").split("\0")
+
+
+def _shared_memory() -> set[str]:
+    """What Python and torch call theirs in it."""
+    kinds = ("torch_", "sem.", "psm_", "pymp-", "gloo", "bench", "scalebench")
+    return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(kinds)}
 
 
 def _read(path: Path) -> str:

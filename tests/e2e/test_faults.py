@@ -119,14 +119,22 @@ def test_a_rank_that_never_returns_times_out_with_every_ranks_stack(faults: tupl
     assert "in backward" in (faults[0] / "s/endless.1x2.r0/rank0.log").read_text()
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], fault: str) -> None:
-    folder = faults[0] / "s" / f"{fault.replace('_', '-')}.1x2.r0"
-    steps = pq.read_table(folder / "steps.node0.parquet").to_pydict()
+@pytest.mark.parametrize(
+    ("case", "completed"),
+    [
+        *((fault.replace("_", "-"), 5) for fault in FAULTS),
+        ("killed-with-loaders", 5),
+        ("endless-loader", 5),
+        ("nan-is-noted", 13),
+        ("nan-fails", 6),  # the one whose loss it is was completed
+    ],
+)
+def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], case: str, completed: int) -> None:
+    steps = pq.read_table(faults[0] / "s" / f"{case}.1x2.r0" / "steps.node0.parquet").to_pydict()
     by_rank = {
         rank: [s for s, r in zip(steps["step"], steps["rank"], strict=True) if r == rank] for rank in (0, 1)
     }
-    assert by_rank == {0: [0, 1, 2, 3, 4], 1: [0, 1, 2, 3, 4]}
+    assert by_rank == {rank: list(range(completed)) for rank in (0, 1)}
 
 
 def test_a_loss_that_is_not_finite_is_a_finding_unless_the_suite_says_fail(
@@ -156,6 +164,10 @@ def test_no_folder_of_scratch_is_left(faults: tuple[Path, Marked, Any]) -> None:
     assert list(faults[0].parent.glob("pymp-*")) == []
 
 
+def test_nothing_is_left_in_shared_memory(faults: tuple[Path, Marked, Any]) -> None:
+    assert faults[1].left_in_shared_memory() == set()
+
+
 def test_a_loader_that_never_delivers_times_out_and_its_rank_is_named(
     faults: tuple[Path, Marked, Any],
 ) -> None:
@@ -164,6 +176,7 @@ def test_a_loader_that_never_delivers_times_out_and_its_rank_is_named(
         said, ("timeout", 1)
     )
     assert "rank 1 is in faulty.py" in said["in-the-loader"]["error"]
+    assert "rank 1 is in " in said["endless-loader"]["error"]
 
 
 def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]) -> None:
@@ -208,7 +221,7 @@ def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGTERM)
     process.communicate(timeout=60)
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2")
-    suite = suite_file(tmp_path, [ddp("healthy")])
+    suite = suite_file(tmp_path, [ddp("nan-is-noted", fault="nan")])
     done = marked.run("suite", str(suite), *where, "--session", "t")
     assert done.returncode == 0, done.stderr
     assert "left out: s/slow.1x2.r0" in done.stdout

@@ -207,6 +207,13 @@ def test_a_resume_completes_the_session_and_no_row_of_an_ok_run_is_lost_twice_or
     assert list((story.results / "s").rglob("*.raw")) == []
 
 
+def test_told_to_stop_while_python_still_begins_it_says_and_writes_nothing(tmp_path: Path) -> None:
+    process = Marked(tmp_path).start("suite", "smoke", "--results", str(tmp_path / "r"))
+    process.terminate()
+    assert process.communicate(timeout=60) == ("", "")
+    assert (process.returncode, list(tmp_path.iterdir())) == (-signal.SIGTERM, [])
+
+
 def test_told_to_stop_it_says_what_is_done_and_how_to_go_on(told: Story) -> None:
     assert {moment: stage.exit_code for moment, stage in told.stages.items()} == dict.fromkeys(MOMENTS, 143)
     said = {moment: stage.said.splitlines()[-1].partition(";")[0] for moment, stage in told.stages.items()}

@@ -63,6 +63,17 @@ def test_a_planted_regression_of_a_tenth_is_found_in_its_session_alone_and_named
     assert {tuple(row.values()) for row in found} == {("s03", 1, "s02"), ("s03", 2, "s02")}
 
 
+def test_a_clock_that_went_back_between_sessions_orders_them_by_it_and_loses_none(over_time):
+    back = [([ddp()], {"created_at": BEGAN - timedelta(days=day)}) for day in range(3)]
+    rows = of_two_ranks(over_time(*back))
+    assert [(row["session_id"], row["previous_session_id"]) for row in rows] == [
+        ("s02", None),
+        ("s01", "s02"),
+        ("s00", "s01"),
+    ]
+    assert [row["repeats"] for row in rows] == [3, 3, 3]
+
+
 def test_the_ratio_its_interval_and_its_verdict_are_those_of_compare(over_time):
     ask = over_time([ddp()], [Case(name="ddp", step_ms={2: [10.4, 10.9, 10.2]})])
     (row,) = ask("FROM history WHERE ratio IS NOT NULL")
