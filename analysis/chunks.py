@@ -9,6 +9,8 @@ from analysis.batch import ParquetFile
 
 ROWS = 2_000_000
 """Of one portion; a single run may have more."""
+_ROWS_OF_A_FILE = 1000
+"""To open a file takes as much memory as about so many rows of it."""
 
 
 def of_whole_runs(files: Iterable[ParquetFile], rows: int) -> Iterator[list[ParquetFile]]:
@@ -17,7 +19,7 @@ def of_whole_runs(files: Iterable[ParquetFile], rows: int) -> Iterator[list[Parq
     held = 0
     for _, found in groupby(sorted(files, key=_run), key=_run):
         run = list(found)
-        more = sum(file.rows for file in run)
+        more = sum(max(file.rows, _ROWS_OF_A_FILE) for file in run)
         if chunk and held + more > rows:
             yield chunk
             chunk, held = [], 0

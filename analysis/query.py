@@ -76,8 +76,8 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
 
 
 def _copies(query: str) -> bool:
-    """Whether a COPY stands anywhere: an EXPLAIN ANALYZE does it, and so does a SELECT with one in its WITH. In the text
-    of query() DuckDB refuses it."""
+    """Whether a COPY stands anywhere: an EXPLAIN ANALYZE does it, and so does a SELECT with one in its WITH. DuckDB
+    refuses it in the text of query()."""
     text = query.encode()  # positions are those of bytes
     return any(
         kind == duckdb.token_type.keyword and text[begin : begin + 4].upper() == b"COPY"

@@ -45,10 +45,9 @@ def test_a_portion_has_whole_runs_and_as_many_as_fit():
     files = [
         ParquetFile(table=table, path="", session_id="s", run_id=run_id, attempt=0, columns=[], rows=rows)
         for table in ("steps", "samples")
-        for run_id, rows in (("a", 40), ("b", 10), ("c", 10), ("d", 1))
+        for run_id, rows in (("a", 40_000), ("b", 10_000), ("c", 10_000), ("d", 1))
     ]
-    found = [[(file.run_id, file.rows) for file in files] for files in chunks.of_whole_runs(files, 42)]
-    assert found == [
-        [("a", 40), ("a", 40)],
-        [("b", 10), ("b", 10), ("c", 10), ("c", 10), ("d", 1), ("d", 1)],
-    ]
+    found = [[file.run_id for file in files] for files in chunks.of_whole_runs(files, 42_000)]
+    assert found == [["a", "a"], ["b", "b", "c", "c", "d", "d"]]
+    found = [[file.run_id for file in files] for files in chunks.of_whole_runs(files, 41_000)]
+    assert found == [["a", "a"], ["b", "b", "c", "c"], ["d", "d"]]
