@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 
-from analysis import chunks, incoming, schema
+from analysis import chunks, focus, incoming, schema
 from analysis.batch import Batch
 from analysis.fetched import Row
 from analysis.laws import store as laws
@@ -62,10 +62,18 @@ def derive_runs(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def derive_sessions(connection: duckdb.DuckDBPyConnection) -> None:
-    """From all rows of the sessions of `incoming_sessions`."""
-    for table in schema.DERIVED_TABLES[len(schema.RUN_TABLES) :]:
-        connection.execute(f"INSERT INTO {table} BY NAME {schema.text(f'derived/{table}')}")
+    """From all rows of the sessions of `incoming_sessions`, as if there were no others."""
+    found = connection.execute("SELECT session_id FROM incoming_sessions ORDER BY session_id").fetchall()
+    (database,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+    with focus.on(connection, [name for (name,) in found]), focus.made(connection, _DERIVED_FROM):
+        for table in schema.DERIVED_TABLES[len(schema.RUN_TABLES) :]:
+            rows = schema.text(f"derived/{table}")
+            connection.execute(f'INSERT INTO "{database}".main.{table} BY NAME {rows}')
     fit_laws(connection)
+
+
+_DERIVED_FROM = ("run_summary", "placements", "scaling")
+"""Views that are read by several."""
 
 
 def fit_laws(connection: duckdb.DuckDBPyConnection) -> None:

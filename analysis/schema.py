@@ -37,6 +37,7 @@ DERIVED_TABLES = (
     "communication_points",
     "step_messages",
     "matmul_rates",
+    "history_points",
 )
 """With those that it derives from whole sessions."""
 FITTED_TABLES = ("law_fits",)

@@ -8,89 +8,134 @@
 -- repeats on either side. What differs between sessions (nodes, neighbours, temperature) is not in them; where sessions
 -- are enough, `usual_lo` and `usual_hi` say how large that is.
 CREATE OR REPLACE VIEW history AS
-WITH last_attempts AS (
-    SELECT * FROM runs
-    WHERE probe IS NOT TRUE
-    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
-),
-made AS (
-    SELECT
-        session_id, case_name, nodes, ranks_per_node, threads,
-        string_agg(DISTINCT fingerprint ->> 'settings', ', ' ORDER BY fingerprint ->> 'settings') AS settings,
-        list_sort(coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []))
-            AS fingerprints
-    FROM last_attempts
-    WHERE status = 'ok'
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
-),
-ordered_sessions AS (
+WITH ordered_sessions AS (
     SELECT
         session_id, created_at, quick,
         imported IS NOT NULL AS is_imported,
         row_number() OVER (PARTITION BY suite ORDER BY created_at, session_id) AS session_order
     FROM sessions
 ),
+-- Numbers for what is written out, in the order of that: windows over numbers are fast.
+lines AS (
+    SELECT
+        line_facts,
+        row_number() OVER (ORDER BY line_facts) AS line_id,
+        row_number() OVER (PARTITION BY line_facts[1] ORDER BY line_facts) AS line_number  -- of the suite
+    FROM history_points
+    GROUP BY line_facts
+    -- Where nothing was timed there is nothing to follow: the machine's own measurements have views of their own.
+    HAVING bool_or(throughput IS NOT NULL)
+),
+experiments AS (
+    SELECT asked, row_number() OVER (ORDER BY asked) AS asked_id FROM history_points GROUP BY asked
+),
 points AS MATERIALIZED (
     SELECT
-        session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
-        threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
-        throughput_hi, throughput_unit, efficiency, efficiency_lo, efficiency_hi, is_baseline,
-        step_ms, step_ms_lo, step_ms_hi,
-        created_at, quick, is_imported, session_order, log_variance, fingerprints, settings,
-        [
-            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
-            nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
-            throughput_unit
-        ] AS line,
-        [settings, device_name, threads::VARCHAR] AS asked,
+        history_points.* EXCLUDE (line_facts, fingerprints, config),
+        created_at, quick, is_imported, session_order, line_id, line_number, asked_id,
+        row_number() OVER () AS point,
         0.02 AS margin  -- of ratios: `same` lies within 1 ± margin, a regression below 1 - margin
-    FROM scaling
+    FROM history_points
     JOIN ordered_sessions USING (session_id)
-    JOIN (
-        SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
-    ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
-    LEFT JOIN made USING (session_id, case_name, nodes, ranks_per_node, threads)
-    -- Where nothing was timed there is nothing to follow: the machine's own measurements have views of their own.
-    QUALIFY bool_or(throughput IS NOT NULL) OVER (PARTITION BY line)
+    JOIN lines USING (line_facts)
+    JOIN experiments USING (asked)
 ),
 with_earlier AS (
     SELECT
-        *,
-        CASE WHEN repeats > 0 THEN {
-            'session_id': session_id, 'created_at': created_at, 'asked': asked, 'repeats': repeats,
-            'throughput': throughput, 'log_variance': log_variance, 'oversubscribed': oversubscribed,
-            'fingerprints': fingerprints, 'nodes': nodes, 'ranks_per_node': ranks_per_node, 'threads': threads
-        } END AS this,
+        point, line_id, asked_id,
+        CASE WHEN repeats > 0 THEN point END AS this,
         coalesce(
-            lag(this IGNORE NULLS) OVER (PARTITION BY line, asked ORDER BY session_order),
-            lag(this IGNORE NULLS) OVER (PARTITION BY line ORDER BY session_order, threads)
+            lag(this IGNORE NULLS) OVER (PARTITION BY line_id, asked_id ORDER BY session_order),
+            lag(this IGNORE NULLS) OVER (PARTITION BY line_id ORDER BY session_order, threads)
         ) AS earlier,
         -- Of the sessions in which it could be asked; what was not ok has no settings.
-        CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line, asked) END AS began
+        CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line_id, asked_id) END AS began
+    FROM points
+),
+numbered AS (
+    SELECT
+        point, earlier,
+        CASE WHEN this IS NOT NULL THEN
+            dense_rank() OVER (PARTITION BY line_id ORDER BY began NULLS LAST, asked_id)
+        END AS experiment
+    FROM with_earlier
+),
+earlier_points AS (
+    SELECT
+        point AS earlier,
+        {
+            'session_id': session_id, 'created_at': created_at, 'threads': threads, 'settings': settings,
+            'asked': asked, 'repeats': repeats, 'throughput': throughput, 'log_variance': log_variance,
+            'oversubscribed': oversubscribed, 'fingerprints_digest': fingerprints_digest
+        } AS previous
     FROM points
 ),
 paired AS MATERIALIZED (
     SELECT
-        *,
-        CASE WHEN repeats > 0 AND earlier.session_id <> session_id THEN earlier END AS previous,
-        CASE WHEN repeats > 0 THEN dense_rank() OVER (PARTITION BY line ORDER BY began NULLS LAST, asked) END
-            AS experiment,
-        dense_rank() OVER (PARTITION BY suite ORDER BY line) AS line_number
-    FROM with_earlier
+        points.*, experiment,
+        CASE WHEN repeats > 0 AND previous.session_id <> points.session_id THEN previous END AS previous
+    FROM points
+    JOIN numbered USING (point)
+    LEFT JOIN earlier_points USING (earlier)
 ),
--- Settings are looked at where they differ, which is seldom.
-with_other_settings AS (
-    SELECT session_id, previous.session_id AS previous_session_id
+-- Documents are looked at where they differ, and each pair of them once.
+other_documents AS (
+    SELECT DISTINCT previous.fingerprints_digest AS baseline, fingerprints_digest AS candidate
     FROM paired
-    WHERE previous IS NOT NULL AND asked[1] IS DISTINCT FROM previous.asked[1]
+    WHERE previous.fingerprints_digest <> fingerprints_digest
+),
+documents AS (
+    SELECT fingerprints_digest, any_value(fingerprints) AS fingerprints
+    FROM history_points
+    WHERE fingerprints_digest IN (SELECT baseline FROM other_documents UNION SELECT candidate FROM other_documents)
+    GROUP BY fingerprints_digest
+),
+with_facts AS (
+    SELECT
+        baseline, candidate,
+        from_json(
+            fingerprint_difference(baselines.fingerprints, candidates.fingerprints, true),
+            '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
+        ) AS facts
+    FROM other_documents
+    JOIN documents AS baselines ON baselines.fingerprints_digest = baseline
+    JOIN documents AS candidates ON candidates.fingerprints_digest = candidate
+),
+documents_differences AS (
+    SELECT
+        baseline, candidate,
+        [
+            {
+                'key': fact.key, 'class': fact.class,
+                'words': fact.key || ': ' || coalesce(fact.baseline, 'none') || ' → '
+                    || coalesce(fact.candidate, 'none')
+            }
+            FOR fact IN facts
+        ] AS documents_differ_in
+    FROM with_facts
+),
+with_other_settings AS (
+    SELECT point, session_id, case_name, nodes, ranks_per_node, threads, previous
+    FROM paired
+    WHERE previous IS NOT NULL AND settings IS DISTINCT FROM previous.settings
 ),
 configs AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, arg_min(config, run_id) AS config
-    FROM last_attempts
-    WHERE status = 'ok' AND session_id IN (
-        SELECT session_id FROM with_other_settings UNION SELECT previous_session_id FROM with_other_settings
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, config
+    FROM history_points
+    WHERE config IS NOT NULL AND session_id IN (
+        SELECT session_id FROM with_other_settings UNION SELECT previous.session_id FROM with_other_settings
     )
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+settings_differences AS (
+    SELECT point, settings_difference(previous_configs.config, configs.config) AS other_settings
+    FROM with_other_settings
+    JOIN configs USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN configs AS previous_configs
+        ON previous_configs.session_id = previous.session_id
+        AND previous_configs.case_name = with_other_settings.case_name
+        AND previous_configs.nodes = with_other_settings.nodes
+        AND previous_configs.ranks_per_node = with_other_settings.ranks_per_node
+        AND previous_configs.threads = previous.threads
 ),
 with_moments AS (
     SELECT
@@ -99,68 +144,42 @@ with_moments AS (
         log_variance / repeats AS a,
         previous.log_variance / previous.repeats AS b,
         oversubscribed OR previous.oversubscribed AS is_oversubscribed,
-        [
+        previous IS NOT NULL AS has_previous,
+        CASE WHEN has_previous THEN [
             ['settings', 'device', 'threads'][place]
             FOR place IN [1, 2, 3] IF asked[place] IS DISTINCT FROM previous.asked[place]
-        ] AS unlike,
-        -- Most pairs are alike; only the others' documents are taken apart.
-        CASE WHEN previous.fingerprints = fingerprints AND len(fingerprints) > 0 THEN '[]'::JSON
-        ELSE fingerprint_difference(
-            CASE WHEN previous.fingerprints <> fingerprints THEN previous.fingerprints END,
-            CASE WHEN previous.fingerprints <> fingerprints THEN fingerprints END,
-            true
-        ) END AS difference,
-        settings_difference(previous_configs.config, configs.config) AS settings_that_differ
-    FROM paired
-    LEFT JOIN configs AS previous_configs
-        ON previous_configs.session_id = previous.session_id AND previous_configs.case_name = paired.case_name
-        AND previous_configs.nodes = previous.nodes AND previous_configs.ranks_per_node = previous.ranks_per_node
-        AND previous_configs.threads = previous.threads AND paired.asked[1] IS DISTINCT FROM previous.asked[1]
-    LEFT JOIN configs
-        ON configs.session_id = paired.session_id AND configs.case_name = paired.case_name
-        AND configs.nodes = paired.nodes AND configs.ranks_per_node = paired.ranks_per_node
-        AND configs.threads = paired.threads AND paired.asked[1] IS DISTINCT FROM previous.asked[1]
-),
-with_words AS (
-    SELECT
-        *,
-        from_json(
-            difference, '[{"key":"VARCHAR","class":"VARCHAR","baseline":"VARCHAR","candidate":"VARCHAR"}]'
-        ) AS facts,
-        [
-            {
-                'key': fact.key, 'class': fact.class,
-                'words': fact.key || ': ' || coalesce(fact.baseline, 'none') || ' → '
-                    || coalesce(fact.candidate, 'none')
-            }
-            FOR fact IN facts
-        ] AS differences
-    FROM with_moments
-),
-with_welch AS (
-    SELECT
-        * REPLACE (CASE WHEN previous IS NOT NULL THEN unlike END AS unlike),
-        CASE WHEN previous IS NOT NULL THEN len(unlike) = 0 END AS is_alike,
-        CASE WHEN list_contains(unlike, 'settings') THEN settings_that_differ END AS other_settings,
-        sqrt(a + b) AS se,
-        welch_df(a, repeats, b, previous.repeats) AS welch_df,
+        ] END AS unlike,
+        len(unlike) = 0 AS is_alike,
+        CASE WHEN previous.fingerprints_digest = fingerprints_digest THEN [] ELSE documents_differ_in END
+            AS differences,
         [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
-        [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
         -- of two sessions between which nothing changed that should matter
         CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
-    FROM with_words
+    FROM paired
+    LEFT JOIN documents_differences
+        ON baseline = previous.fingerprints_digest AND candidate = fingerprints_digest
 ),
 with_usual AS (
     SELECT
         *,
         count(unchanged_square) OVER before AS unchanged_pairs,
-        avg(unchanged_square) OVER before AS mean_square,
-        t_quantile(welch_df) * se AS ratio_half_width,
-        log_ratio - ln(1 - margin) AS above_limit  -- below 0 it is a regression
-    FROM with_welch
+        avg(unchanged_square) OVER before AS mean_square
+    FROM with_moments
     WINDOW before AS (
-        PARTITION BY line, asked ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        PARTITION BY line_id, asked_id ORDER BY session_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     )
+),
+with_welch AS (
+    SELECT
+        *,
+        [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
+        sqrt(a + b) AS se,
+        welch_df(a, repeats, b, previous.repeats) AS welch_df,
+        log_ratio - ln(1 - margin) AS above_limit  -- below 0 it is a regression
+    FROM with_usual
+),
+with_half_widths AS (
+    SELECT *, t_quantile(welch_df) * se AS ratio_half_width FROM with_welch
 ),
 with_intervals AS (
     SELECT
@@ -171,7 +190,7 @@ with_intervals AS (
         -- Pairs in succession share a session: k of them say as much as 2 k² / (3 k - 1) that share none.
         CASE WHEN unchanged_pairs >= 3 THEN 2 * unchanged_pairs ** 2 / (3 * unchanged_pairs - 1) END AS usual_df,
         CASE WHEN unchanged_pairs >= 3 THEN sqrt(mean_square) END AS usual_se
-    FROM with_usual
+    FROM with_half_widths
 ),
 with_tails AS (
     SELECT
@@ -199,6 +218,7 @@ with_holm AS (
         exp(-usual_half_width) AS usual_lo,
         exp(usual_half_width) AS usual_hi
     FROM with_steps
+    LEFT JOIN settings_differences USING (point)
 ),
 final AS (
     SELECT

@@ -1,0 +1,42 @@
+-- Every row of scaling of the sessions that were inserted last. Runs after run_stats.
+WITH ok_runs AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, run_id, status, fingerprint, config
+    FROM runs
+    WHERE probe IS NOT TRUE AND session_id IN (SELECT session_id FROM incoming_sessions)
+    QUALIFY status = 'ok' AND row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+made AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        string_agg(DISTINCT fingerprint ->> 'settings', ', ' ORDER BY fingerprint ->> 'settings') AS settings,
+        list_sort(coalesce(list(DISTINCT fingerprint::VARCHAR) FILTER (fingerprint::VARCHAR <> '{}'), []))
+            AS fingerprints,
+        arg_min(config, run_id) AS config
+    FROM ok_runs
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
+        threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
+        throughput_hi, throughput_unit, log_variance, efficiency, efficiency_lo, efficiency_hi, is_baseline, step_ms,
+        step_ms_lo, step_ms_hi,
+        [
+            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
+            nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
+            throughput_unit
+        ] AS line_facts,
+        settings,
+        [settings, device_name, threads::VARCHAR] AS asked,
+        fingerprints,
+        CASE WHEN len(fingerprints) > 0 THEN md5(fingerprints::VARCHAR) END AS fingerprints_digest,
+        config
+    FROM scaling
+    JOIN (SELECT session_id, quick, imported IS NOT NULL AS is_imported FROM sessions) AS origins USING (session_id)
+    JOIN (
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
+    ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN made USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
+)
+SELECT * FROM final;
