@@ -39,6 +39,10 @@ _DAMAGED = re.compile(
     r"not a valid DuckDB|version number|[Cc]orrupt|checksum|WAL file|read enough bytes|[Ss]erializ|INTERNAL|FATAL"
 )
 """In what DuckDB says of a file that is not as it wrote it."""
+_LOCKED = re.compile(r"Could not set lock on file(?:.*Conflicting lock is held in .*PID (?P<holder>-?\d+))?")
+"""In what it says of one that another process has open."""
+_QUOTED = re.compile(r"""(?<!\w)(["']).*?\1""")
+"""Text in a message; an apostrophe within a word begins none."""
 
 
 def database_path(results: Path) -> Path:
@@ -116,7 +120,7 @@ def _open_or_make(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         return _connect(path, read_only=False, config=_WRITE)
     except AnalysisError as error:
-        if is_new and "lock" not in str(error.__cause__):
+        if is_new and not _LOCKED.search(_words(path, str(error.__cause__))):
             path.unlink(missing_ok=True)
         raise
 
@@ -130,30 +134,38 @@ def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.D
 
 def _explain(path: Path, message: str) -> str:
     """DuckDB's reason for not opening a file, in our words."""
-    if "lock" in message and (holder := re.search(r"PID (\d+)", message)):
+    words = _words(path, message)
+    if (locked := _LOCKED.search(words)) and locked["holder"]:
         return (
-            f"{path}: in use by process {holder[1]}: while one process writes the database no other can open it, and "
-            "while one reads it none can write. Close that process or wait for it"
+            f"{path}: in use by process {locked['holder']}: while one process writes the database no other can open "
+            "it, and while one reads it none can write. Close that process or wait for it"
         )
-    if _DAMAGED.search(message):
+    if _DAMAGED.search(words):
         return (
             f"{path}: not a database that this DuckDB ({duckdb.__version__}) can read. Move it away; `bench load` "
             "makes it anew from the result files"
         )
     first_line = message.splitlines()[0] if message else "unknown reason"
-    if "Read-only file system" in message or "Permission denied" in message:
+    if "Read-only file system" in words or "Permission denied" in words:
         first_line += ". Copy the results folder to where you may write, and `bench load` it there"
     return f"{path}: cannot be opened: {first_line}"
 
 
 def _unwritable(path: Path, message: str) -> str:
     """The same for a load that it ended."""
-    if _DAMAGED.search(message):
+    if _DAMAGED.search(_words(path, message)):
         return _explain(path, message)
     return (
         f"{path}: cannot be written: {message.splitlines()[0]}. The result files are safe: repeat `bench load` once "
         "that is mended"
     )
+
+
+def _words(path: Path, message: str) -> str:
+    """DuckDB's own: without what it quotes, first of all the path, which may hold any word."""
+    for known in sorted({str(path), str(path.absolute()), str(path.resolve())}, key=len, reverse=True):
+        message = message.replace(known, "")
+    return _QUOTED.sub("", message)
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
