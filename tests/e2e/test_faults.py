@@ -227,19 +227,31 @@ def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path) -> None:
     assert "left out: s/slow.1x2.r0" in done.stdout
 
 
-def test_a_dead_server_fails_its_run_and_the_next_run_gets_a_new_one(tmp_path: Path) -> None:
+def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_runs_the_first_anew(
+    tmp_path: Path,
+) -> None:
     marked = Marked(tmp_path)
-    process = start_slow(tmp_path, marked)
+    process = start_held(tmp_path, marked)
     server = next(
         int(line.partition(":")[0])
         for line in marked.left(0)
         if "forkserver" in line and _parent(line) == process.pid
     )
     os.kill(server, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert outcome(tmp_path / "r", "s", "slow.1x2.r0")["status"] == "failed"
-    assert outcome(tmp_path / "r", "s", "later.1x2.r0")["status"] == "ok"
+    later = tmp_path / "r/s/later.1x2.r0"
+    assert outcome(tmp_path / "r", "s", later.name)["status"] == "ok"
     assert marked.left() == []
+    (tmp_path / "hold").unlink()
+    before = (later / "run.json").stat()
+    where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2", "--no-load")
+    done = marked.run("suite", "--resume", "s", *where)
+    assert done.returncode == 0, done.stderr
+    slow = tmp_path / "r/s/slow.1x2.r0"
+    assert json.loads((slow / "run.json").read_text())["attempt"] == 1
+    assert pq.read_metadata(slow / "attempt0/steps.node0.parquet").num_rows == 10
+    assert (later / "run.json").stat() == before
 
 
 def _parent(line: str) -> int:
