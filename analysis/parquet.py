@@ -87,6 +87,10 @@ def _check_size(found: pq.FileMetaData, size_bytes: int) -> None:
 
 def _check_columns(found: pa.Schema, table: str) -> list[str]:
     wanted = table_columns(table)
+    names = [name.lower() for name in found.names]  # DuckDB tells no column from another by capitals
+    twice = ", ".join(name for name in wanted if names.count(name) > 1)
+    if twice:
+        raise BadFileError(f"has column {twice} more than once: not a file of ours: remove it")
     present = [name for name in wanted if name in found.names]
     if table == "steps" and len(present) < len(wanted):
         missing = ", ".join(name for name in wanted if name not in present)

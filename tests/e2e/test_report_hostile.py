@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analysis.load import load
 from analysis.report import write
 from tests.e2e.browser import Browser
-from tests.factory import Case, make_session, write_json
-
-PAYLOADS = (
-    "</script><script>window.pwned=1;document.title='pwned'</script>",
-    '"><img src=x onerror="window.pwned=1"><svg onload=\'window.pwned=1\'>',
-    "' onmouseover='window.pwned=1' autofocus onfocus='window.pwned=1' x='",
-    "javascript:window.pwned=1",
-    "]]><!--<script>window.pwned=1</script>--!><iframe srcdoc='<script>parent.pwned=1</script>'>",
-    "\u2028window.pwned=1\u2029//`${window.pwned=1}`{{constructor.constructor('window.pwned=1')()}}",
-    "datum.constructor.constructor('window.pwned=1')()",
-    '=HYPERLINK("javascript:window.pwned=1")[x](javascript:window.pwned=1)<style>*{display:none}</style>',
-)
-KEPT = {
-    "schema_version",
-    "session_id",
-    "run_id",
-    "status",
-    "scaling",
-    "axis",
-    "strategy",
-    "precision",
-    "device_type",
-}
-"""Of which the program itself knows what they may be, or which must be the same in several files."""
-
-
-def poisoned(value: Any, number: int = 0, key: str = "") -> Any:
-    """Every text but those, and times, replaced by a payload."""
-    if isinstance(value, dict):
-        return {
-            name: poisoned(item, number + place, name) for place, (name, item) in enumerate(value.items())
-        }
-    if isinstance(value, list):
-        return [poisoned(item, number + place, key) for place, item in enumerate(value)]
-    is_text = isinstance(value, str) and key not in KEPT and not key.endswith("_at")
-    return PAYLOADS[number % len(PAYLOADS)] if is_text else value
+from tests.factory import Case, make_session
+from tests.poisoned import PAYLOADS, poison
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +25,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         for case in cases:
             object.__setattr__(case, "name", case.name.replace("/", "\u2215"))
         made = make_session(folder / "results", cases, session_id=session)
-        for path in (made / "session.json", *made.glob("*/run.json")):
-            found = json.loads(path.read_text())
-            changed = poisoned(found)
-            if "spec" in found:
-                changed["spec"] |= {"case_name": found["spec"]["case_name"], "suite": PAYLOADS[0]}
-            else:
-                for run, was in zip(changed["plan"], found["plan"], strict=True):
-                    run["case_name"] = was["case_name"]
-                changed["suite"] = PAYLOADS[0]
-            write_json(path, changed)
+        poison(made, lambda number: PAYLOADS[number % len(PAYLOADS)])
     assert load(folder / "results").problems == ()
     return write(folder / "results", ("one", "two"), folder / "public", compare=True)
 

@@ -109,6 +109,12 @@ def test_a_parquet_with_a_column_of_another_type_is_named_and_left_out(results, 
     assert "column step_ns is string" in named(results).reason
 
 
+@pytest.mark.parametrize("name", ["step_ns", "STEP_NS"])
+def test_a_parquet_with_a_column_twice_is_named_and_left_out(results, folder, name):
+    _rewrite(folder / STEPS, lambda t: t.append_column(name, t.column("loss")))
+    assert "has column step_ns more than once" in named(results).reason
+
+
 def test_a_parquet_that_was_moved_to_another_run_is_named_and_left_out(results, folder):
     shutil.copy(folder / "ddp.1x1.r0" / "steps.node0.parquet", folder / STEPS)
     problem = named(results)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +95,26 @@ def test_cifar10_needs_a_data_folder_and_its_own_image_size() -> None:
         kind(kind.Options(), "cifar10", None, 0)
     with pytest.raises(InputError, match=r"image_size is 16, CIFAR-10's is 32"):
         kind(kind.Options(image_size=16), "cifar10", "/data", 0)
+
+
+def test_bench_suite_names_a_tampered_file_and_the_remedy(tmp_path: Path) -> None:
+    proof = tmp_path / "opened"
+    path = tmp_path / "cifar-10-batches-py" / "data_batch_1"
+    path.parent.mkdir()
+    path.write_bytes(pickle.dumps(_Touch(proof)))
+    (tmp_path / "pictures.yaml").write_text(
+        "{title: Pictures, workload: {name: ddpm_unet}, device: cpu, data: {source: cifar10}, "
+        "measure: {steps: 2}, cases: [{name: one, strategy: single, scaling: none, batch_per_rank: 4, world: [1]}]}"
+    )
+    asked = ["suite", str(tmp_path / "pictures.yaml"), "--data", str(tmp_path)]
+    asked += ["--results", str(tmp_path / "results")]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *asked], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"bench: case one: {path} is not the published file (MD5 c99cafc152244af753f735de768cd75f): "
+        "it was not opened; unpack it again"
+    )
+    assert not proof.exists()
+    assert not (tmp_path / "results").exists()

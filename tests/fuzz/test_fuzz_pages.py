@@ -1,0 +1,324 @@
+"""Whatever texts a results folder holds: its pages and exports have the elements, scripts and links of a plain one.
+
+Texts with a mark each are loaded and asked for once; each example puts others in place of the marks, in the rows of
+which pages and exports are made.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import duckdb
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import database
+from analysis.export import chart_picture, content, table_picture
+from analysis.export.formats import latex, markdown, text
+from analysis.load import load
+from analysis.report import contents, frames
+from analysis.report.charts import all_charts
+from analysis.report.compare.groups import of_ids
+from analysis.report.compare_page import compare_page
+from analysis.report.files import history_name, page_name
+from analysis.report.history import contents as histories
+from analysis.report.history_page import history_page
+from analysis.report.index_page import index_page
+from analysis.report.session_page import session_page
+from tests.factory import Case, make_session
+from tests.fuzz.limits import ends
+from tests.poisoned import PAYLOADS, poison
+
+SESSIONS = ("one", "two")
+SECOND, CASE = 100, 900
+"""From here on marks are the second session's, and cases; their texts differ from all others."""
+FRAGMENTS = (
+    "<", ">", "&", '"', "'", "`", "&lt;", "&#60;", "&quot", "]]>", "<!--", "-->", "--!>", "<![CDATA[", "<?",
+    "</", "</script", "</SCRIPT\t", "<script>", "<img src=x onerror=x()>", "</title>", "</style>",
+    "</textarea>", "</svg>", "</noscript>", "<a href='javascript:x()'>", " onload=x() ", "javascript:x()",
+    "data:text/html,<script>", "//example.org", "https://example.org/", "datum['x']", "datum[\"x\"]", "{{x}}",
+    "${x}", "\\u003c", "\\", "\u2028", "\u2029", "\0", "\x01", "\x1b[31m", "\x7f", "\x85", "\n", "\r", "\t",
+    " ", "\u202e", "\u2066", "שלום", "مرحبا", "\ufeff", "\ufffe", "\uffff", "\U000e0001", "\U0001f600",
+    "e\u0301", "=1+1", "@x", "#x", "|", "-" * 80, "x" * 300, "x " * 9_000, "%", "\\input{/etc/passwd}", "$",
+    "_", "^", "~", "{", "}", "[x](y)", "![x](y)", "1", "None", "null", "ok", "ddp",
+)  # fmt: skip
+LETTERS = {
+    "char", "texttt", "ensuremath", "pm", "times", "div", "mu", "cdot", "textendash", "textemdash", "ldots",
+    "ss", "ae", "AE", "oe", "OE", "o", "O", "l", "L", "aa", "AA", "u", "H", "v", "c",
+}  # fmt: skip
+"""LaTeX's commands that stand for a character, or set one."""
+TEXTS = st.one_of(
+    st.sampled_from(PAYLOADS),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40),
+)
+"""No half of a surrogate pair: a database has none, whatever the files have."""
+
+
+class Rows:
+    """What pages are made of, with other texts in place of the marks."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self.texts: Sequence[str] | None = None
+        """Null: marks stay."""
+        self._asked: dict[str, pl.DataFrame] = {}
+        self._exported = content.read(connection, SESSIONS[0])
+
+    def frame(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        name: str,
+        session_id: str | None = None,
+        **parameters: Any,
+    ) -> pl.DataFrame:
+        """As frames.frame, which asks once."""
+        key = repr((name, session_id, parameters))
+        if key not in self._asked:
+            self._asked[key] = _frame(connection, name, session_id, **parameters)
+        marked = self._asked[key]
+        rows = [self.put(row) for row in marked.iter_rows(named=True)]
+        return frames._printable(pl.DataFrame(rows, schema=marked.schema))
+
+    @property
+    def exported(self) -> content.Content:
+        marked = self._exported
+        found = replace(
+            marked,
+            session=self.put(marked.session),
+            facts=self.put(marked.facts),
+            coverage=self.put(marked.coverage),
+        )
+        return found.of(self.put(marked.points))
+
+    def put(self, value: Any) -> Any:
+        if self.texts is None:
+            return value
+        if isinstance(value, dict):
+            return {self.put(key): self.put(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.put(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        if value[:1] in ("{", "[") and (tree := _json(value)) is not None:
+            return json.dumps(self.put(tree), ensure_ascii=False)
+        return re.sub(r"MARK(\d+)END", lambda found: self._text(int(found[1])), value)
+
+    def _text(self, number: int) -> str:
+        assert self.texts is not None
+        drawn = self.texts[number % len(self.texts)]
+        return f"{drawn}{number}" if number >= SECOND else drawn
+
+
+_frame = frames.frame
+
+
+def _json(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
+
+
+def mark(number: int) -> str:
+    return f"MARK{number}END"
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
+    results = tmp_path_factory.mktemp("pages") / "results"
+    statuses = {(2, 1): "failed", (2, 2): "oom"}
+    for place, session in enumerate(SESSIONS):
+        cases = [
+            Case(name=mark(CASE + n), step_ms={1: 50.0, 2: 40.0}, statuses=statuses, jitter=0.02)
+            for n in (0, 1)
+        ]
+        folder = make_session(results, cases, session_id=session, tags=["a", "b"])
+        poison(folder, lambda number, more=SECOND * place: mark(number + (more if number else 0)))
+    assert load(results).problems == ()
+    with database.reader(results) as connection, frames.kept(connection, SESSIONS):
+        made = Rows(connection)
+        with mock.patch.object(frames, "frame", made.frame):
+            yield made
+
+
+def _session(rows: Rows) -> str:
+    others = {history_name(rows.put(mark(0))): rows.put(mark(0))}
+    return session_page(contents.read(rows.connection, SESSIONS[0]), "0", others)
+
+
+def _index(rows: Rows) -> str:
+    known, suite = rows.frame(rows.connection, "sessions").to_dicts(), rows.put(mark(0))
+    return index_page(
+        known, page_name, {"compare-0.html": suite}, histories={history_name(suite): suite}, out=suite
+    )
+
+
+PAGES: dict[str, Callable[[Rows], str]] = {
+    "session": _session,
+    "comparison": lambda rows: compare_page(rows.connection, of_ids([(name,) for name in SESSIONS]), "0"),
+    "history": lambda rows: history_page(histories.read(rows.connection, mark(0)), "0", page_name),
+    "index": _index,
+}
+OF_LONG_TEXTS = {"title", "data-tag"}
+"""Attributes with the whole of a text that is shown cut."""
+DRAWN = {"svg", "g", "defs", "clipPath", "rect", "line", "path", "text", "tspan", "title", "desc"}
+"""Elements of a picture."""
+EXPRESSIONS = {
+    "expr",
+    "labelExpr",
+    "calculate",
+    "filter",
+    "test",
+    "signal",
+    "update",
+    "init",
+    "groupby",
+    "href",
+    "url",
+}
+"""Keys under which Vega computes, or loads."""
+
+
+class Parsed(html.parser.HTMLParser):
+    """What a page can do: elements with the names of their attributes, code that runs, where links lead."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: set[tuple[str, ...]] = set()
+        """Declarations and comments, too."""
+        self.code: Counter[str] = Counter()
+        self.expressions: Counter[str] = Counter()
+        self.links: list[str] = []
+        self._kind = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        assert len(known) == len(attrs), f"an attribute stands twice: {attrs}"
+        self.elements.add((tag, *sorted(known.keys() - OF_LONG_TEXTS)))
+        self.links += [
+            known[name] or "" for name in ("href", "src", "action", "srcset", "xlink:href") if name in known
+        ]
+        is_data = tag == "script" and known.get("type") == "application/json"
+        self._kind = "data" if is_data else "code" if tag in ("script", "style") else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._kind = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._kind == "code":
+            self.code[data] += 1
+        elif self._kind == "data":
+            self.expressions.update(_expressions(json.loads(data)))
+
+    def handle_decl(self, decl: str) -> None:
+        self.elements.add(("declaration", decl))
+
+    def handle_comment(self, data: str) -> None:
+        self.elements.add(("comment",))
+
+    def handle_pi(self, data: str) -> None:
+        self.elements.add(("instruction",))
+
+    def unknown_decl(self, data: str) -> None:
+        self.elements.add(("declaration",))
+
+
+def _expressions(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _expressions(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _expressions(item, key)
+    elif key in EXPRESSIONS and isinstance(value, str):
+        yield re.sub(r'"(\\.|[^"\\])*"', '""', value)
+
+
+class Plain:
+    """Of pages with marks alone."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._kept: dict[str, Parsed] = {}
+
+    def of(self, kind: str) -> Parsed:
+        if kind not in self._kept:
+            self._rows.texts = None
+            self._kept[kind] = Parsed(PAGES[kind](self._rows))
+        return self._kept[kind]
+
+
+@pytest.fixture(scope="module")
+def plain(rows: Rows) -> Plain:
+    return Plain(rows)
+
+
+@settings(max_examples=5)
+@given(kind=st.sampled_from([*PAGES]), texts=st.lists(TEXTS, min_size=1, max_size=12))
+def test_a_page_of_odd_texts_can_do_what_a_plain_one_can(
+    rows: Rows, plain: Plain, kind: str, texts: list[str]
+) -> None:
+    wanted = plain.of(kind)
+    rows.texts = texts
+    with ends():
+        page = PAGES[kind](rows)
+    page.encode()
+    found = Parsed(page)
+    assert found.elements <= wanted.elements
+    assert found.code == wanted.code
+    assert found.expressions == wanted.expressions, "texts in an expression are quoted"
+    assert len(found.links) == len(wanted.links)
+    assert all(re.fullmatch(r"#[\w-]+|[\w.-]+\.html", link, re.ASCII) for link in found.links), found.links
+
+
+@settings(max_examples=8)
+@given(texts=st.lists(TEXTS, min_size=1, max_size=12))
+def test_exports_of_odd_texts_keep_their_form(rows: Rows, texts: list[str]) -> None:
+    rows.texts = None
+    commands = set(re.findall(r"\\([a-zA-Z]+)", latex.FORMAT.write(rows.exported)))
+    rows.texts = texts
+    with ends():
+        found = rows.exported
+        drawing, paper, page = (
+            write(found) for write in (table_picture.svg, latex.FORMAT.write, markdown.FORMAT.write)
+        )
+        text.FORMAT.write(found).encode()
+    _is_harmless(drawing)
+    assert paper.isascii()
+    assert set(re.findall(r"\\([a-zA-Z]+)", paper)) - commands <= LETTERS
+    signs = Counter(re.findall(r"[{}&]", re.sub(r"\\[^a-zA-Z]", "", paper)))
+    assert signs["{"] == signs["}"]
+    assert signs["&"] == 5 * (len(found.points) + 1), "six cells in each row and in the head"
+    table = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(table) == len(found.points) + 2
+    assert len({line.count("|") for line in table}) == 1
+
+
+def test_a_chart_as_a_picture_holds_odd_texts(rows: Rows) -> None:
+    rows.texts = PAYLOADS
+    found = rows.frame(rows.connection, "efficiency", SESSIONS[0])
+    cases = found.get_column("case_name").unique(maintain_order=True).to_list()
+    drawn = list(chart_picture.svgs("efficiency", all_charts()["efficiency"], found, cases))
+    assert drawn
+    for _name, svg in drawn:
+        _is_harmless(svg)
+    assert "constructor" in drawn[0][1]
+
+
+def _is_harmless(svg: str) -> None:
+    for element in ET.fromstring(svg).iter():
+        assert element.tag.partition("}")[2] in DRAWN
+        assert not [name for name in element.attrib if name.startswith("on") or "href" in name]
