@@ -12,6 +12,12 @@ from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 LARGEST_JSON_BYTES = 64 * 2**20
+LARGEST_NUMBER = 1e30
+"""Products and squares of such numbers are still finite."""
+LARGEST_COUNT, LARGEST_SIZE = 10**9, 10**15
+"""Of examples and tokens, which are multiplied with each other; of parameters, examples of a data set and bytes."""
+_LONGEST_S = 1e9
+"""Thirty years."""
 
 
 class BadFileError(ValueError):
@@ -63,23 +69,36 @@ class Fields:
             return value
         raise self._wrong(name, " or ".join(choices))
 
-    def integer(self, name: str, bits: int = 31) -> int:
+    def integer(self, name: str, largest: int = 2**31 - 1) -> int:
         value = self.value.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**bits:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest:
             return value
-        raise self._wrong(name, f"a whole number from 0 to {2**bits - 1:,}")
+        raise self._wrong(name, f"a whole number from 0 to {largest:,}")
+
+    def count(self, name: str) -> int:
+        return self.integer(name, LARGEST_COUNT)
+
+    def size(self, name: str) -> int:
+        return self.integer(name, LARGEST_SIZE)
 
     def number(self, name: str) -> float:
         value = self.value.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
-            number = float(value)
-            if math.isfinite(number):
-                return number
-        raise self._wrong(name, "a number")
+        if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value):
+            raise self._wrong(name, "a number")
+        if abs(value) > LARGEST_NUMBER:
+            raise self._wrong(name, f"a number from {-LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}")
+        return float(value)
+
+    def seconds(self, name: str) -> float:
+        value = self.value.get(name)
+        if isinstance(value, int | float) and abs(value) > _LONGEST_S:
+            shown = repr(value)[:60]
+            raise BadFileError(f"{self.prefix}{name} is {shown}, larger than any time measured, in seconds")
+        return self.number(name)
 
     def duration(self, name: str) -> float:
         """Seconds above zero."""
-        if (value := self.number(name)) > 0:
+        if (value := self.seconds(name)) > 0:
             return value
         raise self._wrong(name, "a time above 0")
 
@@ -118,9 +137,6 @@ class Fields:
     def optional(self, read: Callable[[str], T], name: str) -> T | None:
         """What `read` makes of it; null where it is null or missing."""
         return None if self.value.get(name) is None else read(name)
-
-    def integer64(self, name: str) -> int:
-        return self.integer(name, bits=63)
 
     def json(self) -> str:
         """As text."""

@@ -53,6 +53,7 @@ def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
         schema.text("ingest/incoming_files").format(
             paths=f"[{', '.join(literal(path) for path, _ in found)}]",
             columns=", ".join(_columns(table, columns)),
+            path_column=parquet.PATH_COLUMN,
         )
         for columns, found in (
             (columns, list(group))

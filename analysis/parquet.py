@@ -9,11 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis import schema
+from analysis import plausible, schema
 from analysis.fields import BadFileError
 from analysis.rows import check_version
 
 _COLUMN = re.compile(r"^    (\w+) (VARCHAR|INTEGER|BIGINT|DOUBLE)", re.MULTILINE)
+PATH_COLUMN = "path_of_this_file"
+"""What load has DuckDB add, with the file that a row comes from."""
 _KEYS = ("session_id", "run_id", "attempt")
 _FEW_ROWS, _ROWS_PER_BYTE = 1_000_000, 4
 _SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
@@ -51,7 +53,10 @@ def check(path: Path, session_id: str, run_id: str, attempt: int) -> tuple[list[
         ) from error
     _check_owner(found.metadata or {}, {"session_id": session_id, "run_id": run_id, "attempt": str(attempt)})
     _check_size(footer, path.stat().st_size)
-    return _check_columns(found, table), footer.num_rows
+    present = _check_columns(found, table)
+    wanted = table_columns(table)
+    plausible.check(footer, table, {name: wanted[name] for name in present})
+    return present, footer.num_rows
 
 
 def _check_owner(metadata: dict[bytes, bytes], owner: dict[str, str]) -> None:
@@ -91,6 +96,10 @@ def _check_columns(found: pa.Schema, table: str) -> list[str]:
     twice = ", ".join(name for name in wanted if names.count(name) > 1)
     if twice:
         raise BadFileError(f"has column {twice} more than once: not a file of ours: remove it")
+    if PATH_COLUMN in names:
+        raise BadFileError(
+            f"has a column {PATH_COLUMN}, which load itself adds: not a file of ours: remove it"
+        )
     present = [name for name in wanted if name in found.names]
     if table == "steps" and len(present) < len(wanted):
         missing = ", ".join(name for name in wanted if name not in present)

@@ -123,7 +123,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
 
 def _from_spec(spec: Fields, *, imported: bool) -> Row:
     train, measure = spec.object("train"), spec.object("measure")
-    batch = _perhaps(spec.integer64, spec, imported)
+    batch = _perhaps(spec.count, spec, imported)
     return {
         "suite": spec.text("suite"),
         "case_name": spec.text("case_name"),
@@ -142,7 +142,7 @@ def _from_spec(spec: Fields, *, imported: bool) -> Row:
         "accumulate": _perhaps(train.integer, train, imported)("accumulate"),
         "baseline": spec.optional(spec.text, "baseline"),
         "probe": _is_probe(spec),
-        "memory_limit_bytes": measure.optional(measure.integer64, "memory_limit_bytes"),
+        "memory_limit_bytes": measure.optional(measure.size, "memory_limit_bytes"),
         "until": measure.optional(measure.number, "until"),
         "tags": spec.texts("tags"),
     }
@@ -162,8 +162,8 @@ def _from_elsewhere(imported: Fields) -> Row:
     """All null of a run that was measured."""
     return {
         "whole_run_s": imported.optional(imported.duration, "seconds"),
-        "whole_run_examples": imported.optional(imported.integer64, "examples"),
-        "whole_run_epochs": imported.optional(imported.integer64, "epochs"),
+        "whole_run_examples": imported.optional(imported.size, "examples"),
+        "whole_run_epochs": imported.optional(imported.size, "epochs"),
     }
 
 
@@ -179,20 +179,20 @@ def _from_outcome(outcome: Fields) -> Row:
         "failed_rank": outcome.optional(outcome.integer, "failed_rank"),
         "failed_node": outcome.optional(outcome.integer, "failed_node"),
         "started_at": outcome.optional(outcome.time, "started_at"),
-        "elapsed_s": outcome.optional(outcome.number, "elapsed_s"),
-        "setup_s": outcome.optional(outcome.number, "setup_s"),
-        "compile_s": outcome.optional(outcome.number, "compile_s"),
+        "elapsed_s": outcome.optional(outcome.seconds, "elapsed_s"),
+        "setup_s": outcome.optional(outcome.seconds, "setup_s"),
+        "compile_s": outcome.optional(outcome.seconds, "compile_s"),
         "measured_recompiles": outcome.optional(outcome.integer, "measured_recompiles"),
         "device_name": outcome.optional(outcome.text, "device_name"),
-        "parameters": outcome.optional(outcome.integer64, "parameters"),
+        "parameters": outcome.optional(outcome.size, "parameters"),
         "units": outcome.optional(outcome.integer, "units"),
-        "tokens_per_example": outcome.optional(outcome.integer64, "tokens_per_example"),
+        "tokens_per_example": outcome.optional(outcome.count, "tokens_per_example"),
         "couples_examples": outcome.optional(outcome.boolean, "couples_examples"),
         "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
         "flops_note": outcome.optional(outcome.text, "flops_note"),
-        "dataset_size": outcome.optional(outcome.integer64, "dataset_size"),
+        "dataset_size": outcome.optional(outcome.size, "dataset_size"),
         "data_source": outcome.optional(outcome.text, "data_source"),
-        "memory_before_bytes": outcome.optional(outcome.integer64, "memory_before_bytes"),
+        "memory_before_bytes": outcome.optional(outcome.size, "memory_before_bytes"),
         "steps_completed": outcome.optional(outcome.integer, "steps_completed"),
         "slurm_job_id": outcome.optional(outcome.text, "slurm_job_id"),
     }

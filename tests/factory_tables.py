@@ -76,7 +76,9 @@ def step_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Table
 
 def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int) -> pa.Table:
     random = np.random.default_rng([spec.repeat, spec.workers, rank])
-    noise = 1 + case.jitter * random.standard_normal(completed)
+    noise = np.maximum(
+        1 + case.jitter * random.standard_normal(completed), 0.01
+    )  # no step takes less than no time
     wanted = np.rint(case.step_ms_of(spec) * 1e6 * noise).astype(np.int64)
     phases = [np.rint(wanted * share).astype(np.int64) for share in case.shares[:3]]
     phases.append(wanted - sum(phases))  # rounding goes to the last, so that the four add up

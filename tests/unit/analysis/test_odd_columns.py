@@ -1,0 +1,143 @@
+"""A Parquet file or run.json with values that nobody can have measured is left out by name; all else is loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis import batch, ingest, plausible
+from analysis.discover import discover
+from bench.measure import recorder
+from tests.factory import Case, make_session, write_json
+
+STEPS = "ddp.1x2.r0/steps.node0.parquet"
+RUN = "ddp.1x2.r0/run.json"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    results = tmp_path_factory.mktemp("odd")
+    make_session(
+        results,
+        [Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=1, statuses={(1, 0): "oom"})],
+        session_id="odd",
+    )
+    return results / "odd"
+
+
+@pytest.fixture
+def folder(whole, tmp_path):
+    return shutil.copytree(whole, tmp_path / "odd")
+
+
+def problems(folder):
+    """Path below the session's folder -> what reading the files finds."""
+    ledger = batch.read(discover(folder.parent), {}).ledger
+    return {row["path"].removeprefix("odd/"): row["problem"] for row in ledger if row["problem"]}
+
+
+def rewrite(path, change, **options):
+    table = pq.read_table(path)
+    changed = change(table)
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path, **options)
+
+
+def with_first(name, value, of=None):
+    """A change that puts a value into the first row."""
+
+    def change(table):
+        place = table.schema.get_field_index(name)
+        values = [value, *table[name].to_pylist()[1:]]
+        return table.set_column(place, name, pa.array(values, of or table.schema.field(name).type))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "of", "said"),
+    [
+        ("rank", 2**40, pa.int64(), "column rank holds 1,099,511,627,776, above 2,147,483,647"),
+        ("step", -1, None, "column step holds -1, below 0"),
+        ("step_ns", 2**63 - 1, None, "column step_ns holds 9,223,372,036,854,775,807, above 100,"),
+        ("start_ns", 2**63 - 1, None, "column start_ns holds 9,223,372,036,854,775,807, above 100,"),
+        ("step_ns", -5, None, "column step_ns holds -5, below 0"),
+        ("rank", None, None, "column rank is null in some rows"),
+        ("kind", None, None, "column kind is null in some rows"),
+        ("kind", "warped", None, "column kind holds 'warped', none of warmup, measured, profiled, no_sync"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_with_its_column(folder, name, value, of, said):
+    rewrite(folder / STEPS, with_first(name, value, of))
+    found = problems(folder)
+    assert list(found) == [STEPS]
+    assert found[STEPS].startswith(said)
+
+
+def test_times_before_the_barrier_and_unread_memory_are_no_fault(folder):
+    rewrite(folder / STEPS, with_first("start_ns", -5))
+    rewrite(folder / STEPS, with_first("memory_allocated_bytes", None))
+    assert problems(folder) == {}
+
+
+def test_the_kinds_are_those_that_ranks_record():
+    assert plausible.KINDS["steps"] == tuple(recorder.KINDS.values())
+
+
+def test_a_file_of_steps_without_rows_is_named(folder):
+    rewrite(folder / STEPS, lambda table: table.slice(0, 0))
+    assert problems(folder) == {STEPS: "has no rows: remove it, or run it again"}
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "said"),
+    [
+        (
+            "spec",
+            "batch_per_rank",
+            2**62,
+            "spec.batch_per_rank is 4611686018427387904, not a whole number from 0 to",
+        ),
+        (
+            "outcome",
+            "tokens_per_example",
+            2**62,
+            "outcome.tokens_per_example is 4611686018427387904, not a whole",
+        ),
+        (
+            "outcome",
+            "parameters",
+            2**62,
+            "outcome.parameters is 4611686018427387904, not a whole number from 0 to",
+        ),
+        (
+            "outcome",
+            "flops_per_step",
+            1e200,
+            "outcome.flops_per_step is 1e+200, not a number from -1e+30 to 1e+30",
+        ),
+        (
+            "outcome",
+            "elapsed_s",
+            1e308,
+            "outcome.elapsed_s is 1e+308, larger than any time measured, in seconds",
+        ),
+    ],
+)
+def test_a_number_of_a_run_that_cannot_be_is_named(folder, part, name, value, said):
+    run = json.loads((folder / RUN).read_text())
+    run[part][name] = value
+    write_json(folder / RUN, run)
+    assert problems(folder)[RUN].startswith(said)
+
+
+def test_further_columns_of_any_name_are_not_read(folder, in_memory):
+    rewrite(folder / STEPS, lambda table: table.append_column("filename", table["kind"]))
+    in_memory.begin()
+    ingest.insert(in_memory, batch.read(discover(folder.parent), {}))
+    rows = in_memory.execute("SELECT count(*) FROM steps WHERE run_id = 'ddp.1x2.r0'").fetchone()
+    in_memory.rollback()
+    assert rows == (24,)
