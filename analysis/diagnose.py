@@ -11,6 +11,9 @@ import duckdb
 from analysis import focus, schema
 from analysis.rules import Rule
 
+_SHARED = {*schema.SHARED_TABLES} - {"sessions"} | {focus.HISTORY}
+"""A rule that reads one of them compares sessions."""
+
 
 def remember(connection: duckdb.DuckDBPyConnection, leaving: Sequence[str]) -> None:
     """Before these sessions' rows are deleted: what others' findings may hang on."""
@@ -30,9 +33,6 @@ def diagnose(connection: duckdb.DuckDBPyConnection) -> None:
         find(connection, affected, comparing)
         rules = [rule for rule in rules if rule not in comparing]
     find(connection, incoming, rules)
-
-
-_SHARED = {*schema.SHARED_TABLES} - {"sessions"} | {focus.HISTORY}
 
 
 def _names(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:

@@ -20,7 +20,7 @@ from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 from analysis.fields import BadFileError, read_json
 from analysis.load import Problem, find_unreadable, problems
-from analysis.stopping import stoppable
+from analysis.stopping import stoppable, temporary
 
 _WORD = re.compile(r"\w+")
 _CATALOGUE = re.compile(r"query|query_table|show|describe|information_schema|sqlite_master|pg_\w+|duckdb_\w+")
@@ -79,6 +79,7 @@ def _open(opened: ExitStack, folders: list[SessionFolder], query: str) -> duckdb
     while True:
         with ExitStack() as tried:
             spilled = tried.enter_context(tempfile.TemporaryDirectory(prefix="scalebench-sql-"))
+            tried.enter_context(temporary(Path(spilled)))
             connection = tried.enter_context(duckdb.connect(config={**_SETTINGS, "temp_directory": spilled}))
             try:
                 with stoppable(connection):

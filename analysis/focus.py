@@ -1,5 +1,8 @@
 """Some sessions of many: within a focus every view has their rows alone, and costs what it would in a database that
-holds no others. What a view says of one session by the rows of others it still says (schema.SHARED_TABLES)."""
+holds no others. What a view says of one session by the rows of others it still says (schema.SHARED_TABLES).
+
+What is laid is dropped where its block ends well. Where it raises, a transaction's rollback drops it (in one that is
+aborted nothing else can), or the connection's end: whoever catches an error must be outside of one of them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MANY = (
 )
 _NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
 LIMIT_S = 30.0
-"""For one rule over all sessions of a database."""
+"""For one rule over the sessions that it is due for: of a new one all that the database has."""
 _DUE_OF_ALL = "INSERT INTO rules_due SELECT $1, session_id FROM sessions"
 
 
@@ -111,8 +111,6 @@ def _left_out(
         return own_rule_files.says(error)
     except AnalysisError as error:
         return str(error)
-    except RuntimeError as error:  # of DuckDB, where Ctrl-C came while it worked
-        raise KeyboardInterrupt from error
     return None
 
 
@@ -125,6 +123,7 @@ def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[
         yield
     finally:
         timer.cancel()
+        timer.join()  # an interrupt on its way would end the next statement
 
 
 def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[str]) -> None:

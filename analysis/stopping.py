@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Event, Thread, current_thread, main_thread
 
 import duckdb
 
 _GRACE_S = 2.0
-"""DuckDB looks for an interrupt between pieces of work, and one may be long. What is cut off then has only read."""
+"""DuckDB looks for an interrupt between pieces of work, and one may be long. What is cut off then has only read the
+database; what it was writing beside it is in `_temporary`."""
+_temporary: set[Path] = set()
 _OF_PYTHON = "Query interrupted"
 """What DuckDB's module raises where it has heard the signal itself."""
 
@@ -27,6 +31,16 @@ def interruptible() -> Iterator[None]:
         if str(error) == _OF_PYTHON:
             raise KeyboardInterrupt from error
         raise
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[None]:
+    """Inside it a file or folder is removed where the process is ended at once; else it is left to who made it."""
+    _temporary.add(path)
+    try:
+        yield
+    finally:
+        _temporary.discard(path)
 
 
 @contextmanager
@@ -59,4 +73,16 @@ def _watch(heard: int, connection: duckdb.DuckDBPyConnection, over: Event) -> No
             continue
         connection.interrupt()
         if not over.wait(_GRACE_S):
-            os._exit(128 + signal.SIGINT)
+            _end_at_once()
+
+
+def _end_at_once() -> None:
+    """Python cannot: its main thread is in DuckDB."""
+    with suppress(OSError):  # nobody may be there to read it
+        os.write(2, b"\nbench: stopped\n")
+    for path in list(_temporary):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    os._exit(128 + signal.SIGINT)

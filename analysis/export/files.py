@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from analysis.errors import AnalysisError
 from analysis.export.kinds import Pictures
+from analysis.stopping import temporary
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         return
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with partial.open("wb") as stream:
+        with temporary(partial), partial.open("wb") as stream:
             yield stream
         partial.replace(path)
     except OSError as error:

@@ -135,8 +135,9 @@ def _laws(contents: Contents) -> Section:
 def _perturbation(contents: Contents) -> Section:
     """Nothing where it was not measured."""
     content = perturbation(contents.rows("perturbation"))
-    saved = csv_of(contents, "perturbation", "what measuring cost") if content else ""
-    return Section(identifier="perturbation", title="What did measuring cost?", content=content + saved)
+    return answers.table_section(
+        contents, "perturbation", "What did measuring cost?", content, "what measuring cost"
+    )
 
 
 def _setting(contents: Contents) -> Iterator[Section]:

@@ -195,18 +195,22 @@ def test_one_that_takes_too_long_is_left_out():
         assert list(own_findings.ask(connection, [rule], 0.2)) == [(rule, "takes longer than 0.2 s")]
 
 
+@pytest.mark.parametrize(
+    ("raised", "seen"),
+    [(RuntimeError("Query interrupted"), KeyboardInterrupt), (RecursionError(), RecursionError)],
+)
 def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_next_asks_it(
-    results, rules, monkeypatch
+    results, rules, monkeypatch, raised, seen
 ):
     load(results, rules)
     make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
 
     def stopped(*_):
-        raise RuntimeError("Query interrupted")
+        raise raised
 
     with monkeypatch.context() as patched:
         patched.setattr(own_findings, "_ask", stopped)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(seen):
             load(results)
     assert found(results) == [("few_steps", "odd")]
     load(results)
