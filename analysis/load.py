@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, database, diagnose, ingest, own_findings, own_rule_files, parquet
+from analysis import batch, blame, database, diagnose, ingest, own_findings, own_rule_files, parquet
 from analysis.discover import SessionFolder, discover
 
 
@@ -105,6 +105,8 @@ def _load_readable(
                 continue
             # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
             broken = find_unreadable(changed, unreadable)
+            if not broken and isinstance(error, duckdb.DataError):
+                broken = blame.find(connection, batch.read(changed, unreadable))
             if not broken:
                 raise  # database.writer says what is to be done
             unreadable |= broken

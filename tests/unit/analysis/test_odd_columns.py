@@ -11,6 +11,7 @@ import pytest
 
 from analysis import batch, ingest, plausible
 from analysis.discover import discover
+from analysis.load import load
 from bench.measure import recorder
 from tests.factory import Case, make_session, write_json
 
@@ -141,3 +142,13 @@ def test_further_columns_of_any_name_are_not_read(folder, in_memory):
     rows = in_memory.execute("SELECT count(*) FROM steps WHERE run_id = 'ddp.1x2.r0'").fetchone()
     in_memory.rollback()
     assert rows == (24,)
+
+
+def test_a_value_that_no_footer_tells_of_is_named_by_the_load_and_all_else_is_loaded(results, whole):
+    folder = shutil.copytree(whole, results / "odd")
+    rewrite(folder / STEPS, with_first("start_ns", 2**63 - 1), write_statistics=False)
+    report = load(results)
+    ((path, reason),) = [(problem.path, problem.reason) for problem in report.problems]
+    assert path == f"odd/{STEPS}"
+    assert reason.startswith("its values cannot be stored (")
+    assert (report.runs, report.step_rows) == (2, 7)
