@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.fetched import Row
-from analysis.rounding import estimate
+from analysis.rounding import decimals_of, estimate, shown
 
-_TOO_SHORT = (
-    "What measuring costs was not measured: 2 % of so few steps are too few for an interval; --selfcheck takes "
-    "enough."
-)
+_LEFT_OUT = "Cost of measuring: not {}; --selfcheck takes enough."
+_TOO_SHORT = _LEFT_OUT.format("measured, since 2 % of so few steps are too few for an interval")
+_NO_INTERVAL = _LEFT_OUT.format("known, since fewer than six pairs of steps have no interval")
+_WHY = {"too short": "too few steps", "switched off": "switched off", None: "no pair of steps was recorded"}
+"""By what `left_out` says."""
 
 
 def lines(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
@@ -19,6 +20,8 @@ def lines(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str
     row = surest(rows)
     if row is not None:
         yield sentence(row, name)
+    elif any(row["pairs"] for row in rows):
+        yield _NO_INTERVAL
     elif any(row["left_out"] == "too short" for row in rows):
         yield _TOO_SHORT
 
@@ -31,22 +34,31 @@ def surest(rows: Sequence[Row]) -> Row | None:
 
 def sentence(row: Row, name: Callable[[str], str] = str) -> str:
     """`row` has an interval."""
-    of = f"{_short(row['bare_step_ms'])} ms ({name(row['case_name'])} {row['placement']})"
-    share = estimate(100 * row["share"], 100 * row["share_lo"], 100 * row["share_hi"])[0]
+    of = f"of {estimate(row['bare_step_ms'], None, None)[0]} ms ({name(row['case_name'])} {row['placement']})"
     if row["difference_us_lo"] > 0:
-        return f"Measuring itself took {difference(row)} of a step of {of}: {share} %."
-    nothing = f"Measuring itself took nothing that {row['pairs']:,} pairs of steps can tell"
-    if row["difference_us_hi"] <= 0:
-        return f"{nothing} of a step of {of}."
-    most, most_share = (_short(row["difference_us_hi"]), _short(100 * row["share_hi"]))
-    return f"{nothing}: at most {most} µs of a step of {of}, {most_share} %."
+        share = estimate(100 * row["share"], 100 * row["share_lo"], 100 * row["share_hi"])[0]
+        return f"Cost of measuring: {_a_step(row)}, {share} % {of}."
+    found = "not resolved" if row["difference_us_hi"] > 0 else "none found"
+    return f"Cost of measuring: {found} by {row['pairs']:,} pairs of steps: {_a_step(row)} {of}."
 
 
-def _short(value: float) -> str:
-    return estimate(value, None, None)[0]
+def _a_step(row: Row) -> str:
+    """`15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`: to the digits of the end that is further from 0."""
+    values = [row["difference_us"], row["difference_us_lo"], row["difference_us_hi"]]
+    unit = "µs"
+    if max(map(abs, values)) >= 1_000:
+        values, unit = [value / 1_000 for value in values], "ms"
+    decimals = decimals_of(max(values, key=abs))
+    value, low, high = (shown(value, decimals) for value in values)
+    return f"{value} {unit} a step [{low}, {high}]"
 
 
-def difference(row: Row) -> str:
-    """`15.1 µs [13.0, 17.2]`."""
-    shown, interval = estimate(row["difference_us"], row["difference_us_lo"], row["difference_us_hi"])
-    return f"{shown} µs{interval and f' {interval}'}"
+def not_measured(rows: Sequence[Row]) -> str:
+    """`Not measured for 8 sizes: too few steps.`; nothing where it was measured for each."""
+    reasons = [row["left_out"] for row in rows if not row["pairs"]]
+    each = [
+        f"for {count:,} size{'s' * (count != 1)}: {text}"
+        for reason, text in _WHY.items()
+        if (count := reasons.count(reason))
+    ]
+    return f"Not measured {', '.join(each)}." if each else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.fetched import Row
-from analysis.perturbation import lines
+from analysis.perturbation import lines, not_measured
 from analysis.report import units
 from analysis.report.markup import Column, details, first_rows, short, table, text
 
@@ -18,12 +18,14 @@ _DEFINITION = (
 
 
 def perturbation(rows: list[Row]) -> str:
-    """`rows` of queries/perturbation.sql; nothing where it was not measured."""
-    if not rows:
-        return ""
+    """`rows` of queries/perturbation.sql; nothing where no size was measured and none says why."""
+    measured = [row for row in rows if row["pairs"]]
+    said = " ".join(filter(None, [*lines(rows, short), not_measured(rows)]))
+    if not measured:
+        return f"<p>{said}</p>" if any(row["left_out"] for row in rows) else ""
     return (
-        f"<p>{' '.join(lines(rows, short))}{first_rows(MOST_ROWS, len(rows))}</p>"
-        + table("What measuring cost: one row per case and placement", _COLUMNS, rows[:MOST_ROWS])
+        f"<p>{said}{first_rows(MOST_ROWS, len(measured))}</p>"
+        + table("What measuring cost: one row per case and placement", _COLUMNS, measured[:MOST_ROWS])
         + details("How that is measured", _DEFINITION)
     )
 

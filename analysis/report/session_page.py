@@ -133,7 +133,7 @@ def _laws(contents: Contents) -> Section:
 
 
 def _perturbation(contents: Contents) -> Section:
-    """Nothing where it was not measured."""
+    """Nothing where no size says anything of it."""
     content = perturbation(contents.rows("perturbation"))
     return answers.table_section(
         contents, "perturbation", "What did measuring cost?", content, "what measuring cost"

@@ -1,7 +1,7 @@
--- One row per case and placement of which it was measured: what measuring cost a step.
+-- One row per case and placement: what measuring cost a step, or why that was not measured.
 SELECT
     case_name, placement, workers, nodes, threads, pairs, bare_step_ms,
     difference_us, difference_us_lo, difference_us_hi, share, share_lo, share_hi, left_out
 FROM perturbation
-WHERE session_id = $session_id AND pairs > 0
+WHERE session_id = $session_id
 ORDER BY case_name, workers, nodes, threads;

@@ -78,7 +78,7 @@ def test_these_steps_are_in_no_other_figure(perturbed):
     assert [row["kind"] for row in kinds] == ["measured", "warmup"]
 
 
-SAID = "Measuring itself took 55.0 µs [27.0, 83.0] of a step of 10.0 ms (found 1x2): 0.550 %."
+SAID = "Cost of measuring: 55.0 µs a step [27.0, 83.0], 0.550 % of 10.0 ms (found 1x2)."
 
 
 def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed, results):
@@ -103,34 +103,78 @@ def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(perturbed, re
     ]
 
 
-def known(low, high):
-    """A row whose difference has these ends, of a step of 10 ms."""
-    ends = {"share_lo": low / 1e4, "share_hi": high / 1e4, "difference_us_lo": low, "difference_us_hi": high}
+def left_out(*reasons):
+    return [{"pairs": 0, "share_lo": None, "left_out": reason} for reason in reasons]
+
+
+def test_the_page_says_how_many_sizes_were_not_measured_and_why(perturbed, results):
+    load(results)
+    with database.reader(results) as connection:
+        page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+    assert "Not measured for 1 size: too few steps, for 1 size: switched off." in words(page)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (
+            ["too short"] * 8,
+            "Cost of measuring: not measured, since 2 % of so few steps are too few for an interval; --selfcheck takes "
+            "enough. Not measured for 8 sizes: too few steps.",
+        ),
+        (["switched off"], "Not measured for 1 size: switched off."),
+        ([None, None], ""),  # a session of before
+        ([], ""),
+    ],
+)
+def test_a_page_without_such_steps_says_why_where_that_is_known(reasons, said):
+    assert words(shown_on_the_page(left_out(*reasons))).strip() == said
+
+
+def known(low, high, bare_ms=10.0, pairs=50):
+    """A row whose difference has these ends."""
+    ends = {
+        "share_lo": low / bare_ms / 1e3, "share_hi": high / bare_ms / 1e3,
+        "difference_us_lo": low, "difference_us_hi": high,
+    }  # fmt: skip
     middle = (low + high) / 2
-    place = {"case_name": "a", "placement": "1x1", "bare_step_ms": 10.0, "pairs": 50, "left_out": None}
-    return place | ends | {"difference_us": middle, "share": middle / 1e4}
+    place = {"case_name": "a", "placement": "1x1", "bare_step_ms": bare_ms, "pairs": pairs, "left_out": None}
+    return place | ends | {"difference_us": middle, "share": middle / bare_ms / 1e3}
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([known(13.0, 17.0)], ["Measuring itself took 15.0 µs [13.0, 17.0] of a step of 10.0 ms (a 1x1): 0.150 %."]),
+        ([known(13.0, 17.0)], ["Cost of measuring: 15.0 µs a step [13.0, 17.0], 0.150 % of 10.0 ms (a 1x1)."]),
+        ([known(900.0, 1_300.0)], ["Cost of measuring: 1.10 ms a step [0.90, 1.30], 11.0 % of 10.0 ms (a 1x1)."]),
         (
             [known(-40.0, 60.0), known(-80.0, 90.0)],
             [
-                "Measuring itself took nothing that 50 pairs of steps can tell: at most 60.0 µs of a step of 10.0 ms "
-                "(a 1x1), 0.600 %."
+                "Cost of measuring: not resolved by 50 pairs of steps: 10.0 µs a step [-40.0, 60.0] of 10.0 ms (a 1x1)."
             ],
         ),
         (
-            [known(-40.0, -20.0)],
-            ["Measuring itself took nothing that 50 pairs of steps can tell of a step of 10.0 ms (a 1x1)."],
+            [known(-8_600.0, 15_212.0, bare_ms=53.2, pairs=12)],
+            ["Cost of measuring: not resolved by 12 pairs of steps: 3.3 ms a step [-8.6, 15.2] of 53.2 ms (a 1x1)."],
         ),
-        ([{"share_lo": None, "left_out": "switched off"}], []),
         (
-            [{"share_lo": None, "left_out": "too short"}],
+            [known(-40.0, -20.0)],
             [
-                "What measuring costs was not measured: 2 % of so few steps are too few for an interval; --selfcheck "
+                "Cost of measuring: none found by 50 pairs of steps: -30.0 µs a step [-40.0, -20.0] of 10.0 ms (a 1x1)."
+            ],
+        ),
+        (left_out("switched off"), []),
+        (
+            [{"pairs": 4, "share_lo": None, "left_out": None}],
+            [
+                "Cost of measuring: not known, since fewer than six pairs of steps have no interval; --selfcheck takes "
+                "enough."
+            ],
+        ),
+        (
+            left_out("too short"),
+            [
+                "Cost of measuring: not measured, since 2 % of so few steps are too few for an interval; --selfcheck "
                 "takes enough."
             ],
         ),
