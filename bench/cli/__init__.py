@@ -5,6 +5,7 @@ Commands are imported when they are called; `bench --help` imports their modules
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import os
@@ -83,13 +84,16 @@ def main() -> None:
             raise
         click.echo(f"bench: {error}", err=True)
         code = exit_code
-    if isinstance(code, int) and code > 128 and container_kind() == "apptainer":
+    if isinstance(code, int) and code > 128:
         _leave_at_once(code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _leave_at_once(code: int) -> None:
-    """Stopped by a signal, which may have ended what mounts a container's image: Python's own end would read it."""
+    """Stopped by a signal, wherever that came: taking modules apart, Python would complain of what DuckDB still holds.
+    The signal may also have ended what mounts a container's image: then nothing more can be read."""
+    if container_kind() != "apptainer":
+        atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,25 @@ def ask(results: Path, query: str) -> Rows:
     """The same of a results folder's database."""
     with database.reader(results) as connection:
         return fetch(connection, query)
+
+
+def alike(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """Whatever their order; sums and what is fitted to them hang on the order in which threads add."""
+    return len(rows) == len(others) and all(
+        one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+        for one, other in zip(sorted(rows, key=_order), sorted(others, key=_order), strict=True)
+    )
+
+
+def _order(row: dict[str, Any]) -> tuple[str, str]:
+    exact = {name: value for name, value in row.items() if not isinstance(value, float)}
+    return repr(exact), repr([f"{value:.4g}" for value in row.values() if isinstance(value, float)])
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if not isinstance(one, float) or not isinstance(other, float) or math.isnan(one):
+        return repr(one) == repr(other)
+    return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
 
 
 def named(results: Path) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from analysis.errors import AnalysisError
 from analysis.load import load
 from analysis.query import run_direct
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import fetch
+from tests.unit.analysis.conftest import alike, fetch
 from tests.unit.test_cli import run_bench
 
 SMOKE = "20261121T014925Z-smoke-3f9a"
@@ -55,25 +54,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(results: Path, query: str, **chosen: Any) -> list[tuple[Any, ...]]:
     with run_direct(results, query, Chosen(**chosen)) as (relation, _):
         return relation.fetchall()
-
-
-def alike(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
-    """Whatever their order; sums over ranks may differ in their last digits."""
-    return len(rows) == len(others) and all(
-        one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
-        for one, other in zip(sorted(rows, key=_order), sorted(others, key=_order), strict=True)
-    )
-
-
-def _order(row: dict[str, Any]) -> tuple[str, str]:
-    exact = {name: value for name, value in row.items() if not isinstance(value, float)}
-    return repr(exact), repr([f"{value:.4g}" for value in row.values() if isinstance(value, float)])
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if not isinstance(one, float) or not isinstance(other, float) or math.isnan(one):
-        return repr(one) == repr(other)
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def test_every_table_and_view_answers_as_after_a_load(results: Path) -> None:

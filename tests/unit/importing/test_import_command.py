@@ -199,7 +199,9 @@ def test_the_database_can_be_left_alone(take: Take, tmp_path: Path) -> None:
     assert not (tmp_path / "r/results.duckdb").exists()
 
 
-@pytest.mark.parametrize("path", [path for path in EXAMPLES.iterdir() if path.suffix != ".yaml"], ids=str)
+@pytest.mark.parametrize(
+    "path", [path for path in EXAMPLES.iterdir() if path.suffix not in (".yaml", ".sh")], ids=str
+)
 def test_every_example_is_shown_on_the_page(path: Path) -> None:
     page = (ROOT / "docs/import.md").read_text(encoding="utf-8")
     assert path.name in page or path.name.startswith("job_")

@@ -79,6 +79,7 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
         "charts",
         "further",
         "laws",
+        "perturbation",
         "hyperparameters",
         "hardware",
         "command",
