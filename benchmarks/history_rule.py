@@ -69,6 +69,8 @@ def shares(
     connection.register("made_up", pa.table(made_up))
     for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
         connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
+    connection.execute("CREATE OR REPLACE TEMP TABLE incoming_sessions AS SELECT session_id FROM sessions")
+    connection.execute(f"INSERT INTO history_points BY NAME {schema.text('derived/history_points')}")
     ((false, by_repeats, early, found),) = connection.execute(JUDGED).fetchall()
     connection.rollback()  # for the next draws
     return float(false), float(by_repeats), float(early), float(found)
