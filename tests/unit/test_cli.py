@@ -77,8 +77,20 @@ def test_a_defect_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> Non
         main_with(ValueError("not for users"), monkeypatch)
 
 
-def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert main_with(KeyboardInterrupt(), monkeypatch) == 130
+def test_an_interrupt_exits_with_130_and_still_does_what_was_left_for_the_end() -> None:
+    # in a process of its own, which it leaves at once
+    program = """
+import atexit, os, click, bench.cli
+atexit.register(os.write, 1, b"put away")
+@click.command()
+def interrupted():
+    raise KeyboardInterrupt
+bench.cli.group.get_command = lambda ctx, name: interrupted
+bench.cli.main()
+"""
+    command = [sys.executable, "-c", program, "interrupted"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "put away", "\nbench: stopped\n")
 
 
 def test_a_reader_that_closes_the_pipe_gets_no_traceback() -> None:
