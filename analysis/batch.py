@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,9 +76,10 @@ def _read_session(batch: Batch, folder: SessionFolder) -> None:
     assert folder.session_json
     batch.note(folder, folder.session_json, None)
     finished = session.value.get("finished_at") is not None
+    refused = {entry.path.parent for entry in folder.refused}
     seen: set[tuple[str, int]] = set()
     for attempt in folder.attempts:
-        _read_attempt(batch, folder, attempt, finished=finished, seen=seen)
+        _read_attempt(batch, folder, attempt, finished=finished, refused=refused, seen=seen)
 
 
 def _session(batch: Batch, folder: SessionFolder) -> Fields:
@@ -95,7 +96,13 @@ def _session(batch: Batch, folder: SessionFolder) -> Fields:
 
 
 def _read_attempt(
-    batch: Batch, folder: SessionFolder, attempt: AttemptFolder, *, finished: bool, seen: set[tuple[str, int]]
+    batch: Batch,
+    folder: SessionFolder,
+    attempt: AttemptFolder,
+    *,
+    finished: bool,
+    refused: set[Path],
+    seen: set[tuple[str, int]],
 ) -> None:
     run: Row | None = None
     problem = None
@@ -107,9 +114,14 @@ def _read_attempt(
             raise BadFileError("has no run.json: its agent was killed before the end; resume the session")
     except BadFileError as error:
         problem = str(error)
+    before = len(batch.files)
+    found = [(entry, _read_parquet(batch, entry, run) if run else None) for entry in attempt.parquet]
+    told = attempt.place.path in refused or any(left_out for _, left_out in found)
+    if run and problem is None and not told:
+        problem = _missing_rows(run, batch.files[before:])
     batch.note(folder, attempt.run_json or attempt.place, problem)
-    for entry in attempt.parquet:
-        batch.note(folder, entry, _read_parquet(batch, entry, run) if run else None)
+    for entry, left_out in found:
+        batch.note(folder, entry, left_out)
 
 
 def _run(
@@ -124,6 +136,15 @@ def _run(
     if run.object("outcome").value.get("finalised") is False:
         return row, "its step rows are not Parquet yet and are missing: `bench load` makes them so"
     return row, None
+
+
+def _missing_rows(run: Row, files: Sequence[ParquetFile]) -> str | None:
+    """The problem, where not all step rows are there that its ranks stored; its other rows are loaded all the same."""
+    stored = (run["steps_completed"] or 0) * (run["world_size"] or 0)
+    there = sum(file.rows for file in files if file.table == "steps")
+    if there >= stored:
+        return None
+    return f"{stored - there:,} of its {stored:,} step rows are missing, so a steps.nodeN.parquet is: {parquet.AGAIN}"
 
 
 def _read_parquet(batch: Batch, entry: Entry, run: Row) -> str | None:

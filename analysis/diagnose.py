@@ -64,13 +64,7 @@ def ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
 
 def reads(rule: Rule) -> set[str]:
     """Everything that it reads from or calls, by way of views, too."""
-    known = schema.references()
-    found: set[str] = set()
-    wanted = rule.reads()
-    while wanted:
-        found |= wanted
-        wanted = set().union(*(known.get(name, set()) for name in wanted)) - found
-    return found
+    return schema.reached_from(rule.reads())
 
 
 def shared_views(rules: Iterable[Rule]) -> list[str]:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from analysis import batch, chunks, database, diagnose, incoming, ingest, schema
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 from analysis.fields import BadFileError, read_json
 from analysis.load import Problem, find_unreadable, problems
+from analysis.sql_words import literal
 from analysis.stopping import stoppable, temporary
 
 _WORD = re.compile(r"\w+")
@@ -121,13 +121,9 @@ def _drop_what_is_not_filled(connection: duckdb.DuckDBPyConnection, read: set[st
 
 def _lay_views(connection: duckdb.DuckDBPyConnection, named: list[tuple[str, batch.ParquetFile]]) -> None:
     """In place of each table that load fills from Parquet files, a view over them."""
-    owners = [
-        {"path": path, "session_id": file.session_id, "run_id": file.run_id, "attempt": file.attempt}
-        for path, file in named
-    ]
-    if not owners:
+    if not named:
         return
-    connection.register("owners", pa.Table.from_pylist(owners))
+    connection.register("owners", incoming.owners(named))
     connection.execute("CREATE TABLE incoming_files AS FROM owners")
     connection.unregister("owners")
     for table in schema.PARQUET_TABLES:
@@ -138,7 +134,7 @@ def _lay_views(connection: duckdb.DuckDBPyConnection, named: list[tuple[str, bat
 
 def _lock(connection: duckdb.DuckDBPyConnection, paths: list[str]) -> None:
     """These files can be read from here on, and nothing else."""
-    connection.execute(f"SET allowed_paths = [{', '.join(map(incoming.literal, paths))}]")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     for name, value in database.LOCKED.items():
         connection.execute(f"SET {name} = {value}")
 
@@ -148,12 +144,7 @@ def tables_read(query: str) -> set[str]:
     words = {word.lower() for word in _WORD.findall(query)}
     if any(_CATALOGUE.fullmatch(word) for word in words):
         return {*_DERIVED, *schema.FOUND_TABLES}
-    known = schema.references()
-    found: set[str] = set()
-    while words:
-        found |= words
-        words = set().union(*(known.get(word, set()) for word in words)) - found
-    return found
+    return schema.reached_from(words)
 
 
 def _choose(folders: list[SessionFolder], chosen: Chosen) -> list[SessionFolder]:

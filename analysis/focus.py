@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import duckdb
 
 from analysis import schema
+from analysis.sql_words import literal
 
 _ORDERED = "planned_runs"
 """Its rowid is the order of the plan: a view would have none."""
@@ -60,7 +61,7 @@ def _has_others(connection: duckdb.DuckDBPyConnection) -> bool:
 def _condition(sessions: Sequence[str]) -> str:
     """By a constant, what a table holds of others is mostly not even read."""
     if len(sessions) == 1:
-        return "session_id = '{}'".format(sessions[0].replace("'", "''"))
+        return f"session_id = {literal(sessions[0])}"
     return "session_id IN (SELECT session_id FROM focused_sessions)"
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from analysis import parquet, schema
 from analysis.batch import ParquetFile
+from analysis.sql_words import literal
 
 _PATTERN = re.compile(r"[*?\[\\]")
 _VIEW = "CREATE OR REPLACE TEMP VIEW incoming_{} AS {}"
@@ -26,13 +27,9 @@ _OF_SESSIONS = "FROM {} WHERE session_id IN (SELECT session_id FROM incoming_ses
 def of_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[list[str]]:
     """The rows of some runs' files. Yields the tables that have some."""
     with plain([file.path for file in files]) as paths:
-        owners = [
-            {"path": path, "session_id": f.session_id, "run_id": f.run_id, "attempt": f.attempt}
-            for path, f in zip(paths, files, strict=True)
-        ]
-        connection.register("incoming_files", pa.Table.from_pylist(owners))
-        connection.execute(schema.text("ingest/incoming_runs"))
         named = list(zip(paths, files, strict=True))
+        connection.register("incoming_files", owners(named))
+        connection.execute(schema.text("ingest/incoming_runs"))
         for table in schema.PARQUET_TABLES:
             connection.execute(
                 _VIEW.format(table, rows_of([one for one in named if one[1].table == table], table))
@@ -45,6 +42,16 @@ def of_sessions(connection: duckdb.DuckDBPyConnection) -> None:
     """Those of `incoming_sessions` that the tables already have."""
     for table in ("runs", *schema.PARQUET_TABLES):
         connection.execute(_VIEW.format(table, _OF_SESSIONS.format(table)))
+
+
+def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
+    """The rows of `incoming_files`: each path and whose run its rows are of."""
+    return pa.Table.from_pylist(
+        [
+            {"path": path, "session_id": file.session_id, "run_id": file.run_id, "attempt": file.attempt}
+            for path, file in files
+        ]
+    )
 
 
 def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
@@ -72,11 +79,6 @@ def _columns(table: str, present: Sequence[str]) -> Iterator[str]:
     for name, sql_type in parquet.table_columns(table).items():
         value = f"file.{name}" if name in present else "NULL"
         yield f"{value}::{sql_type} AS {name}"
-
-
-def literal(text: str) -> str:
-    """As SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from analysis.rows import check_version
 _COLUMN = re.compile(r"^    (\w+) (VARCHAR|INTEGER|BIGINT|DOUBLE)", re.MULTILINE)
 PATH_COLUMN = "path_of_this_file"
 """What load has DuckDB add, with the file that a row comes from."""
-_AGAIN = "put it back; or remove its run's folder, and `bench suite --resume SESSION` measures that run again"
+AGAIN = "put it back; or remove its run's folder, and `bench suite --resume SESSION` measures that run again"
+"""The remedy for what is lost of a run's files."""
 _KEYS = ("session_id", "run_id", "attempt")
 _FEW_ROWS, _ROWS_PER_BYTE = 1_000_000, 4
 _SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
@@ -49,7 +50,7 @@ def check(path: Path, session_id: str, run_id: str, attempt: int) -> tuple[list[
         footer = pq.read_metadata(path)
         found = footer.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
-        raise BadFileError(f"not a complete Parquet file ({_first_line(error)}): {_AGAIN}") from error
+        raise BadFileError(f"not a complete Parquet file ({_first_line(error)}): {AGAIN}") from error
     _check_owner(found.metadata or {}, {"session_id": session_id, "run_id": run_id, "attempt": str(attempt)})
     _check_size(footer, path.stat().st_size)
     present = _check_columns(found, table)
@@ -127,7 +128,7 @@ def unreadable(path: Path) -> str | None:
         for batch in pq.ParquetFile(path).iter_batches():
             batch.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        return f"its rows cannot be read ({_first_line(error)}): {_AGAIN}"
+        return f"its rows cannot be read ({_first_line(error)}): {AGAIN}"
     return None
 
 

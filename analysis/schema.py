@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import graphlib
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -93,6 +94,17 @@ def _definition_files() -> list[str]:
 def references() -> dict[str, set[str]]:
     """What each view and macro reads from or calls."""
     return {path.stem: referred_to(text(path.stem)) for path in folder().glob("[a-z]*.sql")}
+
+
+def reached_from(names: Iterable[str]) -> set[str]:
+    """These, and everything that they read from or call by way of views and macros."""
+    known = references()
+    found: set[str] = set()
+    wanted = set(names)
+    while wanted:
+        found |= wanted
+        wanted = set().union(*(known.get(name, set()) for name in wanted)) - found
+    return found
 
 
 @cache

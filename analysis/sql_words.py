@@ -1,4 +1,4 @@
-"""What a piece of our SQL refers to, read from its text."""
+"""What a piece of our SQL refers to, read from its text; and a text as SQL has it."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ def referred_to(sql: str) -> set[str]:
     """Names that it reads from or calls, and others."""
     code = _COMMENT.sub("", sql)
     return set(_READ.findall(code)) | set(_CALLED.findall(code))
+
+
+def literal(text: str) -> str:
+    """As SQL has it."""
+    return "'" + text.replace("'", "''") + "'"

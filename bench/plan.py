@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TRACED_STEPS = 2
 """Profiled steps of a case that has none of its own, where a trace is wanted."""
 CHECKED_STEPS = 100
-"""Of --selfcheck, where a case has no number of its own."""
+"""Of --selfcheck, where a case has no larger number of its own."""
 OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
 """How a skip reason ends where there are too few slots."""
 _MAX_RUNS = 100_000
@@ -112,7 +112,9 @@ class _CasePlan:
         """A trace is of profiled steps."""
         asked = self.case.measure
         if self.selfcheck is not None:
-            asked = replace(asked, selfcheck=(asked.selfcheck or CHECKED_STEPS) if self.selfcheck else 0)
+            asked = replace(
+                asked, selfcheck=max(asked.selfcheck or 0, CHECKED_STEPS) if self.selfcheck else 0
+            )
         return replace(asked, profiled=asked.profiled or TRACED_STEPS) if self.trace else asked
 
     @property

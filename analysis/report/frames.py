@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from analysis import focus
+from analysis.sql_words import literal
 
 _QUERIES = Path(__file__).parent / "queries"
 
@@ -31,7 +32,7 @@ def pasteable(name: str, session_id: str | None = None, **parameters: Parameter)
 
 def _literal(value: Parameter) -> str:
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
+        return literal(value)
     return str(value) if isinstance(value, float) else "[" + ", ".join(map(_literal, value)) + "]"
 
 

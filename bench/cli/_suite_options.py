@@ -34,7 +34,7 @@ _CHOICE = (
     ),
     click.option(
         "--selfcheck/--no-selfcheck", default=None,
-        help="Measure what measuring costs, by 100 further steps where the suite has no number; or never.",
+        help="Measure what measuring costs, by 100 further steps or more where the suite says so; or never.",
     ),
     click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results."),
     click.option("--data", "data_root", metavar="DIR", help="Folder that real data sets lie in."),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from processes import Marked
-from test_faults import ddp, outcome, suite_file
 
 from tests.disks import Disk
+from tests.e2e.faulty_sessions import ddp, outcome, suite_file
 
 Disks = Callable[[str, str], Disk]
 

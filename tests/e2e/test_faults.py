@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from processes import Marked
 
-FAULTY = Path(__file__).parent / "faulty.py"
+from tests.e2e.faulty_sessions import FAULTY, ddp, outcome, patience, start_held, suite_file
+
 LIKE = '    raise RuntimeError("planted: the model did not like this batch")'
 PLACE = f" (in loss() of faulty.py:Workload, line {FAULTY.read_text().splitlines().index(LIKE) + 1})"
 FAULTS = [
     "fail", "leave", "killed", "crash", "freeze", "python_memory", "tensor_memory", "endless", "in_the_loader"
 ]  # fmt: skip
-
-
-def patience(fault: str, timeout_s: int = 4) -> dict[str, Any]:
-    """Of a case whose run would never end. Others have time, however busy the machine is."""
-    return {"measure": {"timeout_s": timeout_s}} if fault in ("freeze", "endless", "in_the_loader") else {}
-
-
-def suite_file(folder: Path, cases: list[dict[str, Any]], **measure: object) -> Path:
-    suite = {
-        "title": "Faults",
-        "why": "To see what becomes of a run that goes wrong.",
-        "workload": {"name": f"{FAULTY}:Workload"},
-        "measure": {"warmup": 1, "steps": 12, "repeats": 1, "timeout_s": 120} | measure,
-        "device": "cpu",
-        "cases": cases,
-    }
-    path = folder / "faults.yaml"
-    path.write_text(json.dumps(suite))  # JSON is YAML
-    return path
-
-
-def ddp(name: str, world: int = 2, **workload: object) -> dict[str, Any]:
-    case: dict[str, Any] = {
-        "name": name,
-        "strategy": "ddp",
-        "scaling": "weak",
-        "batch_per_rank": 4,
-        "world": [world],
-    }
-    return case | {"workload": workload} if workload else case
-
-
-def outcome(results: Path, session: str, run_id: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((results / session / run_id / "run.json").read_text())["outcome"]
-    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -183,36 +148,6 @@ def test_the_database_has_a_row_for_every_fault(faults: tuple[Path, Marked, Any]
     with duckdb.connect(str(faults[0] / "results.duckdb"), read_only=True) as connection:
         rows = connection.sql("select status, count(*) from runs group by status order by status").fetchall()
     assert rows == [("failed", 6), ("ok", 2), ("oom", 2), ("timeout", 4)]
-
-
-def start_slow(folder: Path, marked: Marked, steps: int = 2_000, **workload: object) -> Any:
-    """A session of two runs, the first slow; returns once that has completed steps."""
-    cases = [ddp("slow", **({"step_s": 0.05} | workload)), ddp("later") | {"measure": {"steps": 12}}]
-    suite = suite_file(folder, cases, steps=steps, timeout_s=300)
-    process = marked.start(
-        "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
-    )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        raws = list(folder.glob("bench-*/slow.1x2.r0.0/steps.rank?.raw"))
-        if len(raws) == 2 and all(_rows(raw) >= 5 for raw in raws):
-            return process
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
-    raise AssertionError("no step in 120 s")
-
-
-def start_held(folder: Path, marked: Marked) -> Any:
-    """The same, with 13 steps, of which the sixth waits for the end of the file `hold`."""
-    (folder / "hold").touch()
-    return start_slow(folder, marked, 12, step_s=0.0, hold=str(folder / "hold"))
-
-
-def _rows(raw: Path) -> int:
-    from bench.measure import recorder
-
-    last = recorder.peek(raw)
-    return 0 if last is None else last.rows
 
 
 def test_a_session_that_was_told_to_stop_fails_no_other(tmp_path: Path) -> None:

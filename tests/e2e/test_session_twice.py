@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from processes import Marked
-from test_faults import outcome, start_slow
+
+from tests.e2e.faulty_sessions import outcome, start_held
 
 BACK = """
 #include <time.h>
@@ -25,18 +26,11 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 """Of a process that this is preloaded into, only the wall clock goes back by two hours once there is a file."""
 
 
-def start_held(folder: Path, marked: Marked) -> subprocess.Popen[str]:
-    """A session `s` of two runs, of which the first waits at its sixth step for the end of the file `hold`."""
-    (folder / "hold").touch()
-    process: subprocess.Popen[str] = start_slow(folder, marked, 12, step_s=0.0, hold=str(folder / "hold"))
-    return process
-
-
 def test_a_session_that_runs_is_neither_begun_nor_resumed_by_another(tmp_path: Path) -> None:
     marked = Marked(tmp_path)
     process = start_held(tmp_path, marked)
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2")
-    # as start_slow has it
+    # as start_held has it
     again = marked.run("suite", str(tmp_path / "faults.yaml"), "--session", "s", *where)
     resumed = marked.run("suite", "--resume", "s", *where)
     for refused in (again, resumed):

@@ -16,9 +16,9 @@ import pytest
 
 from bench.files import read_json
 from bench.measure import recorder
+from tests.e2e.faulty_sessions import ddp, suite_file
 from tests.e2e.processes import Marked
 from tests.e2e.tasks import PATIENCE_S, Tasks
-from tests.e2e.test_faults import ddp, suite_file
 
 RUNS = ("slow.2x2.r0", "alone.1x2.r0", "together.2x1.r0")
 ROWS = 5

@@ -9,9 +9,9 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from tests.e2e.faulty_sessions import ddp, outcome, patience, suite_file
 from tests.e2e.processes import Marked
 from tests.e2e.tasks import Tasks
-from tests.e2e.test_faults import ddp, outcome, patience, suite_file
 
 FAULTS = ["fail", "leave", "killed", "freeze", "endless"]
 """Of tests/e2e/faulty.py, each on the last rank, which the second agent hosts."""

@@ -16,8 +16,8 @@ from processes import Marked
 
 from bench.files import digest, read_json
 from bench.measure import recorder
+from tests.e2e.faulty_sessions import ddp, suite_file
 from tests.e2e.moments import PATIENCE_S, about_to_write, until
-from tests.e2e.test_faults import ddp, suite_file
 
 RUNS = FIRST, SLOW, LATER = "first.1x2.r0", "slow.1x2.r0", "later.1x2.r0"
 WARMUP, STEPS = 3, 5

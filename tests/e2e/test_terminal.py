@@ -15,8 +15,8 @@ import duckdb
 import pytest
 from processes import BENCH, Marked
 
+from tests.e2e.faulty_sessions import ddp, outcome, suite_file
 from tests.e2e.moments import about_to_write, until
-from tests.e2e.test_faults import ddp, outcome, suite_file
 
 RUN = "slow.1x2.r0"
 

@@ -260,8 +260,8 @@ def test_a_trace_is_of_the_profiled_steps_that_a_case_has_else_of_two() -> None:
 def test_steps_that_tell_what_measuring_costs_are_the_cases_own_or_those_of_the_call() -> None:
     cases = [
         case(name, world=[1], measure=MeasureSpec(steps=10, repeats=1, selfcheck=steps))
-        for name, steps in (("auto", None), ("none", 0), ("own", 12))
+        for name, steps in (("auto", None), ("none", 0), ("fewer", 12), ("more", 400))
     ]
-    for asked, steps in ((None, [None, 0, 12]), (True, [100, 100, 12]), (False, [0, 0, 0])):
+    for asked, steps in ((None, [None, 0, 12, 400]), (True, [100, 100, 100, 400]), (False, [0] * 4)):
         specs = [run.spec for run in plan(suite(*cases), LAPTOP, "session", selfcheck=asked)]
         assert [spec.measure.selfcheck for spec in specs] == steps

@@ -180,6 +180,17 @@ def test_rows_that_are_not_parquet_yet_are_named_and_the_run_is_loaded(results, 
     assert _count(results, "runs") == 4
 
 
+def test_a_run_of_which_a_file_is_gone_is_named_and_the_others_are_loaded(results, folder):
+    (folder / STEPS).unlink()
+    problem = _only_problem(results)
+    assert problem.path == f"bad/{RUN}"
+    assert problem.reason.startswith(
+        "24 of its 24 step rows are missing, so a steps.nodeN.parquet is: put it back;"
+    )
+    assert (_count(results), _count(results, "runs")) == (72 - 24, 4)
+    assert load(results).problems == (problem,)
+
+
 def test_a_link_that_leads_outside_is_refused(results, folder, tmp_path):
     outside = tmp_path / "outside.parquet"
     (folder / STEPS).rename(outside)
