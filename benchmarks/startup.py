@@ -26,6 +26,7 @@ from bench.launch.warm import WarmServer
 from bench.measure import recorder
 from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.train import rank as ranks
+from bench.train.job import step_file
 
 
 def run_spec(strategy: str, number: int) -> RunSpec:
@@ -50,7 +51,7 @@ def _nobody(*news: object) -> None:
 
 
 def begin_to_barrier_s(scratch: Path, began_ns: int) -> float:
-    return (recorder.read(ranks.step_file(scratch, 0)).barrier_ns - began_ns) / 1e9
+    return (recorder.read(step_file(scratch, 0)).barrier_ns - began_ns) / 1e9
 
 
 def warm(agent: Agent, spec: RunSpec, scratch: Path) -> float:

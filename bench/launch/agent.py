@@ -23,7 +23,7 @@ from bench.measure import recorder
 from bench.measure.recorder import LastStep
 from bench.process import is_stopped, kill_group
 from bench.spec import RunSpec
-from bench.train.rank import RankJob, outcome_file, step_file
+from bench.train.job import RankJob, outcome_file, step_file
 
 _TICK_S = 0.1
 """How often a running run is looked at for progress, time and faults announced elsewhere; deaths wake at once."""

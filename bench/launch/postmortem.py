@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.launch.orders import Fault
-from bench.train.rank import UNSAID
+from bench.train.job import UNSAID
 
 _UNCHECKED = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
 """How a process ends that writes to memory which it was refused."""

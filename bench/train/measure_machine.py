@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from bench.spec import RunSpec
-    from bench.train.rank import RankJob
+    from bench.train.job import RankJob
 
 
 def run(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:

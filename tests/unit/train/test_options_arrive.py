@@ -21,6 +21,7 @@ from bench.plan import plan
 from bench.spec import RunSpec, Slots
 from bench.suite.resolve import Selection, load_suite
 from bench.train import rank
+from bench.train.job import RankJob
 
 POWERSGD = {"gradient_compression": "powersgd"}
 
@@ -156,7 +157,7 @@ def test_compile_mode_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
     given: dict[str, Any] = {}
     monkeypatch.setattr(torch, "compile", lambda model, **keys: given.update(keys) or model)
     spec = _spec(tmp_path, compile=True, compile_mode=mode)
-    job = rank.RankJob(
+    job = RankJob(
         spec={}, rank=0, local_rank=0, node=0, local_task=0, cores=[0], device_index=None, rendezvous="",
         interface=None, scratch=str(tmp_path), log="", server_pid=0,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.train import rank
+from bench.train.job import RankJob
 from tests.unit.workloads.runs import spec
 
 
@@ -23,7 +24,7 @@ def test_whatever_is_raised_is_the_runs_result(
     for name, instead in {"_become_a_rank": lambda _: None, "_run": run, "_leave": codes.append}.items():
         monkeypatch.setattr(rank, name, instead)
     monkeypatch.setattr(rank, "_write_outcome", lambda _, outcome: codes.append(outcome))
-    job = rank.RankJob(
+    job = RankJob(
         spec=spec(batch_per_rank=4).to_json(), rank=0, local_rank=0, node=0, local_task=0, cores=[0], device_index=None,
         rendezvous="", interface=None, scratch=str(tmp_path), log="", server_pid=0,
     )  # fmt: skip
