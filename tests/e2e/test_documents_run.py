@@ -59,6 +59,24 @@ INSTEAD = {
     # what they compare with is not installed for the tests
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
     "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
+    **{
+        command: "python benchmarks/against_loops.py --help"
+        for command in shown_commands()
+        if command.startswith("python benchmarks/against_loops.py ") and " recorder " not in command
+    },
+    "python benchmarks/against_loops.py recorder --seconds 40": (
+        "python benchmarks/against_loops.py recorder --seconds 1"
+    ),
+    # which tries each test's inputs for a minute
+    ".venv/bin/pytest tests/fuzz --hypothesis-profile=long": (
+        "python -m pytest tests/fuzz --hypothesis-profile=long --collect-only"
+    ),
+    "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
+    "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 3",
+    "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 5",
+    "bench suite smoke --set measure.profiled=4": (
+        "bench suite smoke --set measure.profiled=4 --quick --repeats 1 --case ddp_strong"
+    ),
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
     "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
     # which test_shipped_suites.py runs, with fewer and smaller messages

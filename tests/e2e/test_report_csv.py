@@ -142,6 +142,7 @@ def test_every_figure_and_every_table_has_a_button(browser, page):
         "parity",
         "coverage",
         "not_ok",
+        "perturbation",
         "hyperparameters",
         "environment",
     ]
