@@ -71,6 +71,7 @@ INSTEAD = {
     ".venv/bin/pytest tests/fuzz --hypothesis-profile=long": (
         "python -m pytest tests/fuzz --hypothesis-profile=long --collect-only"
     ),
+    "python -m benchmarks.size FOLDER": "python -m benchmarks.size FOLDER --shape rows --most 1e5",
     "python benchmarks/coordination.py": "python benchmarks/coordination.py --agents 8",
     "python benchmarks/sensors.py": "python benchmarks/sensors.py --seconds 3",
     "python benchmarks/history_rule.py": "python benchmarks/history_rule.py --draws 5",
