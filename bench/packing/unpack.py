@@ -7,6 +7,7 @@ longer, or has another sum ends the call, and what was written so far is removed
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 import stat
 import zipfile
@@ -31,6 +32,9 @@ from bench.packing.manifest import (
 )
 
 _CHUNK = 2**20
+_MOST_DIRECTORY_BYTES = 256 * 2**20
+"""What lists the members at the archive's end: 46 bytes and a name each."""
+_ENTRY = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 
@@ -41,7 +45,7 @@ def looks_like_one(path: Path) -> bool:
 
 def unpack(path: Path, results: Path) -> Path:
     """The new session's folder. Raises InputError with the place in the archive where anything is wrong."""
-    with _reading(path), zipfile.ZipFile(path) as archive:
+    with _reading(path), _Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
         manifest = parse(_manifest(archive))
         _compare(archive, manifest)
         _has_room(results, manifest)
@@ -52,6 +56,19 @@ def unpack(path: Path, results: Path) -> Path:
             )
         place(session, lambda folder: _fill(folder, archive, manifest))
     return session.path
+
+
+class _Bounded(io.BufferedReader):
+    """An archive's bytes. The directory is one read, of which zipfile makes an object a member: what holds too many
+    is refused before that."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > _MOST_DIRECTORY_BYTES:
+            raise InputError(f"{size:,} bytes list its members: no session has so many")
+        found = super().read(size)
+        if found.count(_ENTRY) > MOST_FILES + 1:
+            raise InputError(f"more than {MOST_FILES:,} files: no session has")
+        return found
 
 
 @contextmanager
@@ -82,8 +99,6 @@ def _manifest(archive: zipfile.ZipFile) -> bytes:
 def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
     """Every file of the archive is listed, once, and the other way round."""
     members = archive.infolist()
-    if len(members) > MOST_FILES + 1:
-        raise InputError(f"{len(members):,} files: no session has")
     names = [member.filename for member in members]
     for member in members:
         _check_member(member)
@@ -96,6 +111,8 @@ def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
+    if not member.filename:  # of which zipfile cannot say whether it is a folder
+        raise InputError("a member has no name")
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG) or member.is_dir():
         raise InputError(f"{member.filename[:120]!r} is a link or a folder, no file")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import subprocess
 import sys
 import zipfile
@@ -61,3 +62,32 @@ def test_a_large_json_file_is_refused_before_it_is_unpacked(tmp_path: Path) -> N
 def test_a_name_that_no_folder_can_have_is_refused(tmp_path: Path, name: str) -> None:
     path = archive(tmp_path, {"session.json": b"{}"}, **{name: {"bytes": 1, "sha256": "0" * 64}})
     assert "is no file of a session; nothing was written" in refused(path)
+
+
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = archive(tmp_path, {"session.json": b"{}"})
+    with zipfile.ZipFile(path, "a") as written:
+        written.writestr(zipfile.ZipInfo(""), b"x")
+    assert refused(path) == "a member has no name; nothing was written"
+
+
+_END = "<4s4H2LH"
+"""The last record of an archive: of its directory it says how many bytes there are and where they begin."""
+
+
+def test_an_archive_of_a_million_empty_files_is_refused_before_they_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "S.zip"
+    members = (b"PK\x01\x02" + bytes(24) + struct.pack("<H", 1) + bytes(16) + b"x") * 10**6
+    path.write_bytes(members + struct.pack(_END, b"PK\x05\x06", 0, 0, 0, 0, len(members), 0, 0))
+    assert refused(path) == "more than 500,000 files: no session has; nothing was written"
+
+
+def test_an_archive_with_a_directory_of_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "S.zip"
+    with path.open("wb") as file:
+        file.truncate(3 * 2**30)
+        file.seek(0, 2)
+        file.write(struct.pack(_END, b"PK\x05\x06", 0, 0, 0, 0, 3 * 2**30, 0, 0))
+    assert (
+        refused(path) == "3,221,225,472 bytes list its members: no session has so many; nothing was written"
+    )
