@@ -10,7 +10,12 @@ from analysis.rounding import decimals_of, estimate, shown
 _LEFT_OUT = "Cost of measuring: not {}; --selfcheck takes enough."
 _TOO_SHORT = _LEFT_OUT.format("measured, since 2 % of so few steps are too few for an interval")
 _NO_INTERVAL = _LEFT_OUT.format("known, since fewer than six pairs of steps have no interval")
-_WHY = {"too short": "too few steps", "switched off": "switched off", None: "no pair of steps was recorded"}
+_WHY = {
+    "too short": "too few steps",
+    "switched off": "switched off",
+    "first repeat not ok": "the first repeat is not ok",
+    None: "no pair of steps was recorded",
+}
 """By what `left_out` says."""
 
 

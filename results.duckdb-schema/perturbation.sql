@@ -6,7 +6,7 @@ CREATE OR REPLACE VIEW perturbation AS
 WITH measuring AS (
     SELECT
         session_id, run_id, attempt,
-        suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, device_type
+        suite, case_name, nodes, ranks_per_node, threads, repeat, workers, world_size, placement, device_type
     FROM run_summary
     WHERE status = 'ok' AND measured_steps > 0
 ),
@@ -33,6 +33,7 @@ over_pairs AS (
         any_value(world_size) AS world_size,
         any_value(placement) AS placement,
         any_value(device_type) AS device_type,
+        min(repeat) AS first_ok_repeat,
         max(asked_steps) AS asked_steps,
         bool_and(knows_selfcheck) AS knows_selfcheck,
         count(difference_ns) AS pairs,
@@ -58,10 +59,11 @@ final AS (
         difference_us / 1e3 / bare_step_ms AS share,  -- of the bare step
         difference_us_lo / 1e3 / bare_step_ms AS share_lo,
         difference_us_hi / 1e3 / bare_step_ms AS share_hi,
-        -- left_out: why nothing was measured: switched off, too short; null where it was, and where it is not known
+        -- left_out: why none was measured: switched off, first repeat not ok, too short; null where it was or unknown
         CASE
             WHEN pairs > 0 THEN NULL
             WHEN asked_steps = 0 THEN 'switched off'
+            WHEN first_ok_repeat > 0 AND knows_selfcheck THEN 'first repeat not ok'
             WHEN asked_steps IS NULL AND knows_selfcheck THEN 'too short'
         END AS left_out
     FROM over_pairs

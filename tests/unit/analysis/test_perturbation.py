@@ -32,6 +32,7 @@ def perturbed(results, read_back):
             Case(name="found", step_ms={1: 20.0, 2: BARE_MS}, repeats=2),
             Case(name="off", step_ms={1: 20.0}, measure={"selfcheck": 0}),
             Case(name="short", step_ms={1: 20.0}),
+            Case(name="late", step_ms={1: 20.0}, statuses={(1, 0): "failed"}),
             Case(name="broken", step_ms={1: 20.0}, statuses={(1, 0): "failed", (1, 1): "failed", (1, 2): "failed"}),
         ],
     )  # fmt: skip
@@ -65,7 +66,7 @@ def test_too_few_pairs_have_a_figure_and_no_interval(perturbed):
 def test_where_nothing_was_measured_everything_is_null_but_the_reason(perturbed):
     rows = {row["case_name"]: row for row in perturbed("FROM perturbation WHERE pairs = 0")}
     assert {name: row["left_out"] for name, row in rows.items()} == {
-        "off": "switched off", "short": "too short"
+        "late": "first repeat not ok", "off": "switched off", "short": "too short"
     }  # fmt: skip
     for row in rows.values():
         assert {row[name] for name in row if name.endswith(("_ms", "_us", "_lo", "_hi"))} == {None}
@@ -88,7 +89,7 @@ def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed
     assert SAID in out.file.getvalue().splitlines()
     rows = summary.answer(results, "20261121T014925Z-smoke-3f9a")["perturbation"]
     assert [(row["case_name"], row["workers"], row["pairs"]) for row in rows] == [
-        ("found", 1, 4), ("found", 2, 11), ("off", 1, 0), ("short", 1, 0)
+        ("found", 1, 4), ("found", 2, 11), ("off", 1, 0), ("short", 1, 0), ("late", 1, 0)
     ]  # fmt: skip
 
 
@@ -111,7 +112,10 @@ def test_the_page_says_how_many_sizes_were_not_measured_and_why(perturbed, resul
     load(results)
     with database.reader(results) as connection:
         page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
-    assert "Not measured for 1 size: too few steps, for 1 size: switched off." in words(page)
+    assert (
+        "Not measured for 1 size: too few steps, for 1 size: switched off, for 1 size: the first repeat is not ok."
+        in words(page)
+    )
 
 
 @pytest.mark.parametrize(
