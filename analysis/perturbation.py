@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.fetched import Row
-from analysis.rounding import decimals_of, estimate, shown
+from analysis.rounding import estimate
 
 _LEFT_OUT = "Cost of measuring: not {}; --selfcheck takes enough."
 _TOO_SHORT = _LEFT_OUT.format("measured, since 2 % of so few steps are too few for an interval")
@@ -48,14 +48,13 @@ def sentence(row: Row, name: Callable[[str], str] = str) -> str:
 
 
 def _a_step(row: Row) -> str:
-    """`15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`: to the digits of the end that is further from 0."""
+    """`15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`."""
     values = [row["difference_us"], row["difference_us_lo"], row["difference_us_hi"]]
     unit = "µs"
     if max(map(abs, values)) >= 1_000:
         values, unit = [value / 1_000 for value in values], "ms"
-    decimals = decimals_of(max(values, key=abs))
-    value, low, high = (shown(value, decimals) for value in values)
-    return f"{value} {unit} a step [{low}, {high}]"
+    value, interval = estimate(*values)
+    return f"{value} {unit} a step {interval}"
 
 
 def not_measured(rows: Sequence[Row]) -> str:

@@ -22,6 +22,8 @@ def estimate(
     decimals = decimals_of(value)
     if low is None or high is None:
         return shown(value, decimals), ""
+    if low < 0 < high:  # a difference that may be nothing: how near to 0 its point lies is chance
+        decimals = min(decimals, decimals_of(max(low, high, key=abs)))
     numbers = (value, low, high)
     while decimals < _place(value, _MOST_DIGITS) and (
         (low < high and _touches(value, low, high, decimals)) or _hides(numbers, apart_from, decimals)
@@ -66,5 +68,5 @@ def _place(value: float, digits: int) -> int:
 
 
 def shown(value: float, decimals: int) -> str:
-    """`3.81`, `1,230`."""
-    return f"{value:,.{min(max(decimals, 0), 12)}f}"
+    """`3.81`, `1,230`; never `-0.0`."""
+    return f"{value:z,.{min(max(decimals, 0), 12)}f}"

@@ -8,7 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from analysis.fetched import Row
 
-_FLAGS = frozenset({"--quick", "--oversubscribe", "--trace", "--no-load", "--dry-run", "--json"})
+FLAGS = frozenset(
+    {
+        "--quick",
+        "--oversubscribe",
+        "--trace",
+        "--selfcheck",
+        "--no-selfcheck",
+        "--no-load",
+        "--dry-run",
+        "--json",
+    }
+)
 """Options of `bench suite` without a value."""
 _OF_THE_SESSION = frozenset(
     {"--session", "--resume", "--tag", "--reserve", "--no-load", "--dry-run", "--json"}
@@ -44,7 +55,7 @@ def _options(words: Sequence[str]) -> Iterator[Option]:
     rest = iter(words)
     for word in rest:
         name, is_whole, value = word.partition("=")
-        if not word.startswith("--") or word in _FLAGS:
+        if not word.startswith("--") or word in FLAGS:
             yield (word,)
         elif is_whole:
             yield name, value

@@ -72,7 +72,7 @@ def _along(parts: Parts) -> alt.X:
     """Of fractions the axis ends where the bars do."""
     if not parts.form:
         return alt.X(f"{parts.value}:Q", title=parts.title, axis=alt.Axis(grid=True))
-    axis = alt.Axis(grid=True, format=parts.form)
+    axis = alt.Axis(grid=True, format=parts.form, tickCount=10)
     return alt.X(f"{parts.value}:Q", title=parts.title, axis=axis, scale=alt.Scale(nice=False))
 
 

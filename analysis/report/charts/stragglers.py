@@ -20,7 +20,12 @@ from analysis.report.chart import (
 
 LIMIT = 0.02
 """Of the mean step: an excess below it does not matter, as in the view stragglers."""
-_RANKS = alt.Axis(format="d", tickCount=4, tickMinStep=1)
+_RANKS = alt.Axis(
+    format="d",
+    tickCount=4,
+    tickMinStep=1,
+    labelExpr="datum.value === floor(datum.value) ? datum.label : ''",  # of two ranks Vega has a tick between them
+)
 _JUDGED = ["as the others", "straggler"]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.try_it import command
+from analysis.try_it import FLAGS, command
+from bench.cli.suite import command as suite
 
 KNOB = "--set cases.small.global_batch=256"
 
@@ -46,6 +47,20 @@ def session(*words, imported=None):
 )
 def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, knob, line):
     assert command(session(*words), knob) == line
+
+
+def test_a_flag_takes_no_other_option_with_it():
+    for flag in FLAGS:
+        assert (command(session("suite", "x", flag, "--repeats", "2"), "--repeats 6") or "").count(
+            "--repeats"
+        ) == 1
+
+
+def test_every_flag_of_the_command_is_known():
+    names = [
+        {*option.opts, *option.secondary_opts} for option in suite.params if getattr(option, "is_flag", False)
+    ]
+    assert set().union(*names) - {"-h", "--help"} == FLAGS
 
 
 @pytest.mark.parametrize("knob", [None, "", "--set 'train.seed=1"])
