@@ -45,7 +45,7 @@ def _blocks(names: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value on one line; null is shown as nothing. Control characters cannot reach the terminal."""
+    """A value on one line; null is shown as nothing."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -54,7 +54,12 @@ def cell(value: Any) -> str:
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, float):
         return number(value)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return printable(str(value))
+
+
+def printable(text: str, keep: str = "") -> str:
+    """With what draws nothing written out, `\\u202e`, but for characters to keep: none reaches a terminal."""
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def number(value: float, digits: int = 6, *, strip: bool = True) -> str:

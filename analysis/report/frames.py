@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from analysis import focus
+from analysis import focus, plain
 from analysis.sql_words import literal
 
 _QUERIES = Path(__file__).parent / "queries"
@@ -74,9 +74,7 @@ def _printable(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def printable(value: str) -> str:
-    """With what draws nothing written out: `\\u202e`."""
-    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value)
-    return "".join(shown)
+    return plain.printable(value, keep="\n")
 
 
 def by_suite(rows: pl.DataFrame, cases: Sequence[str]) -> pl.DataFrame:

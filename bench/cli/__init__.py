@@ -15,6 +15,7 @@ import sys
 import click
 
 import bench
+from bench.cli._said import say
 from bench.container import container_kind
 from bench.errors import OF_THE_MACHINE
 from bench.launch.stop import ToldToStop
@@ -63,7 +64,7 @@ def main() -> None:
         click.echo("bench: stopped", err=True)
         code = 130
     except ToldToStop as told:
-        click.echo(f"bench: {told}", err=True)
+        say(f"bench: {told}", err=True)
         code = told.exit_code
     except click.ClickException as error:
         error.show()
@@ -82,7 +83,7 @@ def main() -> None:
         exit_code = getattr(error, "exit_code", 2 if _by_environment(error) else None)
         if exit_code is None:
             raise
-        click.echo(f"bench: {error}", err=True)
+        say(f"bench: {error}", err=True)
         code = exit_code
     if isinstance(code, int) and code > 128:
         _leave_at_once(code)

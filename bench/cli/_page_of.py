@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from bench.cli._said import say
+
 
 def page_of(session: Path, folder: Path) -> Path | None:
     """The page of a session, written into a folder; null, and a line on stderr, where it is in no database."""
@@ -19,6 +21,6 @@ def page_of(session: Path, folder: Path) -> Path | None:
     try:
         write(session.parent, [session.name], folder)
     except AnalysisError as error:
-        click.echo(f"bench: no report: {error}", err=True)
+        say(f"bench: no report: {error}", err=True)
         return None
     return next(path for path in folder.glob("*.html") if path.name != "index.html")

@@ -25,6 +25,7 @@ def command(results: str | None, option: str | None, rules: str | None) -> int:
     code is 1. Or it is an archive of `bench pack`, FILE.zip: every checksum is verified, then its session stands in
     the folder of --results, and is loaded; where anything is wrong nothing is written."""
     from analysis.load import load
+    from bench.cli._said import say
     from bench.errors import InputError
     from bench.launch.salvage import begun_and_never_ended
     from bench.measure.finalise import finalise
@@ -41,5 +42,5 @@ def command(results: str | None, option: str | None, rules: str | None) -> int:
     note_max_rss(folder)
     problems = [*finalise(folder), *begun_and_never_ended(folder)]
     report = load(folder, rules_folder(rules))
-    click.echo("\n".join([str(report), *problems]))
+    say("\n".join([str(report), *problems]))
     return 1 if problems or report.problems else 0

@@ -64,6 +64,7 @@ def command(  # noqa: PLR0917 - the options
     """Ask results.duckdb a question: bench sql "FROM scaling". It only reads."""
     from analysis.direct import Chosen
     from analysis.query import run, run_direct
+    from bench.cli._said import say
     from bench.errors import InputError
     from bench.paths import results_folder
 
@@ -76,7 +77,7 @@ def command(  # noqa: PLR0917 - the options
         return 0
     with run_direct(folder, query, Chosen(sessions=sessions, suites=suites)) as (relation, problems):
         for problem in problems:
-            click.echo(f"left out: {problem.path}: {problem.reason}", err=True)
+            say(f"left out: {problem.path}: {problem.reason}", err=True)
         _write(relation, form, rows, out)
         return 1 if problems else 0
 

@@ -13,6 +13,7 @@ import pytest
 
 import bench.cli
 from bench.cli._finite import Finite
+from bench.errors import InputError
 from bench.launch.session import PLAN_KEYS
 
 
@@ -70,6 +71,13 @@ def test_a_folder_that_may_not_be_written_is_one_line_with_its_path(
     error = OSError(errno.EROFS, "Read-only file system", "public/index.html")
     assert main_with(error, monkeypatch) == 2
     assert capsys.readouterr().err == "bench: [Errno 30] Read-only file system: 'public/index.html'\n"
+
+
+def test_what_a_terminal_would_obey_in_an_error_is_printed_as_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main_with(InputError("there are \x1b[2Ja\x07,\n  b"), monkeypatch) == 2
+    assert capsys.readouterr().err == "bench: there are \\x1b[2Ja\\x07,\n  b\n"
 
 
 def test_a_defect_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:

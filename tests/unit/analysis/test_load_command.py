@@ -35,3 +35,10 @@ def test_a_session_in_place_of_the_results_folder_is_refused_and_left_as_it_is(r
     with pytest.raises(InputError, match=f"this is a session: give the folder above, {results}"):
         CliRunner().invoke(command, [str(folder)], standalone_mode=False, catch_exceptions=False)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_what_a_terminal_would_obey_in_a_name_is_printed_as_text(results):
+    folder = make_session(results, [CASE], session_id="x\x1b[2J")
+    (folder / "ddp.1x1.r0" / "evals.parquet").write_bytes(b"PAR1")
+    done = CliRunner().invoke(command, ["--results", str(results)], standalone_mode=False, color=True)
+    assert "\nleft out: x\\x1b[2J/ddp.1x1.r0/evals.parquet: " in done.output
