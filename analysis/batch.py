@@ -24,6 +24,11 @@ class ParquetFile:
     columns: list[str]
     rows: int
 
+    @property
+    def run(self) -> tuple[str, str, int]:
+        """The attempt, as a key."""
+        return self.session_id, self.run_id, self.attempt
+
 
 @dataclass(kw_only=True)
 class Batch:

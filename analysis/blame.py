@@ -1,25 +1,29 @@
-"""Which files DuckDB cannot take in though nothing about them is broken, found by halves: only after a load failed."""
+"""Which files DuckDB cannot take in: asked only after it failed, since a load must not read every file twice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
-from analysis import incoming, ingest
+from analysis import chunks, ingest, parquet
 from analysis.batch import Batch, ParquetFile
+from analysis.discover import SessionFolder
 
-_Run = tuple[str, str, int]
+
+def unreadable(folders: Sequence[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
+    """Files whose rows cannot be read, beyond those that are known -> why. A footer can be whole and a page broken."""
+    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
+    reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
+    return {path: reason for path, reason in reasons.items() if reason}
 
 
-def find(connection: duckdb.DuckDBPyConnection, batch: Batch) -> dict[Path, str]:
-    """Parquet files of the batch -> why. Of a run whose files fail only together, all of them."""
-    runs: dict[_Run, list[ParquetFile]] = {}
-    for file in batch.files:
-        runs.setdefault((file.session_id, file.run_id, file.attempt), []).append(file)
+def unstorable(connection: duckdb.DuckDBPyConnection, batch: Batch) -> dict[Path, str]:
+    """Files that are whole, and whose values cannot be stored, found by halves -> why. Of a run whose files fail only
+    together, all of them."""
     found: dict[Path, str] = {}
-    for files in _guilty(connection, batch, list(runs.values())):
+    for files in _guilty(connection, batch, list(chunks.runs(batch.files))):
         alone = _guilty(connection, batch, [[file] for file in files])
         for file in [file for one in alone for file in one] or files:
             reason = _failure(connection, batch, [file]) or _failure(connection, batch, files)
@@ -44,7 +48,7 @@ def _guilty(
 
 def _failure(connection: duckdb.DuckDBPyConnection, batch: Batch, files: Sequence[ParquetFile]) -> str | None:
     """Why the rows of these cannot be stored, or what is derived of them; nothing is kept of the attempt."""
-    owners = {(file.session_id, file.run_id, file.attempt) for file in files}
+    owners = {file.run for file in files}
     runs = [
         row
         for row in batch.rows.get("runs", [])
@@ -53,10 +57,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, batch: Batch, files: Sequenc
     connection.begin()
     try:
         ingest.insert_rows(connection, Batch(unreadable={}, rows={"runs": runs}))
-        with incoming.of_files(connection, files) as tables:
-            for table in tables:
-                connection.execute(f"INSERT INTO {table} BY NAME FROM incoming_{table}")
-            ingest.derive_runs(connection)
+        ingest.insert_files(connection, files)
     except duckdb.DataError as error:
         return (str(error).splitlines() or ["unknown reason"])[0][:160]
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import attrgetter
 
 from analysis.batch import ParquetFile
 
@@ -17,8 +18,7 @@ def of_whole_runs(files: Iterable[ParquetFile], rows: int) -> Iterator[list[Parq
     """What is derived of a run's rows needs all of them at once, and of no other run."""
     chunk: list[ParquetFile] = []
     held = 0
-    for _, found in groupby(sorted(files, key=_run), key=_run):
-        run = list(found)
+    for run in runs(files):
         more = sum(max(file.rows, _ROWS_OF_A_FILE) for file in run)
         if chunk and held + more > rows:
             yield chunk
@@ -29,5 +29,8 @@ def of_whole_runs(files: Iterable[ParquetFile], rows: int) -> Iterator[list[Parq
         yield chunk
 
 
-def _run(file: ParquetFile) -> tuple[str, str, int]:
-    return file.session_id, file.run_id, file.attempt
+def runs(files: Iterable[ParquetFile]) -> Iterator[list[ParquetFile]]:
+    """The files of each run."""
+    key = attrgetter("run")
+    for _, found in groupby(sorted(files, key=key), key=key):
+        yield list(found)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, chunks, database, diagnose, incoming, ingest, schema
+from analysis import batch, blame, chunks, database, diagnose, incoming, ingest, schema
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 from analysis.fields import BadFileError, read_json
-from analysis.load import Problem, find_unreadable, problems
+from analysis.load import Problem, problems
 from analysis.sql_words import literal
 from analysis.stopping import stoppable, temporary
 
@@ -67,7 +67,7 @@ def reader(results: Path, query: str, chosen: Chosen) -> Iterator[Direct]:
         except AnalysisError as error:
             if not isinstance(error.__cause__, duckdb.Error) or isinstance(error.__cause__, _OF_THE_QUERY):
                 raise
-            if not (found := find_unreadable(folders, {})):
+            if not (found := blame.unreadable(folders, {})):
                 raise
             told = "\n  ".join(f"{path}: {reason}" for path, reason in found.items())
             raise AnalysisError(f"the query reads rows that cannot be read:\n  {told}") from error
@@ -85,8 +85,7 @@ def _open(opened: ExitStack, folders: list[SessionFolder], query: str) -> duckdb
                 with stoppable(connection):
                     _fill(connection, batch.read(folders, unreadable), query, tried)
             except duckdb.Error as error:
-                # a footer can be whole and a page broken
-                if not (found := find_unreadable(folders, unreadable)):
+                if not (found := blame.unreadable(folders, unreadable)):
                     raise AnalysisError(f"the result files cannot be read: {error}") from error
                 unreadable |= found
                 continue

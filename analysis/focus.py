@@ -16,8 +16,6 @@ from analysis.sql_words import literal
 
 _ORDERED = "planned_runs"
 """Its rowid is the order of the plan: a view would have none."""
-
-
 HISTORY = "history"
 """Reads all sessions of a suite."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import duckdb
 import pyarrow as pa
 
 from analysis import chunks, focus, incoming, schema
-from analysis.batch import Batch
+from analysis.batch import Batch, ParquetFile
 from analysis.fetched import Row
 from analysis.laws import store as laws
 
@@ -29,10 +31,7 @@ def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, rows_at_once: in
     """Everything in the batch."""
     insert_rows(connection, batch)
     for files in chunks.of_whole_runs(batch.files, rows_at_once):
-        with incoming.of_files(connection, files) as tables:
-            for table in tables:
-                connection.execute(f"INSERT INTO {table} BY NAME FROM incoming_{table}")
-            derive_runs(connection)
+        insert_files(connection, files)
     derive_sessions(connection)
 
 
@@ -42,6 +41,14 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         _insert_rows(connection, table, rows)
     ids = [row["session_id"] for row in batch.rows.get("sessions", [])]
     connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ids})
+
+
+def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:
+    """The rows of whole runs, and what is derived of them."""
+    with incoming.of_files(connection, files) as tables:
+        for table in tables:
+            connection.execute(f"INSERT INTO {table} BY NAME FROM incoming_{table}")
+        derive_runs(connection)
 
 
 def derive(connection: duckdb.DuckDBPyConnection) -> None:

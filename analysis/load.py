@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
-from analysis import batch, blame, database, diagnose, ingest, own_findings, own_rule_files, parquet
+from analysis import batch, blame, database, diagnose, ingest, own_findings, own_rule_files
 from analysis.discover import SessionFolder, discover
 
 
@@ -86,14 +85,14 @@ def _load_readable(
     changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder)]
     gone = ledger.keys() - {folder.name for folder in folders}
     leaving = [*gone, *(folder.name for folder in changed if folder.name in ledger)]
-    unreadable: dict[Path, str] = {}
+    left_out: dict[Path, str] = {}
     is_limited = True
     while True:
         try:
             with database.transaction(connection):
                 diagnose.remember(connection, leaving)
                 ingest.forget(connection, leaving)
-                found = batch.read(changed, unreadable)
+                found = batch.read(changed, left_out)
                 ingest.insert(connection, found)
                 diagnose.diagnose(connection)
                 break
@@ -103,13 +102,12 @@ def _load_readable(
                 connection.execute("RESET memory_limit")
                 is_limited = False
                 continue
-            # A footer can be whole and a page broken. Reading every file twice would cost too much to do it always.
-            broken = find_unreadable(changed, unreadable)
-            if not broken and isinstance(error, duckdb.DataError):
-                broken = blame.find(connection, batch.read(changed, unreadable))
-            if not broken:
+            guilty = blame.unreadable(changed, left_out)
+            if not guilty and isinstance(error, duckdb.DataError):
+                guilty = blame.unstorable(connection, batch.read(changed, left_out))
+            if not guilty:
                 raise  # database.writer says what is to be done
-            unreadable |= broken
+            left_out |= guilty
     return LoadReport(
         database=database.database_path(results),
         sessions=len(found.rows.get("sessions", [])),
@@ -119,13 +117,6 @@ def _load_readable(
         removed_sessions=len(gone),
         problems=problems(connection),
     )
-
-
-def find_unreadable(folders: list[SessionFolder], known: Mapping[Path, str]) -> dict[Path, str]:
-    """Files whose rows cannot be read, beyond those that are known -> why."""
-    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
-    reasons = {path: parquet.unreadable(path) for path in paths if path not in known}
-    return {path: reason for path, reason in reasons.items() if reason}
 
 
 State = frozenset[tuple[str, int | None, int | None]]

@@ -58,8 +58,7 @@ class Crew:
                         hub.leave_out(task)
                 if time.monotonic() > look_s:  # it may lie on a shared file system
                     look_s = time.monotonic() + 1.0
-                    if self._stop_file.exists():
-                        self._stop.ask(f"the file {self._stop_file.name}")
+                    self._stop.look_for(self._stop_file)
 
     def _is_ready(self, task: int, *, late: bool) -> bool:
         """Whether nothing more is to be waited for: the follower is ready, or it is lost."""

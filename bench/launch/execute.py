@@ -121,7 +121,7 @@ class Execution:
         return plan
 
     def _told_to_stop(self) -> bool:
-        self._session.look_for_stop_file(self._stop)
+        self._stop.look_for(self._session.stop_file)
         return self._stop.requested
 
     def _one(self, planned: PlannedRun, number: int) -> None:

@@ -173,5 +173,4 @@ class Leading:
         now_s = time.monotonic()
         if now_s >= self._next_look_s:
             self._next_look_s = now_s + _STOP_FILE_S
-            if self._stop_file.exists():
-                self._stop.ask(f"the file {self._stop_file.name}")
+            self._stop.look_for(self._stop_file)

@@ -59,9 +59,7 @@ def salvage(folder: Path) -> bool:
         _take_raw(scratch, folder)
     for half_written in folder.glob("*.tmp"):
         half_written.unlink()
-    kept = len(raw_files(folder)) + len(
-        [*folder.glob("steps.*.parquet")]
-    )  # its keeper, and other agents, kept some
+    kept = [*raw_files(folder), *folder.glob("steps.*.parquet")]  # its keeper, and other agents, kept some
     outcome = {
         "status": "interrupted",
         "error": "the agent ended before the run did"

@@ -15,7 +15,6 @@ from typing import Any
 from bench.errors import InputError
 from bench.files import read_json, write_json
 from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
-from bench.launch.stop import StopRequest
 from bench.plan_batch import measured
 from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
 
@@ -58,11 +57,6 @@ class SessionFolder:
     def stop_file(self) -> Path:
         """Whoever creates it asks the session to stop; a batch script's answer to an early signal."""
         return self.path / "STOP"
-
-    def look_for_stop_file(self, stop: StopRequest) -> None:
-        """Pass on what it asks for."""
-        if self.stop_file.exists():
-            stop.ask(f"the file {self.stop_file.name}")
 
     def refuse_an_import(self) -> None:
         """Raises InputError where the session was measured elsewhere: there is no plan of it to run."""

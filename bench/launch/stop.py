@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 from multiprocessing.connection import wait
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -65,6 +66,11 @@ class StopRequest:
         if not self.requested:
             self._asked = by
             os.write(self._write_fd, b"x")
+
+    def look_for(self, stop_file: Path) -> None:
+        """Request it where somebody has created that file."""
+        if stop_file.exists():
+            self.ask(f"the file {stop_file.name}")
 
     def wait(self, seconds: float) -> None:
         """Until it is requested, but no longer than that."""

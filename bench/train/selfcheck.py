@@ -2,7 +2,7 @@
 
 A pair is a step with the clock and its recorder, as measured steps have them, and one with neither; which of the two
 comes first is drawn for each pair, from the run's seed, so that all ranks agree. Blocks of steps would hide what is
-below 100 us behind drift. Both are timed by the host's clock from outside, since a step without stamps has no inside.
+below 100 µs behind drift. Both are timed by the host's clock from outside, since a step without stamps has no inside.
 
 Nothing of it reaches a loss, a validation or another figure; what is recorded goes to a file that is thrown away.
 """
