@@ -9,21 +9,26 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import schema
+from analysis import links, schema
 from analysis.errors import AnalysisError
+from analysis.sql_words import literal
 from analysis.stopping import interruptible, stoppable
 
 FILE_NAME = "results.duckdb"
 STORAGE_VERSION = "v1.1.0"
 """The oldest DuckDB that can open the file."""
 
-_WRITE = {"storage_compatibility_version": STORAGE_VERSION, "memory_limit": "1GB"}
-"""What load does in portions fits into that, whatever the size of the results; it gives more where it does not."""
-LOCKED = {
-    "enable_external_access": "false",
+OFFLINE = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
+}
+"""No word of a file makes DuckDB fetch an extension."""
+_WRITE = {"storage_compatibility_version": STORAGE_VERSION, "memory_limit": "1GB", **OFFLINE}
+"""What load does in portions fits into that, whatever the size of the results; it gives more where it does not."""
+LOCKED = {
+    "enable_external_access": "false",
+    **OFFLINE,
     "python_enable_replacements": "false",
     "lock_configuration": "true",
 }
@@ -87,11 +92,13 @@ def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = _open_or_make(path)
     try:
         with interruptible():
+            _confine(connection, results)
             definitions = _definitions(connection, path)
             if definitions is not None and definitions != schema.digest():
                 connection.close()
                 _remove(path)
                 connection = _open_or_make(path)
+                _confine(connection, results)
             if definitions != schema.digest():
                 with transaction(connection):
                     schema.create(connection)
@@ -100,6 +107,14 @@ def writer(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise AnalysisError(_unwritable(path, str(error))) from error
     finally:
         connection.close()
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, results: Path) -> None:
+    """Of a database that somebody sent, views may read any file: from here on none but result files, and the links
+    that stand for some of them."""
+    folders = {str(folder) for folder in (results, results.absolute(), results.resolve(), links.folder())}
+    connection.execute(f"SET allowed_directories = [{', '.join(map(literal, sorted(folders)))}]")
+    connection.execute("SET enable_external_access = false")
 
 
 @contextmanager
@@ -155,6 +170,11 @@ def _unwritable(path: Path, message: str) -> str:
     """The same for a load that it ended."""
     if _DAMAGED.search(_words(path, message)):
         return _explain(path, message)
+    if "Cannot access file" in message:
+        return (
+            f"{path}: a view of it reads other files, so it is not as scalebench made it. Move it away; `bench load` "
+            "makes it anew from the result files"
+        )
     return (
         f"{path}: cannot be written: {message.splitlines()[0]}. The result files are safe: repeat `bench load` once "
         "that is mended"

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from analysis import parquet, schema
+from analysis import links, parquet, schema
 from analysis.batch import ParquetFile
 from analysis.sql_words import literal
 
@@ -89,7 +89,7 @@ def plain(paths: list[str]) -> Iterator[list[str]]:
     if not any(map(_PATTERN.search, paths)):
         yield paths
         return
-    with tempfile.TemporaryDirectory(prefix="scalebench-load-") as folder:
+    with tempfile.TemporaryDirectory(dir=links.folder()) as folder:
         found = []
         for number, path in enumerate(paths):
             link = Path(folder) / f"{number}.parquet"

@@ -11,7 +11,7 @@ from threading import Timer
 import duckdb
 
 from analysis import diagnose, focus, own_rule_files, rules
-from analysis.database import database_path, transaction
+from analysis.database import LOCKED, database_path, transaction
 from analysis.errors import AnalysisError
 from analysis.rules import Rule
 
@@ -37,7 +37,7 @@ def remembered(results: Path) -> list[Rule]:
     if not path.is_file():
         return []
     try:
-        with duckdb.connect(path, read_only=True) as connection:
+        with duckdb.connect(path, read_only=True, config=dict(LOCKED)) as connection:
             found = connection.execute(f"{_OWN_RULES} ORDER BY finding").fetchall()
     except duckdb.Error:  # what is wrong with the file is said when it is opened for writing
         return []

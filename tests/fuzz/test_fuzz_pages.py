@@ -170,6 +170,8 @@ PAGES: dict[str, Callable[[Rows], str]] = {
     "history": lambda rows: history_page(histories.read(rows.connection, mark(0)), "0", page_name),
     "index": _index,
 }
+FOLDED = {("details",), ("summary",)}
+"""Around a text that is too long to stand in a table."""
 DRAWN = {"svg", "g", "defs", "clipPath", "rect", "line", "path", "text", "tspan", "title", "desc"}
 """Elements of a picture."""
 
@@ -204,7 +206,7 @@ def test_a_page_of_odd_texts_can_do_what_a_plain_one_can(
         page = PAGES[kind](rows)
     page.encode()
     found = Parsed(page)
-    assert found.elements <= wanted.elements
+    assert found.elements <= wanted.elements | FOLDED
     assert found.code == wanted.code
     assert found.expressions == wanted.expressions, "texts in an expression are quoted"
     assert len(found.links) == len(wanted.links)

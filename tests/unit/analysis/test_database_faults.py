@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis import database
+from analysis import database, own_findings
 from analysis.errors import AnalysisError
 from analysis.load import load
 from bench.cli.sql import command as sql
@@ -95,3 +95,30 @@ def test_rows_that_go_to_a_device_leave_it_a_device(results, tmp_path):
     call = ["FROM steps", "--results", str(results), "--out", str(device)]
     assert CliRunner().invoke(sql, call, standalone_mode=False).exit_code == 0
     assert device.is_char_device()
+
+
+FORGED = {
+    "run_summary": "SELECT * FROM run_summary_kept WHERE (SELECT count(*) FROM read_text('{other}')) > 0",
+    "diagnosis_rules": "SELECT 'x' AS finding, content AS title, 'warning' AS severity, '' AS meaning, true AS is_own, "
+    "'SELECT 1' AS definition, NULL AS problem FROM read_text('{other}')",
+}
+"""Views in place of what a load asks of a database."""
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_database_that_somebody_sent_reads_no_other_file_while_it_is_loaded(tmp_path, name):
+    results, other = tmp_path / "results", tmp_path / "other.txt"
+    other.write_text("secret")
+    make_session(results, [CASE], session_id="a")
+    load(results)
+    with duckdb.connect(results / "results.duckdb") as connection:
+        kind = "VIEW" if name == "run_summary" else "TABLE"
+        connection.execute(f"ALTER {kind} {name} RENAME TO {name}_kept")
+        connection.execute(f"CREATE VIEW {name} AS {FORGED[name].format(other=other)}")
+        assert connection.execute(f"SELECT count(*) > 0 FROM {name}").fetchone() == (True,)
+    assert own_findings.remembered(results) == []
+    make_session(results, [CASE], session_id="b")
+    with pytest.raises(AnalysisError, match=r"not as scalebench made it\. Move it away"):
+        load(results)
+    (results / "results.duckdb").unlink()
+    assert load(results).sessions == 2
