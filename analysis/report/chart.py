@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import altair as alt
 import polars as pl
@@ -65,19 +65,36 @@ MOST_SIZES = 6
 _DATA = alt.NamedData(ROWS)
 
 
+class _Parts(alt.SchemaBase):
+    """Whose copies share their parts. Altair copies all of a layer several times when it is laid, the layers within it
+    again with each: half of the time of a page. Of a copy it changes what it sets, and never a part."""
+
+    def __deepcopy__(self, _: object) -> Self:
+        copy = object.__new__(type(self))
+        object.__setattr__(copy, "_args", self._args)
+        object.__setattr__(copy, "_kwds", dict(self._kwds))
+        return copy
+
+
+class _Picture(_Parts, alt.Chart): ...
+
+
+class _Layers(_Parts, alt.LayerChart): ...
+
+
 def base() -> alt.Chart:
     """One object holds the data: layers that share it can be drawn in panels."""
-    return alt.Chart(_DATA)
+    return _Picture(_DATA)
 
 
 def once() -> alt.Chart:
     """For a mark that stands once, whatever the data."""
-    return alt.Chart(alt.InlineData(values=[{}]))
+    return _Picture(alt.InlineData(values=[{}]))
 
 
 def layered(*layers: alt.Chart | alt.LayerChart, height: int | None = None) -> alt.LayerChart:
     """Not by `properties`, which would copy all layers."""
-    drawn = alt.LayerChart(layer=list(layers))
+    drawn = _Layers(layer=list(layers))
     if height is not None:
         drawn["height"] = height
     return drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,13 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture
-def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[[], Ask]]:
-    """`read_back()` takes the results folder's files in and returns a function that queries them."""
+def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
+    """`read_back()` takes the results folder's files in and returns a function that queries them; `problems` are all
+    that is said of them."""
 
-    def run() -> Ask:
+    def run(problems: Iterable[str] = ()) -> Ask:
         found = batch.read(discover(results), {})
-        assert [row for row in found.ledger if row["problem"]] == []
+        assert {row["problem"] for row in found.ledger if row["problem"]} == set(problems)
         ingest.insert(in_memory, found)
         return lambda query: fetch(in_memory, query)
 

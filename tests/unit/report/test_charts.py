@@ -9,7 +9,7 @@ import pytest
 
 from analysis.report import frames
 from analysis.report.bars import BARS
-from analysis.report.chart import drawing, few_sizes, specification
+from analysis.report.chart import base, drawing, few_sizes, layered, panels, specification
 from analysis.report.charts import all_charts
 from analysis.report.curves import extremes, workers_axis
 from analysis.report.legend import legend, without_legends
@@ -288,3 +288,10 @@ def test_of_many_sizes_lines_are_drawn_for_those_that_can_be_told_apart_and_for_
     assert few.note.startswith("Drawn: 7 of 64 placements")
     assert few.start.to_dict(validate=False)["transform"]
     assert few_sizes(lone).note == ""
+
+
+def test_what_is_made_of_a_layer_leaves_the_layer_as_it_was():
+    part = layered(base().mark_line().encode(x="n:Q"), base().mark_point().properties(name="p"), height=9)
+    before = specification(part)
+    panels(layered(part, base().mark_rule(), height=7), "case", pl.DataFrame({"case": ["a"]}), 5)
+    assert specification(part) == before
