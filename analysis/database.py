@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from analysis import links, schema
-from analysis.errors import AnalysisError
+from analysis.errors import NO_RESULTS, AnalysisError
 from analysis.sql_words import literal
 from analysis.stopping import interruptible, stoppable
 
@@ -60,6 +60,8 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     not today's: their answers would not be what the docs say."""
     path = database_path(results)
     if not path.is_file():
+        if not results.is_dir():
+            raise AnalysisError(f"{results}: {NO_RESULTS}")
         raise AnalysisError(
             f"{path}: there is no database: `bench load {results}` makes it from the result files"
         )

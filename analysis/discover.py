@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.errors import AnalysisError
+from analysis.errors import NO_RESULTS, AnalysisError
 
 _ATTEMPT = re.compile(r"attempt(\d+)")
 
@@ -65,9 +65,7 @@ class SessionFolder:
 def discover(results: Path) -> list[SessionFolder]:
     """Sessions in order of name. Raises AnalysisError where the folder cannot be read."""
     if not results.is_dir():
-        raise AnalysisError(
-            f"{results}: there is no such results folder: `bench suite` makes one, or give --results"
-        )
+        raise AnalysisError(f"{results}: {NO_RESULTS}")
     root = results.resolve()
     found = [_session(root, path) for path in sorted(root.iterdir()) if _may_be_session(path)]
     return [folder for folder in found if folder.session_json or folder.attempts or folder.refused]

@@ -5,3 +5,6 @@ class AnalysisError(ValueError):
     """The database, the results folder or a query is unusable; the message names the place and the remedy."""
 
     exit_code = 2
+
+
+NO_RESULTS = "there is no such results folder: `bench suite` makes one, or give --results"

@@ -36,7 +36,7 @@ of_localities AS (
         coalesce(
             sum(steps / latency_s) FILTER (latency_s > 0) / sum((steps / latency_s) ** 2) FILTER (latency_s > 0), 0
         ) AS step_latency_s,
-        arg_max(coalesce(bus_bytes_per_s, 'infinity'), world_size) AS bus_bytes_per_s,
+        arg_max(coalesce(bus_bytes_per_s, 'infinity'), (world_size, nodes)) AS bus_bytes_per_s,
         NULL AS relative_error
     FROM fits
     GROUP BY session_id, device_type, device_name, op, locality

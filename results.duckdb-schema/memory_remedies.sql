@@ -47,7 +47,7 @@ fitting AS (
 -- The fewest workers with which the case fits, where more of them help.
 larger AS (
     SELECT session_id, case_name, places.nodes, places.ranks_per_node, places.threads,
-        arg_min(others.placement, others.workers) AS fitting_placement
+        arg_min(others.placement, (others.workers, others.nodes)) AS fitting_placement
     FROM places
     JOIN places AS others USING (session_id, case_name, device_type)
     WHERE others.oom_runs = 0 AND others.steps_completed > 0 AND others.workers > places.workers

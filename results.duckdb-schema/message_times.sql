@@ -21,7 +21,7 @@ cases AS (
         any_value(shard_size) AS shard_size,
         any_value(global_batch) AS global_batch,
         max(world_size) AS largest,
-        greatest(any_value(slots_per_node), arg_max(ranks_per_node, world_size)) AS most_per_node
+        greatest(any_value(slots_per_node), arg_max(ranks_per_node, (world_size, ranks_per_node))) AS most_per_node
     FROM points
     LEFT JOIN slots USING (session_id)
     GROUP BY session_id, case_name

@@ -25,8 +25,6 @@ _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
 }
 _AS = {"hostname": "nodes"}
 """Fact -> key, where they differ."""
-
-
 _NOT_OF_A_RUN = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck")
 """Of the measurement: how often, how long and until what, which changes no run that is ok; and what follows its
 measured steps."""

@@ -29,6 +29,7 @@ from bench.plan_batch import measured
 from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.spec import PlannedRun, Slots
+from bench.suite.nearest import did_you_mean
 
 _BENCH = program.called()
 """Looked for now: by the end of a session that was told to stop, its image may be gone."""
@@ -92,7 +93,11 @@ def begin(
 def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> Ended:
     """Run what is left of a session's plan."""
     if not session.exists:
-        raise InputError(f"no session {session.session_id} in {session.path.parent}")
+        others = [
+            path.parent.name for path in sorted(session.path.parent.glob("*/session.json"), reverse=True)
+        ]
+        near = did_you_mean(session.session_id, others)
+        raise InputError(f"no session {session.session_id} in {session.path.parent}{near}")
     plan = session.plan()
     _refuse_a_smaller_machine(session, gathered.slots)
     if session.head()["finished_at"] is not None and session.done(plan) == len(measured(plan)):

@@ -32,8 +32,6 @@ _ENVIRONMENT = {
     # CUDA numbers GPUs by speed otherwise, NVML, nvidia-smi and Slurm by bus: numbers would mean two things
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
-
-
 _LONGEST_FOLDER_BYTES = 60
 """Of a temporary folder, so that a socket in a folder in it can have a path: a Unix socket's has 107 bytes at most."""
 

@@ -40,12 +40,13 @@ _ENCRYPTED = 1
 
 
 def looks_like_one(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() == ".zip"
+    """By its name: one that is not there is missed as an archive, not as a results folder."""
+    return path.suffix.lower() == ".zip" and not path.is_dir()
 
 
 def unpack(path: Path, results: Path) -> Path:
     """The new session's folder. Raises InputError with the place in the archive where anything is wrong."""
-    with _reading(path), _Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
+    with _reading(path), _Bounded(io.FileIO(str(path))) as file, zipfile.ZipFile(file) as archive:
         manifest = parse(_manifest(archive))
         _compare(archive, manifest)
         _has_room(results, manifest)

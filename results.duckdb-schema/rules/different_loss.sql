@@ -29,7 +29,7 @@ places AS (
         any_value(reduce_dtype) AS reduce_dtype,
         any_value(tolerance) AS tolerance,
         max(largest_relative_difference) FILTER (reason IS NULL) AS difference,
-        arg_max(at_step, largest_relative_difference) FILTER (reason IS NULL) AS at_step,
+        arg_max(at_step, (largest_relative_difference, -at_step)) FILTER (reason IS NULL) AS at_step,
         any_value(reason) FILTER (verdict = 'different') AS reason
     FROM judged
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, axis

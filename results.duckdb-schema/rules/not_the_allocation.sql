@@ -16,15 +16,13 @@ WITH jobs AS (
 ),
 skipped AS (
     SELECT
-        session_id,
-        count(*) AS runs,
-        arg_max(nodes, world_size) AS nodes,
-        arg_max(ranks_per_node, world_size) AS ranks_per_node,
-        arg_max(skip_reason, world_size) AS reason
+        session_id, nodes, ranks_per_node,
+        skip_reason AS reason,
+        count(*) OVER (PARTITION BY session_id) AS runs
     FROM planned_runs
     WHERE skip_reason IS NOT NULL AND probe IS NOT TRUE
         AND regexp_matches(skip_reason, '(slot|node|GPU|CPU)') AND NOT contains(skip_reason, 'this machine has none')
-    GROUP BY session_id
+    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY world_size DESC, nodes, skip_reason) = 1
 )
 SELECT
     session_id,

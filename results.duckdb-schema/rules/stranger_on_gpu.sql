@@ -17,17 +17,10 @@ WITH found AS (
     GROUP BY session_id, node, device
 ),
 judged AS (
-    SELECT
-        session_id,
-        count(*) AS devices,
-        arg_max(device, bytes) AS device,
-        arg_max(node, bytes) AS node,
-        max(bytes) AS bytes,
-        arg_max(with_strangers, bytes) AS with_strangers,
-        arg_max(runs, bytes) AS runs
+    SELECT *, count(*) OVER (PARTITION BY session_id) AS devices
     FROM found
     WHERE with_strangers >= least(2, runs) AND with_strangers > 0
-    GROUP BY session_id
+    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY bytes DESC, node, device) = 1
 )
 SELECT
     session_id,

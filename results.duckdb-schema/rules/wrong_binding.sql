@@ -26,7 +26,7 @@ cores AS (
         min(cpus) AS cpus,
         min(quota) AS quota,
         max(bound_twice) AS bound_twice,
-        arg_max(node, bound_twice) AS node
+        arg_max(node, (bound_twice, -node)) AS node
     FROM bound
     LEFT JOIN quotas USING (session_id, node)
     GROUP BY session_id

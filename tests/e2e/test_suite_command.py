@@ -117,6 +117,14 @@ def test_a_resume_refuses_options_that_it_would_ignore(session: tuple[Path, Mark
     assert "leave out --repeats" in done.stderr
 
 
+def test_a_resume_of_a_misspelt_session_names_the_nearest(session: tuple[Path, Marked, str]) -> None:
+    folder, marked, _ = session
+    done = marked.run("suite", "--resume", "frist", "--results", str(folder / "r"))
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"bench: no session frist in {folder / 'r'}; did you mean first?\n")
+    assert not (folder / "r/frist").exists()
+
+
 def test_json_carries_the_scaling_rows_and_oversubscribed_runs_are_marked_and_get_no_verdict(
     session: tuple[Path, Marked, str],
 ) -> None:

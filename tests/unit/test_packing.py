@@ -243,3 +243,10 @@ def test_the_default_name_is_that_of_the_session(made, tmp_path, monkeypatch):
     done = run(pack_command, "S", "--no-report", results=Path(made[0]))
     assert done.exception is None, done.output
     assert done.output.startswith("S.zip: ")
+
+
+def test_an_archive_that_is_not_there_is_missed_as_a_file(tmp_path):
+    said = refused(run(load_command, tmp_path / "S.zip", results=tmp_path / "results"))
+    assert (
+        said == f"{tmp_path}/S.zip: cannot be read: [Errno 2] No such file or directory: '{tmp_path}/S.zip'"
+    )

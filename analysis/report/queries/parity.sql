@@ -1,5 +1,5 @@
 -- One row per case and placement other than its baseline: whether its repeats trained as the baseline's did. Of repeats
--- that differ the one that differs most stands for all.
+-- that differ the one that differs most stands for all, of equal ones the first.
 SELECT
     case_name,
     placement,
@@ -10,11 +10,13 @@ SELECT
     count(*) FILTER (verdict = 'different') AS different,
     min(steps_compared) AS steps_compared,
     max(largest_relative_difference) AS largest_relative_difference,
-    arg_max(at_step, largest_relative_difference) AS at_step,
-    arg_max(repeat, largest_relative_difference) AS of_repeat,
+    arg_max(at_step, (largest_relative_difference, -repeat)) AS at_step,
+    arg_max(repeat, (largest_relative_difference, -repeat)) FILTER (largest_relative_difference IS NOT NULL)
+        AS of_repeat,
     any_value(tolerance) AS tolerance,
     string_agg(DISTINCT reason, '; ' ORDER BY reason) AS reasons,
-    arg_max(final_loss_relative_difference, abs(final_loss_relative_difference)) AS final_loss_relative_difference
+    arg_max(final_loss_relative_difference, (abs(final_loss_relative_difference), -repeat))
+        AS final_loss_relative_difference
 FROM loss_parity
 WHERE session_id = $session_id
 GROUP BY case_name, workers, nodes, ranks_per_node, threads, placement

@@ -91,6 +91,14 @@ def test_a_missing_database_is_named_with_the_remedy(tmp_path):
         pass
 
 
+def test_where_there_is_no_folder_a_load_is_not_advised(tmp_path):
+    with (
+        pytest.raises(AnalysisError, match="nowhere: there is no such results folder"),
+        database.reader(tmp_path / "nowhere"),
+    ):
+        pass
+
+
 def test_a_load_that_breaks_leaves_the_database_as_it_was(results, monkeypatch):
     make_session(results, [CASE], session_id="a")
     load(results)
