@@ -4,13 +4,13 @@ others stay."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
 import duckdb
 
-from analysis import diagnose, focus, own_rule_files, rules
+from analysis import diagnose, own_rule_files, rules
 from analysis.database import LOCKED, database_path, transaction
 from analysis.errors import AnalysisError
 from analysis.rules import Rule
@@ -133,10 +133,7 @@ def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[s
         raise AnalysisError(reason)
     known = [rule.finding, list(sessions)]
     connection.execute("DELETE FROM findings WHERE finding = $1 AND session_id IN (SELECT unnest($2))", known)
-    with ExitStack() as stack:
-        if focus.HISTORY in diagnose.reads(rule):
-            stack.enter_context(focus.history(connection, sessions))
-        stack.enter_context(focus.on(connection, sessions))
+    with diagnose.focused(connection, sessions, [rule]):
         diagnose.ask(connection, rule)
     connection.execute("DELETE FROM rules_due WHERE finding = $1", [rule.finding])
     for condition, reason in (
