@@ -14,7 +14,8 @@ from bench.cli._suite_options import options_named
 if TYPE_CHECKING:
     from bench.predict.known import Measured
 
-_POSITIVE = Finite(min=0, min_open=True)
+_POSITIVE = Finite(min=1e-9, max=1e9)
+"""Far beyond what there is, and no figure made of it is infinite."""
 
 
 @click.command(name="predict", short_help="Before a run: communication, memory per rank, whether it fits.")
@@ -25,7 +26,7 @@ _POSITIVE = Finite(min=0, min_open=True)
     help="Bus bandwidth of the network in 10^9 bytes per second, as nccl-tests prints it: a link of 400 Gbit/s has 50.",
 )  # fmt: skip
 @click.option(
-    "--latency-us", type=Finite(min=0), metavar="US",
+    "--latency-us", type=Finite(min=0, max=1e12), metavar="US",
     help="With --bus-gbps: microseconds of each message that waits for another; 0 unless said.",
 )  # fmt: skip
 @click.option(
@@ -33,7 +34,7 @@ _POSITIVE = Finite(min=0, min_open=True)
     help="With --bus-gbps, which is then that within a node: the bus bandwidth across nodes.",
 )  # fmt: skip
 @click.option(
-    "--inter-latency-us", type=Finite(min=0), metavar="US",
+    "--inter-latency-us", type=Finite(min=0, max=1e12), metavar="US",
     help="With --bus-gbps: microseconds of each message across nodes.",
 )  # fmt: skip
 @click.option("--memory", metavar="SIZE", help="What a rank has, as in 80GiB; else what is here for it.")

@@ -118,3 +118,11 @@ def test_a_tag_that_no_list_could_show_is_refused(tag: str, said: str) -> None:
 def test_numbers_on_the_command_line_are_finite(said: str) -> None:
     with pytest.raises(click.BadParameter, match="not a finite number"):
         Finite(min=0).convert(said, None, None)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--tflops", "1e-320"), ("--bus-gbps", "1e-320"), ("--latency-us", "1e300")]
+)
+def test_a_machine_of_which_figures_would_be_infinite_is_refused(option: str, value: str) -> None:
+    result = run_bench("predict", "smoke", option, value)
+    assert (result.returncode, f"Invalid value for '{option}'" in result.stderr) == (2, True), result.stderr
