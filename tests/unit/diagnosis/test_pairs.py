@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
 from tests.factory import BEGAN, Case, make_session
 from tests.planted import Planted, Step, plant
-from tests.unit.analysis.conftest import Rows, ask
+from tests.unit.analysis.conftest import Rows, ask, load_first
 
 GB = 10**9
 GPU = {"0": {f"gpu{number}_memory_bytes": str(80 * GB) for number in range(4)}}
@@ -72,7 +71,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             case = Case(name="ddp", step_ms={2: [0.999 * step_ms, step_ms, 1.001 * step_ms]})
             began = BEGAN + timedelta(days=day)
             make_session(folder, [case], session_id=f"{suite}{day}", suite=suite, created_at=began)
-    load(folder)
+    load_first(folder)
     return folder
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from analysis import database
 from analysis.fetched import Row
-from analysis.load import load
 from analysis.report import frames, write
 from analysis.report.compare_page import compare_page
 from analysis.report.contents import Contents, read
@@ -19,6 +18,7 @@ from bench.spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.profile_rows import Figures, add_profile
+from tests.unit.analysis.conftest import load_first
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
@@ -75,7 +75,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
     _make(folder, BROKEN, 3, Case(name="ddp", step_ms={1: 50.0, 2: 30.0}, statuses=failed))
     _make(folder, HOSTILE, 4, Case(name=HOSTILE_CASE, step_ms={1: 50.0, 2: 30.0}))
-    assert load(folder).problems == ()
+    assert load_first(folder).problems == ()
     return folder
 
 
@@ -92,7 +92,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
     weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
     cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
     make_session(folder, cases, session_id=LAWS)
-    load(folder)
+    load_first(folder)
     return contents_of(folder, LAWS)[LAWS]
 
 
@@ -113,7 +113,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_matmuls(
         folder / MACHINE, lambda spec, n: 2 * n**3 / 500e3 * (1 + 0.02 * spec.repeat), sizes=(512, 8192)
     )
-    assert load(folder).problems == ()
+    assert load_first(folder).problems == ()
     return folder
 
 

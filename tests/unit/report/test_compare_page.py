@@ -13,12 +13,12 @@ import pytest
 
 from analysis import database
 from analysis.errors import AnalysisError
-from analysis.load import load
 from analysis.report import write
 from analysis.report.compare.found import found
 from analysis.report.compare.ratios import sentence
 from analysis.report.files import compare_name, page_name
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 OLD, NEW, GPUS = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b", "20261123T014925Z-big-000c"
@@ -53,7 +53,7 @@ def compared(tmp_path_factory):
     gpus = [case("ddp", {1: 2.0, 2: [1.0, 1.1, 1.2]}, device_type="cuda")]
     make_session(results, gpus, session_id=GPUS, suite="big", created_at=BEGAN + timedelta(days=2))
     make_session(results, [case(HOSTILE, {1: 9.0, 2: 5.0})], session_id=HOSTILE, suite=HOSTILE)
-    assert load(results).problems == ()
+    assert load_first(results).problems == ()
     return results
 
 
@@ -182,7 +182,7 @@ def test_of_many_cases_those_whose_throughput_differs_most_are_drawn(tmp_path):
     for session, factor in (("a", 1.0), ("b", 1.01)):
         cases = [case(f"c{n}", {1: 10.0, 2: 5.0 * factor**n}, repeats=2) for n in range(20)]
         make_session(tmp_path, cases, session_id=session)
-    load(tmp_path)
+    load_first(tmp_path)
     page = comparison(tmp_path, ["a", "b"])
     payload = json.loads(re.search(r'id="throughput".*?json">(.*?)</script>', page, re.S)[1])
     assert payload["columns"]["panel"]["values"] == [f"c{n}" for n in range(8, 20)]

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from analysis.load import load
 from analysis.report import write
 from tests.factory import make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 from tests.unit.report.test_compare_page import STEPS, case, plain, verdicts
 
@@ -22,7 +22,7 @@ def warning_of(tmp_path):
     def read(old, new):
         for name, cases in (("a", old), ("b", new)):
             make_session(tmp_path, cases, session_id=name)
-        load(tmp_path)
+        load_first(tmp_path)
         page = comparison(tmp_path, ["a", "b"])
         _, _, said = page.partition('class="verdict"')[0].partition("These sessions are unlike.")
         return html.unescape(re.sub(r"</?bdi>", "", said)), page
@@ -73,7 +73,7 @@ def other_workload(tmp_path_factory):
     results = tmp_path_factory.mktemp("workloads")
     for session, workload in (("a", "spiral_mlp"), ("b", "ddpm_unet")):
         make_session(results, [case("ddp", {1: 20.0, 2: STEPS[0]}, workload=workload)], session_id=session)
-    load(results)
+    load_first(results)
     return comparison(results, ["a", "b"])
 
 
@@ -106,7 +106,7 @@ def of_own_files(tmp_path):
                 if name == "b":
                     change(run)
                 path.write_text(json.dumps(run), "utf-8")
-        assert load(tmp_path).problems == ()
+        assert load_first(tmp_path).problems == ()
         return tmp_path
 
     return read

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from analysis import summary
-from analysis.load import load
 from analysis.report.hardware_use_table import hardware_use
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import table_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -29,7 +29,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Case(name="uncounted", step_ms=steps),
     ]
     make_session(folder, cases, session_id="s")
-    load(folder)
+    load_first(folder)
     return folder
 
 

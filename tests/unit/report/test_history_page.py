@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import database
-from analysis.load import load
 from analysis.report import frames
 from analysis.report.files import history_name, page_name
 from analysis.report.history import charts, contents
@@ -19,6 +18,7 @@ from analysis.report.history.sentence import sentences
 from analysis.report.history_page import history_page
 from bench.cli.history import command
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import load_first
 
 HOSTILE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e'"
 FASTER, SLOWER = [10.0, 10.1, 9.9], [11.1, 11.2, 11.0]
@@ -59,7 +59,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("history")
     for session in SESSIONS:
         make_session(folder, **session)
-    assert load(folder).problems == ()
+    assert load_first(folder).problems == ()
     return folder
 
 

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from analysis.load import load
 from analysis.report import write
 from analysis.report.document import asset
 from analysis.report.markup import LONGEST, cut, folded, headline, short
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 
 LONG = "x" * 10_000
 
@@ -33,7 +33,7 @@ def made(tmp_path, tags):
         cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
         environment = {"0": {"hostname": LONG + fact}}
         make_session(tmp_path, cases, session_id=name, tags=tags, environment=environment)
-    load(tmp_path)
+    load_first(tmp_path)
     return write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)
 
 

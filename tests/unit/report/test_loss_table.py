@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.load import load
 from analysis.loss_terms import TERMS, name_of
 from analysis.report import answers
 from analysis.report.chart import drawing, specification
@@ -12,6 +11,7 @@ from analysis.report.charts.efficiency_loss import CHART
 from analysis.report.loss_table import MOST_ROWS, losses
 from analysis.report.opening import opening
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import GPUS, SCALING, contents_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
@@ -105,7 +105,7 @@ def contents(tmp_path_factory):
         Case(name="weak", step_ms={1: 9.0}, scaling="weak"),
     ]
     make_session(folder, cases, session_id="s")
-    load(folder)
+    load_first(folder)
     return contents_of(folder, "s")["s"]
 
 

@@ -11,13 +11,13 @@ from analysis import database, summary
 from analysis import machine as machines
 from analysis.compare import comparison
 from analysis.errors import AnalysisError
-from analysis.load import load
 from analysis.report import write
 from analysis.report.chart import drawing
 from analysis.report.charts import all_charts
 from analysis.sentence import closing_sentence
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, machine_case
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import MACHINE
 
 
@@ -106,7 +106,7 @@ def test_there_is_no_throughput_to_compare(tmp_path):
     for name in ("A", "B"):
         make_session(tmp_path, [machine_case("links", [2])], session_id=name)
         add_collectives(tmp_path / name, lambda *_: 20_000)
-    load(tmp_path)
+    load_first(tmp_path)
     with (
         database.reader(tmp_path) as connection,
         pytest.raises(AnalysisError, match="these runs train nothing"),

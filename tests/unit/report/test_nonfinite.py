@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import database
-from analysis.load import load
 from analysis.report import frames
 from analysis.report.chart import drawing, specification
 from analysis.report.charts import all_charts
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 
@@ -32,7 +32,7 @@ def ask(tmp_path_factory):
     for name, steps in nan.items():
         _put_nan(next(session.glob(f"{name}*/steps.node0.parquet")), "loss", steps)
     _put_nan(next(session.glob("tail*/evals*.parquet")), "val_loss", [3])
-    load(folder)
+    load_first(folder)
     with database.reader(folder) as connection:
         yield lambda name, **given: frames.frame(connection, name, **(given or {"session_id": "s"}))
 
@@ -81,7 +81,7 @@ def test_a_comparison_marks_the_place_and_names_the_session(tmp_path):
     for name in ("a", "b"):
         folder = make_session(tmp_path, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
     _put_nan(next(folder.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
-    load(tmp_path)
+    load_first(tmp_path)
     page = comparison(tmp_path, ["a", "b"])
     assert "first of B b ddp 1x1 at step 7." in html.unescape(re.sub(r"<[^>]+>", "", page))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.load import load
 from analysis.report.parity_table import parity
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import BROKEN, GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -44,7 +44,7 @@ def test_what_cannot_be_judged_has_its_reason(tmp_path):
         Case(name="coupled", step_ms=steps, couples_examples=True),
     ]
     make_session(tmp_path, cases, session_id="s")
-    load(tmp_path)
+    load_first(tmp_path)
     shown = parity(table_of(tmp_path, "s", "parity"))
     assert (
         "Yes: 3 runs trained as the same repeat of the smallest size did; 6 of 9 could not be judged."

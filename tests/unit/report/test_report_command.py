@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from analysis.load import load
 from analysis.report import theme
 from analysis.report.files import compare_name
 from bench.cli import main
 from bench.cli.report import command
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import BROKEN, SCALING
 
 
@@ -66,7 +66,7 @@ def test_comparing_more_sessions_than_there_are_colours_ends_with_2_and_writes_n
     names = [f"s{number}" for number in range(theme.CATEGORIES + 1)]
     for name in names:
         make_session(tmp_path / "results", [Case(name="ddp", step_ms={1: 9.0}, repeats=1)], session_id=name)
-    load(tmp_path / "results")
+    load_first(tmp_path / "results")
     out = tmp_path / "out"
     arguments = [
         "bench",

@@ -9,9 +9,9 @@ import shutil
 
 import pytest
 
-from analysis.load import load
 from analysis.report import write
 from tests.factory import Case, make_session, write_json
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
 
 WHOLE = "whole"
@@ -25,7 +25,7 @@ def said(tmp_path_factory):
     make_session(folder, [Case(name="ddp", step_ms={1: 9.0})], session_id=WHOLE)
     for name, change in CHANGES.items():
         change(make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0, 4: 3.0})], session_id=name))
-    assert load(folder).problems == ()
+    assert load_first(folder).problems == ()
     *pages, _history, index = write(folder, list(CHANGES), folder / "out")
     rows = re.findall(r"<tr .*?</tr>", index.read_text("utf-8"), re.S)
     return {

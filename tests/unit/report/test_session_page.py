@@ -9,7 +9,6 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from analysis.load import load
 from analysis.report import write
 from analysis.report.coverage_table import coverage
 from analysis.report.downloads import csv_download
@@ -17,6 +16,7 @@ from analysis.report.hardware import hardware, ranges
 from analysis.report.hyperparameters import hyperparameters, settings_frame
 from analysis.report.summary_table import ENDS, MOST_ROWS, summary
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 
 
 def words(markup: str) -> str:
@@ -179,7 +179,7 @@ def page_of(tmp_path_factory):
     make_session(folder, [Case(name=hebrew, step_ms={1: 50.0, 2: 30.0})], session_id="hebrew")
     many = [Case(name=f"c{place}", step_ms={1: 50.0, 2: 30.0 + place}, repeats=2) for place in range(9)]
     make_session(folder, many, session_id="many")
-    assert load(folder).problems == ()
+    assert load_first(folder).problems == ()
     pages = write(folder, ["skipped", "run", "hebrew", "many"], folder.parent / "out")
     return {path.stem: path.read_text("utf-8") for path in pages}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.load import load
 from analysis.report import answers
 from analysis.report.chart import drawing, specification
 from analysis.report.charts.stragglers import CHART
 from analysis.report.straggler_table import MOST_ROWS, stragglers
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import contents_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
@@ -36,7 +36,7 @@ def contents(tmp_path_factory):
                 {name: (ms * 1e6).astype(np.int64) for name, ms in columns.items()},
                 node=node,
             )
-    load(folder)
+    load_first(folder)
     return contents_of(folder, "s")["s"]
 
 

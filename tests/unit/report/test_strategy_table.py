@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.load import load
 from analysis.report.strategy_table import strategies
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -62,7 +62,7 @@ def test_a_side_that_failed_is_not_one_that_was_skipped(tmp_path):
         Case(name="fsdp", strategy="fsdp", step_ms=steps),
     ]
     make_session(tmp_path, cases, session_id="s")
-    load(tmp_path)
+    load_first(tmp_path)
     pairs = table_of(tmp_path, "s", "strategies")
     assert {pair["placement"]: pair["only_skipped"] for pair in pairs} == {
         "1x1": False,

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from analysis.load import load
 from analysis.report import write
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def said_of(tmp_path):
         run = json.loads(path.read_text("utf-8"))
         run["fingerprint"] |= change
         path.write_text(json.dumps(run), "utf-8")
-        load(tmp_path / "results")
+        load_first(tmp_path / "results")
         page = write(tmp_path / "results", [], tmp_path / "public")[0].read_text("utf-8")
         _, found, rest = page.partition("Runs of this session were not all made alike")
         said = html.unescape(re.sub(r"<[^>]+>", " ", found + rest.partition("</table>")[0]))
