@@ -7,7 +7,7 @@ WITH points AS (
     SELECT * FROM communication_points
 ),
 slots AS (
-    SELECT session_id, (slots->>'slots_per_node')::INTEGER AS slots_per_node FROM sessions
+    SELECT session_id, try_cast(slots->>'slots_per_node' AS INTEGER) AS slots_per_node FROM sessions
 ),
 lines AS (
     SELECT * FROM fabric_lines

@@ -13,7 +13,7 @@ WITH measuring AS (
 asked AS (
     SELECT
         session_id, run_id, attempt,
-        (config -> 'measure' ->> 'selfcheck')::BIGINT AS asked_steps,
+        try_cast(config -> 'measure' ->> 'selfcheck' AS BIGINT) AS asked_steps,
         json_exists(config, '$.measure.selfcheck') AS knows_selfcheck
     FROM runs
 ),

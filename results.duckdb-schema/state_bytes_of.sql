@@ -4,7 +4,8 @@
 CREATE OR REPLACE MACRO state_bytes_of(parameters, train) AS (
     4 * parameters * (
         2
-        + CASE WHEN train ->> '$.optimizer' <> 'sgd' THEN 2 WHEN (train ->> '$.momentum')::DOUBLE > 0 THEN 1 ELSE 0 END
+        + CASE WHEN train ->> '$.optimizer' <> 'sgd' THEN 2
+            WHEN try_cast(train ->> '$.momentum' AS DOUBLE) > 0 THEN 1 ELSE 0 END
         + if(train ->> '$.ema_decay' IS NULL, 0, 1)
     )
 );

@@ -17,7 +17,7 @@ points AS (
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
         any_value(coalesce(accumulate, 1)) AS micro_batches,
-        any_value((config->'strategy_options'->>'shard_size')::INTEGER) AS shard_size,
+        any_value(try_cast(config->'strategy_options'->>'shard_size' AS INTEGER)) AS shard_size,
         geometric_mean(throughput) AS mean_throughput,
         avg(data_ms) AS data_ms,
         avg(forward_ms) AS forward_ms,

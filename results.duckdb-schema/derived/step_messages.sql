@@ -17,7 +17,7 @@ ddp AS (
         coalesce(options->>'gradient_compression', 'none') AS compression,
         [{
             'op': 'all_reduce', 'phase': 'last_backward', 'scope': 'ranks',
-            'messages': ceil(4 * parameters / (coalesce((options->>'bucket_cap_mb')::DOUBLE, 25) * 2 ** 20)),
+            'messages': ceil(4 * parameters / (coalesce(try_cast(options->>'bucket_cap_mb' AS DOUBLE), 25) * 2 ** 20)),
             'message_bytes': parameters * element_bytes_of(compression)
         }] AS sent
     FROM cases

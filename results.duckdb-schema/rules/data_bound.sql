@@ -17,7 +17,7 @@ each_run AS (
         data_ns_added / nullif(step_ns_mean, 0) AS run_share,
         data_ns_added / 1e6 AS run_data_ms,
         step_ns_mean / 1e6 AS run_step_ms,
-        (config->>'$.data.workers')::INTEGER AS loaders
+        try_cast(config->>'$.data.workers' AS INTEGER) AS loaders
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
     JOIN runs USING (session_id, run_id, attempt)
@@ -32,7 +32,8 @@ over_repeats AS (
         min(loaders) AS loaders,
         any_value(device_type) AS device_type,
         -- On a CPU the rank's own threads take theirs.
-        any_value((slots->>'$.cpus_per_node')::INTEGER // ranks_per_node) - if(device_type = 'cpu', threads, 1)
+        any_value(try_cast(slots->>'$.cpus_per_node' AS INTEGER) // ranks_per_node)
+            - if(device_type = 'cpu', threads, 1)
             AS free_cores
     FROM each_run
     JOIN sessions USING (session_id)

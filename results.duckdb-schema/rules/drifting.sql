@@ -36,7 +36,7 @@ with_half_width AS (
 of_settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        max((config->'measure'->>'warmup')::BIGINT) AS warmup
+        max(try_cast(config->'measure'->>'warmup' AS BIGINT)) AS warmup
     FROM runs
     GROUP BY ALL
 ),

@@ -24,7 +24,7 @@ with_t AS (
 of_settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        any_value((config->'measure'->>'steps')::BIGINT) AS steps_set
+        any_value(try_cast(config->'measure'->>'steps' AS BIGINT)) AS steps_set
     FROM runs
     GROUP BY ALL
 ),

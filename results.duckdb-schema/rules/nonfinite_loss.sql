@@ -8,7 +8,7 @@
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,
-        (config ->> '$.train.learning_rate')::DOUBLE AS learning_rate,
+        try_cast(config ->> '$.train.learning_rate' AS DOUBLE) AS learning_rate,
         config ->> '$.train.clip_norm' AS clip_norm,
         config ->> '$.strategy_options.param_dtype' AS param_dtype
     FROM runs

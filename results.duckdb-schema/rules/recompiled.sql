@@ -5,7 +5,7 @@
 --
 -- Fires at any compilation among the measured steps of an ok run.
 WITH warmups AS (
-    SELECT session_id, run_id, attempt, (config ->> '$.measure.warmup')::BIGINT AS warmup
+    SELECT session_id, run_id, attempt, try_cast(config ->> '$.measure.warmup' AS BIGINT) AS warmup
     FROM runs
 ),
 places AS (

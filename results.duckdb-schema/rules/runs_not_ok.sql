@@ -19,7 +19,7 @@ WITH ended AS (
     GROUP BY session_id, case_name
 ),
 limits AS (
-    SELECT session_id, case_name, max((config->'measure'->>'timeout_s')::DOUBLE) AS timeout_s
+    SELECT session_id, case_name, max(try_cast(config->'measure'->>'timeout_s' AS DOUBLE)) AS timeout_s
     FROM runs
     GROUP BY session_id, case_name
 ),

@@ -13,6 +13,7 @@ from analysis.load import load
 from analysis.report import write
 from analysis.summary import show
 from tests.factory import Case, make_session
+from tests.fuzz.called import called
 from tests.fuzz.limits import ends
 
 CASES = [
@@ -73,3 +74,5 @@ class Hostile:
         with contextlib.redirect_stdout(io.StringIO()):
             show(self.results, SESSION, tag=None, program="bench")
         write(self.results, (SESSION,), self.results.parent / "public")
+        for command in (["compare", "good", SESSION], ["history"], ["export", SESSION, "--format=json"]):
+            called(*command, f"--results={self.results}", codes=(0, 2, 3))

@@ -47,6 +47,18 @@ def test_rubbish_json_is_one_problem_and_no_traceback(results, folder, name):
     assert [problem.path for problem in load(results).problems] == [f"bad/{name}"]
 
 
+def test_a_setting_that_is_no_number_stops_no_rule(results, folder):
+    run = json.loads((folder / RUN).read_text())
+    spec = run["spec"]
+    spec["train"] |= {"learning_rate": [0.1], "momentum": [0.9]}
+    spec["measure"] |= {"warmup": [1], "steps": [1], "timeout_s": [1], "selfcheck": [1]}
+    spec["data"] |= {"workers": [1]}
+    spec["strategy_options"] |= {"bucket_cap_mb": [25], "shard_size": [1]}
+    (folder / RUN).write_text(json.dumps(run))
+    make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="good")
+    assert load(results).step_rows == 36
+
+
 def test_bytes_that_are_no_text_are_one_problem(results, folder):
     (folder / RUN).write_bytes(b"\xff\xfe\x00{")
     assert "not valid JSON" in named(results).reason
