@@ -64,7 +64,7 @@ def main() -> None:
         click.echo("bench: stopped", err=True)
         code = 130
     except ToldToStop as told:
-        say(f"bench: {told}", err=True)
+        click.echo(f"bench: {told}", err=True)  # imports nothing: what mounts an image may be gone, too
         code = told.exit_code
     except click.ClickException as error:
         error.show()
