@@ -149,7 +149,8 @@ def _missing_rows(run: Row, files: Sequence[ParquetFile]) -> str | None:
     there = sum(file.rows for file in files if file.table == "steps")
     if there >= stored:
         return None
-    return f"{stored - there:,} of its {stored:,} step rows are missing, so a steps.nodeN.parquet is: {parquet.AGAIN}"
+    gone = f"{stored - there:,} of its {stored:,} step rows are missing"
+    return f"{gone}: a steps.nodeN.parquet is gone or not as it was: {parquet.AGAIN}"
 
 
 def _read_parquet(batch: Batch, entry: Entry, run: Row) -> str | None:

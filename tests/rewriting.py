@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.factory import write_json
 from tests.factory_tables import STEP_SCHEMA
 
 
@@ -27,9 +29,12 @@ def rewrite_steps(folder: Path, run_id: str, columns: Mapping[str, Any], *, node
 
 
 def drop_steps(folder: Path, run_id: str, dropped: set[int], *, node: int = 0) -> None:
-    """Take these steps out of a node's rows, of all its ranks."""
+    """Take these steps out of a node's rows, of all its ranks, as if they had not completed them."""
     path = folder / run_id / f"steps.node{node}.parquet"
     metadata = pq.read_schema(path).metadata
     table = pq.read_table(path)
     kept = [step not in dropped for step in table.column("step").to_pylist()]
     pq.write_table(table.filter(pa.array(kept)).replace_schema_metadata(metadata), path)
+    run = json.loads((folder / run_id / "run.json").read_text())
+    run["outcome"]["steps_completed"] -= len(dropped)
+    write_json(folder / run_id / "run.json", run)

@@ -185,7 +185,7 @@ def test_a_run_of_which_a_file_is_gone_is_named_and_the_others_are_loaded(result
     problem = _only_problem(results)
     assert problem.path == f"bad/{RUN}"
     assert problem.reason.startswith(
-        "24 of its 24 step rows are missing, so a steps.nodeN.parquet is: put it back;"
+        "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or not as it was: put it back;"
     )
     assert (_count(results), _count(results, "runs")) == (72 - 24, 4)
     assert load(results).problems == (problem,)

@@ -174,8 +174,8 @@ def test_parts_of_noisy_steps_add_up_and_none_is_below_0(results, read_back):
 
 
 GONE = (
-    "24 of its 24 step rows are missing, so a steps.nodeN.parquet is: put it back; or remove its run's folder, and "
-    "`bench suite --resume SESSION` measures that run again"
+    "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or not as it was: put it back; or remove its "
+    "run's folder, and `bench suite --resume SESSION` measures that run again"
 )
 
 
