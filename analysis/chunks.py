@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from analysis.batch import ParquetFile
 
-ROWS = 3_000_000
+ROWS = 4_000_000
 """Of one portion; a single run may have more."""
 _ROWS_OF_A_FILE = 1000
 """To open a file takes as much memory as about so many rows of it."""
