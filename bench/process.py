@@ -1,4 +1,4 @@
-"""Ties between processes: who dies with whom."""
+"""Processes: their names, and who dies with whom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import os
 import signal
 from pathlib import Path
 
+from setproctitle import setproctitle
+
 _PR_SET_PDEATHSIG = 1
+
+
+def name_process(name: str) -> None:
+    """Show this process as `bench: NAME` in ps, top and nvidia-smi; `pgrep -af bench:` lists all of them."""
+    os.environ["SPT_NOENV"] = "1"  # else the name overwrites /proc/PID/environ
+    setproctitle(f"bench: {name}")
+    del os.environ["SPT_NOENV"]
 
 
 def die_with_parent(expected_parent: int | None = None) -> None:

@@ -19,6 +19,7 @@ from bench.cli._said import say
 from bench.container import container_kind
 from bench.errors import OF_THE_MACHINE
 from bench.launch.stop import ToldToStop
+from bench.safe_path import protect_imports
 
 _ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
@@ -57,6 +58,7 @@ def group() -> None:
 
 def main() -> None:
     """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 3 a certain regression, 130/143 stopped."""
+    protect_imports()
     _open_closed_streams()
     try:
         code = group.main(standalone_mode=False)

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from bench.data.order import Order, positions
-from bench.process import die_with_parent
+from bench.process import die_with_parent, name_process
 
 if TYPE_CHECKING:
     from bench.spec import RunSpec
@@ -32,9 +32,9 @@ def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> I
         # DataLoader costs some 25 µs per batch even without processes: twice what all our stamps cost
         return _in_this_process(examples, spans, _pins(spec))
     if spec.data.persistent_workers:
-        return iter(_data_loader(examples, spans, spec))
+        return iter(_data_loader(examples, spans, spec, rank))
     epochs = itertools.groupby(spans, key=lambda span: span.start // workload.dataset_size)
-    return itertools.chain.from_iterable(_data_loader(examples, epoch, spec) for _, epoch in epochs)
+    return itertools.chain.from_iterable(_data_loader(examples, epoch, spec, rank) for _, epoch in epochs)
 
 
 class _Examples(Dataset["Batch"]):
@@ -63,7 +63,7 @@ def _in_this_process(examples: _Examples, spans: Iterator[range], pin: bool) -> 
         yield {name: tensor.pin_memory() for name, tensor in batch.items()} if pin else batch
 
 
-def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec) -> DataLoader[Batch]:
+def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec, rank: int) -> DataLoader[Batch]:
     return DataLoader(
         examples,
         batch_sampler=spans,  # type: ignore[arg-type] # a span stands for its positions: 3 integers to send
@@ -72,7 +72,7 @@ def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec) -> 
         prefetch_factor=spec.data.prefetch,
         pin_memory=_pins(spec),
         multiprocessing_context="fork",
-        worker_init_fn=partial(_become_a_worker, os.getpid()),
+        worker_init_fn=partial(_become_a_worker, os.getpid(), f"rank {rank} of {spec.run_id}"),
         generator=torch.Generator(),  # or it would draw from the one that initialises and trains the model
     )
 
@@ -81,7 +81,8 @@ def _as_it_is(batch: _T) -> _T:
     return batch
 
 
-def _become_a_worker(rank_pid: int, worker: int) -> None:  # noqa: ARG001 - DataLoader passes its number
+def _become_a_worker(rank_pid: int, rank_name: str, worker: int) -> None:
     die_with_parent(rank_pid)
+    name_process(f"loader worker {worker} of {rank_name}")
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may reach the whole session; the agent ends the rank
     signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # the rank's own handler is not for its loaders

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 
+from bench import safe_path
 from bench.doctor.facts import Torch
 
 _TIMEOUT_S = 120
@@ -13,9 +13,12 @@ _TIMEOUT_S = 120
 
 def gather_torch() -> tuple[Torch | None, str | None]:
     """What bench/doctor/probe_torch.py found, or why there is no answer."""
-    command = [sys.executable, "-m", "bench.doctor.probe_torch"]
+    command = safe_path.command("bench.doctor.probe_torch")
+    environment = safe_path.environment()
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         return None, f"no answer within {_TIMEOUT_S} s"
     if result.returncode != 0:

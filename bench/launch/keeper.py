@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import safe_path
 from bench.files import attempt_folder, copy_whole, raw_files
-from bench.process import is_running
+from bench.process import is_running, name_process
 
 RANKS_END_S = 10.0
 """Longest wait for a dead agent's ranks, which the kernel kills, unless it is in trouble, at once."""
@@ -36,11 +37,13 @@ class Keeper:
 
     @classmethod
     def start(cls, agent_scratch: Path) -> Keeper:
-        command = [sys.executable, "-m", "bench.launch.keeper", str(agent_scratch)]
+        command = safe_path.command("bench.launch.keeper", str(agent_scratch))
         # a session of its own: what is sent to the agent's process group is not meant for it
         # unbuffered: what a dead keeper did not take is forgotten, not written again in the end
         return cls(
-            process=subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, bufsize=0)
+            process=subprocess.Popen(
+                command, env=safe_path.environment(), stdin=subprocess.PIPE, start_new_session=True, bufsize=0
+            )
         )
 
     def begin(self, scratch: Path, folder: Path, attempt: int, ranks: Sequence[int] = ()) -> None:
@@ -64,6 +67,7 @@ class Keeper:
 
 def main(agent_scratch: str) -> None:
     """The process."""
+    name_process("keeper")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     open_run: dict[str, Any] | None = None

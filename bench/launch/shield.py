@@ -2,7 +2,11 @@
 
 import signal
 
-from bench.process import die_with_parent
+from bench.process import die_with_parent, name_process
+from bench.safe_path import protect_imports
+
+name_process("fork server")
+protect_imports()  # before user code, which runs in the processes forked from here
 
 # Each may reach every process of a terminal or a Slurm step; the agent decides. Ranks inherit it.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -20,8 +20,10 @@ from multiprocessing.context import ForkServerProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from bench import safe_path
 from bench.errors import InputError
 from bench.launch.keeper import Keeper
+from bench.process import name_process
 from bench.train import rank
 
 _ENVIRONMENT = {
@@ -119,7 +121,8 @@ def _start(process: BaseProcess) -> None:
     main = sys.modules["__main__"]
     sys.modules["__main__"] = type(sys)("__main__")
     try:
-        process.start()
+        with safe_path.around_a_start():  # of the server, too, which is started again where it has died
+            process.start()
     finally:
         sys.modules["__main__"] = main
 
@@ -134,4 +137,5 @@ def _say_parent(answer: Connection) -> None:
 
 
 def _call(answer: Connection, module: str, question: str) -> None:
+    name_process(module.rpartition(".")[2])
     importlib.import_module(module).main(answer, question)

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from bench import safe_path
 from bench.files import append_whole
-from bench.process import die_with_parent
+from bench.process import die_with_parent, name_process
 
 INTERVAL_S = 0.2
 HOST = -1
@@ -55,8 +56,9 @@ class Sensors:
     @classmethod
     def start(cls, path: Path) -> Sensors:
         """Begin sampling into `path`."""
-        command = [sys.executable, "-m", "bench.measure.sensors", str(path)]
-        return cls(process=subprocess.Popen(command, stdin=subprocess.PIPE), path=path)
+        command = safe_path.command("bench.measure.sensors", str(path))
+        process = subprocess.Popen(command, env=safe_path.environment(), stdin=subprocess.PIPE)
+        return cls(process=process, path=path)
 
     def watch(self, pids: list[int]) -> None:
         """Sum the resident memory of these processes from now on."""
@@ -83,6 +85,7 @@ class Sensors:
 
 def main(path: str) -> None:
     """The sensor process."""
+    name_process("sensors")
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent's to handle

@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bench import safe_path
 from bench.errors import InputError
 from bench.predict.sizes import READY, ModelSize, WorkingSet
 from bench.predict.traffic import is_sharded
@@ -96,11 +96,20 @@ def _lines(questions: list[dict[str, Any]]) -> tuple[list[str], str]:
     """Answers up to the first question that ended the process, and how it ended.
 
     torch's warnings are nobody's: they go nowhere unless the process fails."""
-    command = [sys.executable, "-W", "ignore", "-m", "bench.predict.probe", str(os.getpid()), str(_LIMIT_S)]
+    command = safe_path.command(
+        "bench.predict.probe", str(os.getpid()), str(_LIMIT_S), options=("-W", "ignore")
+    )
+    environment = safe_path.environment()
     text = json.dumps(questions)
     try:
         result = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            command,
+            env=environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise InputError(

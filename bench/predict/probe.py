@@ -18,7 +18,8 @@ from bench import workloads
 from bench.errors import InputError
 from bench.predict.sizes import READY
 from bench.predict.working_set import How, size_of, working_set
-from bench.process import die_with_parent
+from bench.process import die_with_parent, name_process
+from bench.safe_path import protect_imports
 from bench.train.flops import of_batches, why_not
 from bench.workloads import Workload
 
@@ -26,6 +27,8 @@ from bench.workloads import Workload
 def main() -> None:
     asker, limit_s = map(int, sys.argv[1:])
     die_with_parent(asker)
+    name_process("model probe")
+    protect_imports()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a user's model prints is no answer
     questions = json.load(sys.stdin)

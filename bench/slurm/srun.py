@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
+from bench import safe_path
 from bench.container import apptainer_image
 from bench.errors import InputError
 from bench.slurm import apptainer
@@ -53,7 +54,7 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
         shape += [f"--nodes={launch.nodes}", f"--ntasks={launch.nodes}", "--ntasks-per-node=1"]
     if launch.gpus_per_node is not None:
         shape += [f"--gpus-per-node={launch.gpus_per_node}"]
-    bench = [sys.executable, "-m", "bench"]
+    bench = safe_path.command("bench")
     if launch.image is not None:
         image = apptainer.check_image(launch.image)
         folders = tuple(
@@ -110,10 +111,11 @@ def become(launch: Launch) -> NoReturn:
     if launch.image is not None and not Path(launch.image).exists():
         raise InputError(f"--image {launch.image}: there is no such file; `ls` it, or build it first")
     Path(launch.results).mkdir(parents=True, exist_ok=True)
-    os.environ["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
+    environment = safe_path.environment() if launch.image is None else dict(os.environ)
+    environment["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()
-    os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+    os.execvpe(command[0], command, environment)  # noqa: S606 - no shell is wanted
 
 
 def _no_srun(launch: Launch) -> str:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from bench.safe_path import around_a_start
+
 if TYPE_CHECKING:
     import torch
 
@@ -23,6 +25,15 @@ def replays_graphs(train: TrainSpec, device: torch.device) -> bool:
     once called would have to be called before every validation batch too."""
     modes = ("reduce-overhead", "max-autotune")
     return device.type == "cuda" and train.compile and train.compile_mode in modes
+
+
+def look_at_the_cpu() -> None:
+    """Let torch look up the CPU's vector instructions, which it keeps. It starts a Python for that, which would
+    import from the current folder otherwise."""
+    from torch._inductor.cpu_vec_isa import valid_vec_isa_list
+
+    with around_a_start():
+        valid_vec_isa_list()
 
 
 class Compilations:

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.process import die_with_parent
+from bench.process import die_with_parent, name_process
 from bench.spec import RunSpec
 from bench.train import memory_limit
 from bench.train.blame import place_of
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 def main(job_json: str) -> None:
     """Entry of the forked process. Ends the process: 0 well, 1 with an outcome that says why."""
     job = RankJob(**json.loads(job_json))
-    _become_a_rank(job)
     spec = RunSpec.from_json(job.spec)
+    name_process(f"rank {job.rank} of {spec.run_id}")
+    _become_a_rank(job)
     try:
         outcome = _run(job, spec)
     except (
@@ -186,7 +187,7 @@ def _training(
 
     from bench import strategies
     from bench.data import loader
-    from bench.train import afterwards, checkpointing
+    from bench.train import afterwards, checkpointing, compilation
     from bench.train.loop import Training
 
     kind = strategies.load(spec.strategy)
@@ -199,6 +200,7 @@ def _training(
         checkpointing.recompute(blocks)
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
+        compilation.look_at_the_cpu()
         model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
     steps = spec.measure.warmup + _measured_steps(spec, workload.dataset_size)
     training = Training(

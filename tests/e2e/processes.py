@@ -27,9 +27,9 @@ class Marked:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,  # type: ignore[call-overload]
         )  # fmt: skip
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*BENCH, *arguments], env=self.environment, text=True, capture_output=True, check=False
+            [*BENCH, *arguments], cwd=cwd, env=self.environment, text=True, capture_output=True, check=False
         )
 
     def left(self, wait_s: float = 15.0) -> list[str]:

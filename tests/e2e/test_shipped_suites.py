@@ -17,6 +17,7 @@ import pytest
 
 from tests.e2e.browser import Browser
 from tests.e2e.processes import Marked
+from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {"smoke": "test_quickstart.py"}
@@ -43,10 +44,12 @@ def table() -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_suite_that_ships_runs_with_quick(
-    suite: str, results: Path, marked: Marked, table: list[str]
+    suite: str, results: Path, marked: Marked, table: list[str], tmp_path: Path
 ) -> None:
+    imported = hostile_folder(tmp_path, HOSTILE_TO_A_MODULE)
     began = monotonic()
-    done = marked.run("suite", suite, "--quick", "--results", str(results), "--session", suite, "--no-load")
+    call = ("suite", suite, "--quick", "--results", str(results), "--session", suite, "--no-load")
+    done = marked.run(*call, cwd=tmp_path)
     taken_s = monotonic() - began
     folder = results / suite
     runs = {path.parent.name: json.loads(path.read_text()) for path in folder.glob("*/run.json")}
@@ -61,6 +64,7 @@ def test_a_suite_that_ships_runs_with_quick(
     planned = {run["run_id"] for run in json.loads((folder / "session.json").read_text())["plan"]}
     assert planned <= ends.keys()
     assert marked.left() == []
+    assert not imported.exists(), imported.read_text()
 
 
 def test_compilation_is_timed_and_lies_in_no_measured_step(results: Path) -> None:

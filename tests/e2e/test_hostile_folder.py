@@ -1,0 +1,162 @@
+"""Files of the current folder that have the names of modules: none is imported by any Python that `bench` starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+BENCH = str(Path(sys.executable).with_name("bench"))
+HOSTILE = (
+    "analysis.py",
+    "bench.py",
+    "ctypes.py",
+    "json.py",
+    "numpy.py",
+    "selectors.py",
+    "sitecustomize.py",
+    "torch.py",
+)
+HOSTILE_TO_A_MODULE = tuple(name for name in HOSTILE if name != "bench.py")
+"""In the current folder of `python -m bench`, which is told to run that file itself."""
+CODE = """
+import sys
+with open({marker!r}, "a") as marker:
+    print({name!r}, sys.orig_argv, file=marker)
+raise SystemExit("hostile")
+"""
+MINE = '''
+"""Adds its folder, which has hostile files, to the front of sys.path, as scripts do; and starts a script."""
+import subprocess, sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import torch
+from torch import nn
+
+import beside
+
+
+class Mine:
+    def model(self):
+        subprocess.run([sys.executable, str(HERE / "scripts/asked.py")], check=True)
+        import colorsys  # in the standard library, and imported by nobody before
+
+        assert "scripts" not in colorsys.__file__
+        return nn.Linear(beside.WIDTH, 1)
+
+    def batch(self, places, keys):
+        return {"points": torch.ones(len(places), beside.WIDTH)}
+
+    def loss(self, model, batch):
+        return model(batch["points"]).square().mean()
+'''
+ASKED = """
+import json, os, sys
+from pathlib import Path
+
+import bench
+
+ours = [name for name in os.environ if name == "PYTHONSAFEPATH" or name.startswith("BENCH_CALLER")]
+said = [bench.__file__, sys.flags.safe_path, os.environ.get("PYTHONPATH"), ours]
+Path(__file__).with_suffix(".json").write_text(json.dumps(said))
+"""
+
+
+def hostile_folder(folder: Path, names: Iterable[str] = HOSTILE) -> Path:
+    """The file to which those of its modules that were imported write their names."""
+    marker = folder / "imported"
+    for name in (*names, "colorsys.py"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CODE.format(marker=str(marker), name=name))
+    return marker
+
+
+def suite(folder: Path, workload: str, **train: object) -> None:
+    described = {
+        "title": "Mine",
+        "why": "To be run in a hostile folder.",
+        "workload": {"name": workload},
+        "device": "cpu",
+        "measure": {"warmup": 1, "steps": 3, "repeats": 1},
+        "train": train,
+        "cases": [{"name": "d", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 8, "world": [1, 2]}],
+    }
+    (folder / "mine.yaml").write_text(json.dumps(described))  # JSON is YAML
+
+
+def bench(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [BENCH, *arguments], cwd=folder, env=os.environ | environ, capture_output=True, text=True, check=False
+    )
+
+
+def imported(marker: Path) -> str:
+    return marker.read_text() if marker.exists() else ""
+
+
+def test_a_session_in_a_hostile_folder_imports_none_of_its_files_and_its_script_is_as_without_us(
+    tmp_path: Path,
+) -> None:
+    marker = hostile_folder(tmp_path)
+    (tmp_path / "own.py").write_text(MINE)
+    (tmp_path / "beside.py").write_text("WIDTH = 3\n")
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    (scripts / "asked.py").write_text(ASKED)
+    (scripts / "bench.py").write_text("")
+    suite(tmp_path, "./own.py:Mine")
+    caller = str(tmp_path / "elsewhere")
+    session = ("--ranks-per-node", "2", "--session", "s")
+    done = bench(tmp_path, "suite", "./mine.yaml", *session, PYTHONPATH=caller)
+    assert (imported(marker), done.returncode) == ("", 0), done.stderr
+    assert "1 session, 2 runs, 12 step rows loaded" in done.stdout
+    assert json.loads((scripts / "asked.json").read_text()) == [str(scripts / "bench.py"), False, caller, []]
+    done = bench(tmp_path, "report", "--out", "public")
+    assert (imported(marker), done.returncode) == ("", 0), done.stderr
+
+
+@pytest.mark.parametrize("names", [HOSTILE, ("bench/__init__.py",)], ids=["modules", "a folder bench"])
+def test_no_other_command_that_starts_a_python_imports_them(tmp_path: Path, names: tuple[str, ...]) -> None:
+    marker = hostile_folder(tmp_path, names)
+    suite(tmp_path, "spiral_mlp")
+    for command in (["doctor"], ["predict", "./mine.yaml", "--world", "2"]):
+        done = bench(tmp_path, *command)
+        assert (imported(marker), done.returncode) == ("", 0), done.stdout + done.stderr
+
+
+def test_an_empty_entry_of_pythonpath_is_for_no_python_that_we_start(tmp_path: Path) -> None:
+    # the first Python is not ours to start: it imports some modules before our first line
+    marker = hostile_folder(tmp_path, ("analysis.py", "numpy.py", "torch.py"))
+    suite(tmp_path, "spiral_mlp")
+    call = ("suite", "./mine.yaml", "--world", "1", "--session", "s")
+    done = bench(tmp_path, *call, PYTHONPATH=f"{tmp_path / 'elsewhere'}:")
+    assert (imported(marker), done.returncode) == ("", 0), done.stderr
+
+
+def test_called_as_a_module_it_imports_nothing_from_the_current_folder_but_itself(tmp_path: Path) -> None:
+    marker = hostile_folder(tmp_path, HOSTILE_TO_A_MODULE)
+    command = [sys.executable, "-m", "bench", "show", "smoke"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (imported(marker), done.returncode) == ("", 0), done.stderr
+
+
+def test_a_checkout_that_is_installed_nowhere_runs_from_its_folder(tmp_path: Path) -> None:
+    checkout = Path(__file__).parents[2]
+    for name in ("analysis", "bench", "results.duckdb-schema", "suites"):
+        (tmp_path / name).symlink_to(checkout / name)
+    suite(tmp_path, "spiral_mlp")
+    # -S -s: without site-packages' .pth files the checkout itself is on no path
+    packages = os.pathsep.join(entry for entry in sys.path if entry.endswith("site-packages"))
+    command = [sys.executable, "-S", "-m", "bench", "suite", "./mine.yaml", "--world", "1", "--no-load"]
+    environment = os.environ | {"PYTHONPATH": packages}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
