@@ -6,11 +6,14 @@ import importlib.util
 import json
 import os
 import signal
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from bench.launch.stop import ToldToStop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +30,12 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         return ended.stopped_by
     answer: dict[str, Any] = {}
     show = partial(_add_rows, answer, ended) if as_json else partial(_show, ended.folder)
-    sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
+    try:
+        sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
+    except ToldToStop as told:
+        return close(
+            replace(ended, stopped_by=told.exit_code, stopped_reason=str(told)), load=load, as_json=as_json
+        )
     code = max(ended.exit_code, 0 if sound else 1)
     if as_json:
         click.echo(json.dumps(_as_json(ended, code) | answer, indent=1))
@@ -96,6 +104,8 @@ def _stopped(ended: Ended) -> str:
     if _in_a_batch_script(ended.folder):  # which loads and shows it, and is submitted again
         return text
     load = ended.command("load", str(ended.folder.parent))
+    if done == runs:
+        return f"{text} `{load}` shows it."
     return f"{text} `{load}` shows it, `{ended.resume_command}` finishes the session."
 
 
@@ -107,8 +117,11 @@ def _in_a_batch_script(folder: Path) -> bool:
 
 def _load(session: Path, *, quiet: bool) -> int:
     from analysis.load import load
+    from bench import lost_image
     from bench.measure.finalise import finalise
     from bench.paths import rules_folder
+
+    lost_image.read_pages()  # DuckDB's
 
     problems = finalise(session)  # attempts that were interrupted, where this session was resumed
     report = load(session.parent, rules_folder())

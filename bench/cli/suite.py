@@ -53,6 +53,11 @@ def command(
     step = step_options(options, launcher)
     if launcher == "srun":
         return through_srun(context, step, dry_run=dry_run)
+    # for the end of a session that is stopped, which imports nothing more
+    import traceback  # noqa: F401
+
+    import analysis.plain  # noqa: F401
+    from bench import lost_image
     from bench.launch.request import Request
     from bench.launch.stop import raise_when_told
 
@@ -62,6 +67,7 @@ def command(
     if dry_run:
         click.echo(json.dumps(request.plan_json(), indent=1) if as_json else "\n".join(request.plan_lines()))
         return 0
+    lost_image.read_pages()
     outlive_readers()
     raise_when_told()
     if request.follows:

@@ -14,11 +14,12 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from bench import lost_image
 from bench.launch import postmortem, stacks
 from bench.launch.orders import Fault, Orders, Standing
 from bench.launch.places import Place
 from bench.launch.stop import StopRequest
-from bench.launch.warm import WarmServer
+from bench.launch.warm import ServerGoneError, WarmServer
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
 from bench.process import is_stopped, kill_group
@@ -29,8 +30,6 @@ _TICK_S = 0.1
 """How often a running run is looked at for progress, time and faults announced elsewhere; deaths wake at once."""
 _STACKS_S = 0.5
 """Time for ranks to write their stacks before they are ended."""
-_SIGNAL_S = 2.0
-"""Longest from a signal to a whole step, which also ends what mounts the image, to its arrival here."""
 
 
 @dataclass(kw_only=True)
@@ -81,9 +80,8 @@ class Agent:
             self._fork(ranks, job, scratch, logs)
             orders.started([process.pid for process in ranks.values() if process.pid])
             fault = self._watch(hosted, orders, scratch, show)
-        except (EOFError, ConnectionError) as error:
-            text = f"the process that ranks are forked from is gone ({type(error).__name__})"
-            fault = orders.report(Fault(status="failed", error=text, rank=None, node=job.node))
+        except ServerGoneError as error:
+            fault = orders.report(Fault(status="failed", error=str(error), rank=None, node=job.node))
         finally:
             _end(ranks)
         return AgentOutcome(fault=fault, outcomes={rank: _outcome(scratch, rank) for rank in ranks})
@@ -138,7 +136,7 @@ class Agent:
             if code != 0 or "parameters" not in _outcome(scratch, rank)
         }
         if postmortem.lost_the_image(failed):
-            self._stop.wait(_SIGNAL_S)  # what ended the image was meant for us, too
+            self._stop.wait(lost_image.SIGNAL_S)  # what ended the image was meant for us, too
         if self._stop.requested and (failed or len(dead) < living):
             return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
         return postmortem.first_to_die(failed, hosted.node, hosted.kernel_kills) if failed else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.launch.stop import StopRequest
-from bench.launch.warm import EndedError, WarmServer
+from bench.launch.warm import EndedError, ServerGoneError, WarmServer
 from bench.spec import RunSpec
 
 
@@ -55,8 +55,8 @@ class FlopsCounter:
             )
         except EndedError as error:
             return {"note": _ended(error.ended_with)}
-        except (EOFError, ConnectionError) as error:
-            return {"note": f"the process that others are forked from is gone ({type(error).__name__})"}
+        except ServerGoneError as error:
+            return {"note": str(error)}
         return said
 
 

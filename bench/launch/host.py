@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import lost_image
 from bench.errors import InputError
 from bench.files import attempt_folder, copy_whole, raw_files
-from bench.launch import image_pages
 from bench.launch.agent import Agent, AgentOutcome, HostJob
 from bench.launch.keeper import Keeper
 from bench.launch.orders import Fault, Orders
@@ -65,7 +65,7 @@ class Host:
         self._pids: dict[int, list[int]] = {}
         self._begun: tuple[Path, Path, int] | None = None
         """Scratch, folder and attempt of the run at hand."""
-        image_pages.read_all_pages()
+        lost_image.read_pages()
 
     def watch(self, task: int, pids: list[int]) -> None:
         """The agent `task` of this node hosts these ranks: their resident memory is summed with the others'."""

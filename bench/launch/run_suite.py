@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench import program
+from bench import lost_image, program
 from bench.errors import OF_THE_MACHINE, InputError
 from bench.files import read_json
 from bench.launch import preflight
@@ -163,7 +163,8 @@ def _execute(
     with StopRequest() as stop, _naming_the_remedy(session):
         shown = display(sys.stderr, session.done(plan))
         execution = Execution(session, gathered, server, shown, stop, time_left)
-        lost = execution.run(plan)
+        with _taking_a_lost_image_for_a_stop(session, stop):
+            execution.run(plan)
         session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
         if execution.learnt:
             session.note_facts(gathered.own.node, execution.learnt)
@@ -175,7 +176,7 @@ def _execute(
             _ended(session, plan),
             stopped_by=stop.exit_code if stop.requested else None,
             stopped_reason=stop.reason if stop.requested else None,
-            lost=tuple(lost),
+            lost=execution.lost,
         )
 
 
@@ -193,6 +194,22 @@ def _naming_the_remedy(session: SessionFolder) -> Iterator[None]:
         raise InputError(
             f"the session cannot be written: {error}; what was measured is kept: {resume} goes on"
         ) from error
+
+
+@contextmanager
+def _taking_a_lost_image_for_a_stop(session: SessionFolder, stop: StopRequest) -> Iterator[None]:
+    """An import that fails since the image has gone away is the beginning of a stop, whose signal is on its way."""
+    try:
+        yield
+    except Exception as error:
+        if not lost_image.is_gone():
+            raise
+        stop.wait(lost_image.SIGNAL_S)
+        if not stop.requested:
+            raise InputError(
+                f"the container's image can no longer be read: {error}; what was measured is kept: "
+                f"`{_BENCH} suite --resume {session.session_id}` goes on"
+            ) from error
 
 
 def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:

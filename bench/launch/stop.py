@@ -28,6 +28,8 @@ def raise_when_told() -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's signature
+    for again in (signal.SIGTERM, signal.SIGHUP):  # scancel sends it twice: the second must not end the end
+        signal.signal(again, signal.SIG_IGN)
     raise ToldToStop(signal.Signals(number))
 
 
@@ -89,7 +91,8 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            is_late = self.requested and handler is _raise  # the second signal of two
+            signal.signal(number, signal.SIG_IGN if is_late else handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature
         if not self.requested:

@@ -49,6 +49,13 @@ class EndedError(InputError):
         )
 
 
+class ServerGoneError(InputError):
+    """The process that others are forked from has ended."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"the process that ranks are forked from is gone ({type(error).__name__})")
+
+
 class WarmServer:
     """Ends with this process, whatever ends it."""
 
@@ -123,6 +130,8 @@ def _start(process: BaseProcess) -> None:
     try:
         with safe_path.around_a_start():  # of the server, too, which is started again where it has died
             process.start()
+    except (EOFError, ConnectionError) as error:
+        raise ServerGoneError(error) from error
     finally:
         sys.modules["__main__"] = main
 

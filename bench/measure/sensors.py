@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import safe_path
+from bench import lost_image, safe_path
 from bench.files import append_whole
 from bench.process import die_with_parent, name_process
 
@@ -86,6 +86,7 @@ class Sensors:
 def main(path: str) -> None:
     """The sensor process."""
     name_process("sensors")
+    lost_image.end_silently_without()
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent's to handle

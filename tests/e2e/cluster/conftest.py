@@ -15,6 +15,12 @@ import pytest
 from tests.e2e.cluster.nodes import Nodes
 
 ROOT = Path(__file__).resolve().parents[3]
+PACKED = ("bench", "analysis", "suites", "results.duckdb-schema")
+CODE = "/results/code.sqfs"
+RUNS_THE_CHECKOUT = (
+    f"APPTAINER_BIND=/results,{CODE}:/scalebench:image-src=/,ro",
+    "APPTAINERENV_PYTHONPATH=/scalebench",
+)
 _BUILD_TIMEOUT_S = 1_800
 _START_TIMEOUT_S = 180
 
@@ -24,7 +30,7 @@ class Cluster:
 
     Commands are lines for a login shell on the login node, of the ordinary user `user`, in its home folder. Inside,
     the results folder is /results and the images lie in /images; `apptainer` runs the code of the checkout instead of
-    the image's, unless `own_code`."""
+    the image's, unless `own_code`. That code lies in an image, too, and is mounted as a user's image is."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,6 +40,7 @@ class Cluster:
         command = ["setpriv", "--pdeathsig", "TERM", str(ROOT / "ci/cluster/start"), str(folder)]
         self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, start_new_session=True)
         self._wait_until_ready()
+        self._pack_the_checkout()
 
     def run(
         self, command: str, timeout: float = 300, *, root: bool = False, own_code: bool = False
@@ -82,12 +89,18 @@ class Cluster:
         self.stop(signal.SIGKILL)
         raise RuntimeError(f"no cluster: {(self.folder / 'start.log').read_text()}")
 
+    def _pack_the_checkout(self) -> None:
+        folders = " ".join(f"/scalebench/{name}" for name in PACKED)
+        packed = f"mksquashfs {folders} {CODE} -comp zstd -quiet -no-progress"
+        done = self.run(packed, own_code=True)
+        assert done.returncode == 0, done.stderr
+
     def _entry(self) -> list[str]:
         return [str(ROOT / "ci/cluster/run"), "--in", str(self.folder)]
 
     def _line(self, command: str, *, root: bool, own_code: bool) -> list[str]:
-        options = ["--root"] * root + ["--checkout"] * (not own_code)
-        return [*self._entry(), *options, "bash", "-lc", command]
+        code = [] if own_code else ["env", *RUNS_THE_CHECKOUT]
+        return [*self._entry(), *["--root"] * root, *code, "bash", "-lc", command]
 
 
 def require_root_and_apt() -> None:

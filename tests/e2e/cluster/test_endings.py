@@ -91,6 +91,8 @@ def test_scancel_ends_a_session_although_its_image_goes_away(
     assert step.wait() == 128 + signal.SIGTERM
     assert "Bus error" not in step.said
     assert "Transport endpoint" not in step.said
+    assert "Traceback" not in step.said
+    assert "bench suite --resume s --results .` finishes the session" in step.said
     assert set(re.findall(r"exit code (\d+)", step.said)) == {"143"}
     said = chain.outcome("s", "scancel.2x2.r0")
     assert (said["status"], said["error"]) == ("interrupted", "stopped by SIGTERM")
