@@ -23,6 +23,7 @@ from bench.errors import InputError
 from bench.spec import Slots
 
 _VARIABLES = (
+    "PYTHONPATH",
     "CUDA_VISIBLE_DEVICES",
     "SLURM_JOB_ID",
     "SLURM_STEP_ID",

@@ -170,7 +170,7 @@ def test_a_dead_server_fails_its_run_the_next_run_gets_a_new_one_and_a_resume_ru
     server = next(
         int(line.partition(":")[0])
         for line in marked.left(0)
-        if "forkserver" in line and _parent(line) == process.pid
+        if "bench: fork server" in line and _parent(line) == process.pid
     )
     os.kill(server, signal.SIGKILL)
     process.communicate(timeout=120)

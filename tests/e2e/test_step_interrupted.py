@@ -171,10 +171,16 @@ def test_no_process_and_no_scratch_is_left_whatever_ended_a_step(story: Story) -
 def test_nothing_in_a_command_line_or_environment_tells_the_secret(story: Story) -> None:
     assert story.watched is not None
     assert len(story.watched.shared) == 32
-    assert "forkserver" in story.watched.seen
+    assert "bench: fork server" in story.watched.seen
     assert story.watched.shared.hex() not in story.watched.seen
     assert story.watched.shared.decode("latin-1") not in story.watched.seen
     assert list(story.results.glob(".step-*")) == []
+
+
+def test_processes_are_named_after_what_they_do(story: Story) -> None:
+    assert story.watched is not None
+    names = ("fork server", "sensors", "keeper", *(f"rank {rank} of slow.2x2.r0" for rank in range(4)))
+    assert [name for name in names if f"bench: {name}" not in story.watched.seen] == []
 
 
 def test_during_a_run_ranks_listen_on_one_address_and_agents_on_none(story: Story) -> None:

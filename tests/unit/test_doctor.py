@@ -174,6 +174,7 @@ CHANGES: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
     "few open files": ({"open_files": 256}, ("limits", "warn")),
     "InfiniBand without locked memory": ({"infiniband": True}, ("limits", "warn")),
     "no compiler": ({"compiler": None}, ("compiler", "warn")),
+    "PYTHONPATH with an empty entry": ({"environment": {"PYTHONPATH": "/own:"}}, ("python", "warn")),
     "slow clock": ({"clock_source": "hpet", "clock_read_ns": 1400.0}, ("clock", "warn")),
     "a job of two nodes without a step": (
         {"environment": {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}},

@@ -37,6 +37,7 @@ def test_without_an_image_the_step_runs_this_bench() -> None:
         *GO_ON,
         "--gpus-per-node=4",
         sys.executable,
+        "-P",
         "-m",
         "bench",
         *STEP,
