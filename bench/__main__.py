@@ -1,8 +1,11 @@
+import os
 import sys
 
 if __name__ == "__main__":
-    if not sys.flags.safe_path:
-        del sys.path[0]  # the current folder, which `python -m` puts first
+    first = sys.path[0]
+    # nothing but os and sys is loaded yet for certain: any other module would come from the current folder
+    if not sys.flags.safe_path and os.path.isdir(first) and os.path.samefile(first, "."):  # noqa: PTH112, PTH121
+        del sys.path[0]  # which `python -m` put there
     from bench.cli import main
 
     main()

@@ -13,7 +13,9 @@ import errno
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -21,11 +23,11 @@ from bench.container import container_kind
 
 SIGNAL_S = 2.0
 """Longest from a signal to a whole step, which also ends what mounts the image, to its arrival here."""
-_GONE = (errno.ENOTCONN, errno.ECONNABORTED)
+_ERRNOS = (errno.ENOTCONN, errno.ECONNABORTED)
 _MADV_POPULATE_READ = 22
 """Linux 5.14; older kernels refuse it, and nothing is worse than before."""
 _LARGE_BYTES = 100 * 2**20
-"""A library of this size is torch's or CUDA's, which an agent maps only where a workload's file imports torch."""
+"""A part of a library of this size is torch's or CUDA's: an agent maps it only if a workload's file imports torch."""
 
 
 def read_pages() -> None:
@@ -40,18 +42,32 @@ def read_pages() -> None:
 
 
 def is_gone() -> bool:
-    """Whether files of this process's image can no longer be read."""
-    if container_kind() != "apptainer":
-        return False
+    """Whether files of this process's image, or our own where they are mounted over it, can no longer be read."""
+    return container_kind() == "apptainer" and not all(map(_is_readable, (os.__file__, __file__)))
+
+
+def _is_readable(file: str) -> bool:
     try:
-        os.close(os.open(__file__, os.O_RDONLY))
+        os.close(os.open(file, os.O_RDONLY))
     except OSError as error:
-        return error.errno in _GONE
-    return False
+        return error.errno not in _ERRNOS
+    return True
 
 
-def end_silently_without() -> None:
-    """In a helper process: an error of which the lost image is the cause is not shown, its agent knows of it."""
+@contextmanager
+def awaiting_its_signal() -> Iterator[None]:
+    """An import or a read that fails because the image is gone: the signal that ended what mounted it is on its way.
+    Waits for it within the error's handling, and then raises the error, unless the signal's handler has raised."""
+    try:
+        yield
+    except (ImportError, OSError):
+        if is_gone():
+            time.sleep(SIGNAL_S)
+        raise
+
+
+def hide_errors_of_a_lost_image() -> None:
+    """In a helper process: show no traceback that the lost image causes. The agent reports it."""
     sys.excepthook = _show_unless_gone
 
 

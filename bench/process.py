@@ -14,10 +14,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def name_process(name: str) -> None:
-    """Show this process as `bench: NAME` in ps, top and nvidia-smi; `pgrep -af bench:` lists all of them."""
-    os.environ["SPT_NOENV"] = "1"  # else the name overwrites /proc/PID/environ
+    """Show this process as `bench: NAME` in ps, nvidia-smi and `top -c`."""
+    os.environ.setdefault("SPT_NOENV", "1")  # else the name overwrites /proc/PID/environ
     setproctitle(f"bench: {name}")
-    del os.environ["SPT_NOENV"]
 
 
 def die_with_parent(expected_parent: int | None = None) -> None:

@@ -1,17 +1,20 @@
 """Keeps files of the current folder from being imported in place of the real modules.
 
 `python -m`, `python -c` and an empty entry in PYTHONPATH put the current folder first on `sys.path`: a `json.py` there,
-or nanoGPT's `bench.py`, would run instead of the module that was meant. Every Python that we start gets `-P` and a
-PYTHONPATH without empty entries. It gives its own children the environment of the caller again: a user's script that
-runs below us finds the modules it would find without us.
+or nanoGPT's `bench.py`, would run instead of the module that was meant. Every Python that we start gets a safe path,
+and a PYTHONPATH without empty entries. The fork server and the processes in which user code runs then give their own
+children the caller's variables again: a user's script finds the modules that it finds without us.
+
+Python's option `-E` makes it ignore these variables: `bench` does not support it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import site
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -20,9 +23,9 @@ from types import ModuleType
 _ROOT = str(Path(__file__).resolve().parents[1])
 """The folder that holds `bench` and `analysis`."""
 _OURS = ("analysis", "bench")
-_CALLER = "BENCH_CALLER_ENVIRONMENT"
-"""Hands the caller's values of `_REPLACED` to a Python that we start; `protect_imports` there takes it away."""
-_REPLACED = ("PYTHONPATH", "PYTHONSAFEPATH")
+_CALLERS_VARIABLES = "BENCH_CALLERS_VARIABLES"
+"""Hands the caller's values of `_VARIABLES` to a Python that we start; `protect_imports` there takes it away."""
+_VARIABLES = ("PYTHONPATH", "PYTHONSAFEPATH")
 
 
 def command(module: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
@@ -31,20 +34,33 @@ def command(module: str, *arguments: str, options: Sequence[str] = ()) -> list[s
 
 
 def environment() -> dict[str, str]:
-    """Our environment, changed so that a Python started with it imports nothing from the current folder."""
-    caller = {name: os.environ.get(name) for name in _REPLACED}
-    named = [entry for entry in (caller["PYTHONPATH"] or "").split(os.pathsep) if entry]
-    if not _IS_INSTALLED and _ROOT not in named:
+    """Our environment, changed so that a Python started with it finds us and imports nothing of the current folder."""
+    named = _named()
+    if _ROOT not in (*named, *site.getsitepackages()):
         named.append(_ROOT)
-    changed = dict(os.environ, PYTHONPATH=os.pathsep.join(named), PYTHONSAFEPATH="1")
-    return changed | {_CALLER: json.dumps(caller)}
+    return _handing_over({"PYTHONPATH": os.pathsep.join(named), "PYTHONSAFEPATH": "1"})
+
+
+def environment_of_an_image() -> dict[str, str]:
+    """The same for a Python in a container, which has our code of its own."""
+    return _handing_over({"PYTHONPATH": os.pathsep.join(_named())})
+
+
+def _named() -> list[str]:
+    """The entries of PYTHONPATH that are not empty."""
+    return [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+
+
+def _handing_over(changed: Mapping[str, str]) -> dict[str, str]:
+    caller = {name: os.environ.get(name) for name in _VARIABLES}
+    return {**os.environ, **changed, _CALLERS_VARIABLES: json.dumps(caller)}
 
 
 @contextmanager
-def around_a_start() -> Iterator[None]:
+def safe_environment() -> Iterator[None]:
     """Within `with`, a Python that the standard library starts gets `environment()`; it takes no argument for it."""
     changed = environment()
-    before = {name: os.environ.get(name) for name in (*_REPLACED, _CALLER)}
+    before = {name: os.environ.get(name) for name in (*_VARIABLES, _CALLERS_VARIABLES)}
     os.environ.update({name: changed[name] for name in before})
     try:
         yield
@@ -54,48 +70,58 @@ def around_a_start() -> Iterator[None]:
 
 def protect_imports() -> None:
     """From now on this process imports what is installed, whatever is in the current folder and whatever user code
-    does to `sys.path`; folders that user code adds are searched last. Call it before anything else is imported."""
+    does to `sys.path`; folders that user code adds are searched last. Call it before anything else is imported.
+
+    One limit: a package of several folders without `__init__.py` gives way to a module in a folder that was added."""
     if any(isinstance(finder, _InstalledFirst) for finder in sys.meta_path):
         return
     sys.path[:] = _without_the_current_folder(sys.path)
     if _ROOT not in sys.path:
         sys.path.append(_ROOT)
-    _set(json.loads(os.environ.pop(_CALLER, "{}")))
+    _set(json.loads(os.environ.pop(_CALLERS_VARIABLES, "{}")))
     sys.meta_path.insert(sys.meta_path.index(PathFinder), _InstalledFirst(sys.path))
+
+
+def installed_path() -> str:
+    """Where this process imports what is installed from, written like PYTHONPATH."""
+    protected = next(
+        (finder.path for finder in sys.meta_path if isinstance(finder, _InstalledFirst)), sys.path
+    )
+    return os.pathsep.join(protected)
 
 
 class _InstalledFirst:
     """Finds top-level modules on the `sys.path` of the start; what is not there is left to the finders after it."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        self._path = tuple(path)
+        self.path = tuple(path)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if path is not None:  # a submodule: its package says where
             return None
-        found = PathFinder.find_spec(name, (_ROOT,) if name in _OURS else self._path, target)
+        found = PathFinder.find_spec(name, (_ROOT,) if name in _OURS else self.path, target)
         # a folder without __init__.py has no loader: a real module of that name may come later
         return found if found is not None and found.loader is not None else None
 
 
 def _without_the_current_folder(path: Sequence[str]) -> list[str]:
-    """`path` without what Python added to it unasked."""
-    here = ("", os.getcwd())  # noqa: PTH109 - as Python itself writes it
-    first_is_unasked = not sys.flags.safe_path and path[0] in here
-    rest = path[1:] if first_is_unasked else path
-    named = (os.environ.get("PYTHONPATH") or ".").split(os.pathsep)
-    return [entry for entry in rest if entry not in here or entry in named] if "" in named else list(rest)
+    """`path` without what Python added to it unasked: `python -c` the empty entry, an empty entry of PYTHONPATH the
+    current folder. A folder that PYTHONPATH names stays."""
+    try:
+        here = os.getcwd()  # noqa: PTH109 - as Python itself writes it
+    except OSError:  # removed, or not to be read: nothing can be imported from it
+        here = ""
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    is_unasked = len(entries) > 1 and "" in entries
+    is_named = here != "" and here in map(os.path.abspath, _named())
+    return [entry for entry in path if entry and (entry != here or is_named or not is_unasked)]
 
 
-def _set(values: dict[str, str | None]) -> None:
+def _set(values: Mapping[str, str | None]) -> None:
     for name, value in values.items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-_IS_INSTALLED = _ROOT in map(os.path.realpath, _without_the_current_folder(sys.path))
-"""Else `python -m bench` found us in the current folder, as in a checkout that is installed nowhere."""

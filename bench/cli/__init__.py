@@ -11,8 +11,6 @@ import importlib
 import os
 import pkgutil
 import sys
-import time
-from typing import Any
 
 import click
 
@@ -64,7 +62,8 @@ def main() -> None:
     protect_imports()
     _open_closed_streams()
     try:
-        code = _called()
+        with lost_image.awaiting_its_signal():
+            code = group.main(standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("bench: stopped", err=True)
         code = 130
@@ -93,16 +92,6 @@ def main() -> None:
     if isinstance(code, int) and code > 128:
         _leave_at_once(code)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _called() -> Any:
-    """What the command returned."""
-    try:
-        return group.main(standalone_mode=False)
-    except Exception:
-        if lost_image.is_gone():  # the signal that ended what mounted it is on its way here, too
-            time.sleep(lost_image.SIGNAL_S)
-        raise
 
 
 def _leave_at_once(code: int) -> None:

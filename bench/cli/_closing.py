@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bench import lost_image
 from bench.launch.stop import ToldToStop
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     answer: dict[str, Any] = {}
     show = partial(_add_rows, answer, ended) if as_json else partial(_show, ended.folder)
     try:
-        sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
-    except ToldToStop as told:
-        return close(
-            replace(ended, stopped_by=told.exit_code, stopped_reason=str(told)), load=load, as_json=as_json
-        )
+        with lost_image.awaiting_its_signal():
+            sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
+    except ToldToStop as stop:
+        if not stop.terminal_gone:
+            click.echo(_stopped(replace(ended, stopped_reason=str(stop))), err=True)
+        return stop.exit_code
     code = max(ended.exit_code, 0 if sound else 1)
     if as_json:
         click.echo(json.dumps(_as_json(ended, code) | answer, indent=1))
@@ -47,6 +49,13 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
         click.echo(f"{why}`{ended.resume_command}` runs what is left", err=True)
     click.echo(f"results: {ended.folder}")
     return code
+
+
+def prepare() -> None:
+    """Import now what the end of a session that is stopped needs: its image may be gone by then."""
+    import analysis.plain  # noqa: F401 - by bench/cli/_said.py
+
+    lost_image.read_pages()
 
 
 def check_own_rules(*, load: bool) -> None:
@@ -117,7 +126,6 @@ def _in_a_batch_script(folder: Path) -> bool:
 
 def _load(session: Path, *, quiet: bool) -> int:
     from analysis.load import load
-    from bench import lost_image
     from bench.measure.finalise import finalise
     from bench.paths import rules_folder
 

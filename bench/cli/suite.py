@@ -46,18 +46,13 @@ def command(
     """Run the suite NAME, or the YAML file FILE, on what this machine has; then show how it scales.
 
     Exit code 1 where a run failed; 130 or 143 where the session was stopped: --resume finishes it."""
-    from bench.cli._closing import check_own_rules, close
+    from bench.cli._closing import check_own_rules, close, prepare
     from bench.cli._srun import step_options, through_srun
     from bench.cli._streams import outlive_readers
 
     step = step_options(options, launcher)
     if launcher == "srun":
         return through_srun(context, step, dry_run=dry_run)
-    # for the end of a session that is stopped, which imports nothing more
-    import traceback  # noqa: F401
-
-    import analysis.plain  # noqa: F401
-    from bench import lost_image
     from bench.launch.request import Request
     from bench.launch.stop import raise_when_told
 
@@ -67,7 +62,7 @@ def command(
     if dry_run:
         click.echo(json.dumps(request.plan_json(), indent=1) if as_json else "\n".join(request.plan_lines()))
         return 0
-    lost_image.read_pages()
+    prepare()
     outlive_readers()
     raise_when_told()
     if request.follows:

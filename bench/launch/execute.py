@@ -67,14 +67,16 @@ class Execution:
         """Facts that only ranks know: what they talked over, by placement, and NCCL's version."""
         self.lost: tuple[str, ...] = ()
         """Which agents were lost, and why."""
-        self._trains: dict[str, bool] = {}
-        """Whether a strategy trains a model, of each in the plan. Looked up before the first run: a session that is
-        told to stop may not be able to import one any more."""
+        self._trains_a_model: dict[str, bool] = {}
+        """By strategy of the plan: whether it trains a model. Looked up before the first run, because a session that is
+        told to stop may not be able to import a strategy any more."""
 
     def run(self, plan: tuple[PlannedRun, ...]) -> None:
         """Every run that is not done yet, and those that measure.until adds, until the last or until told to stop."""
         runs = measured(plan)
-        self._trains = {name: strategies.lays_models(name) for name in {run.spec.strategy for run in plan}}
+        self._trains_a_model = {
+            name: strategies.lays_models(name) for name in {run.spec.strategy for run in plan}
+        }
         self._display.session_begins(self._session.session_id, len(runs), most_runs(runs))
         with agent_scratch() as scratch:
             mark(scratch, self._session.path)
@@ -215,7 +217,7 @@ class Execution:
             "tokens_per_example": said.get("tokens_per_example"),
             "couples_examples": said.get("couples_examples"),
             "dataset_size": said.get("dataset_size"),
-            "data_source": spec.data.source if self._trains[spec.strategy] else None,
+            "data_source": spec.data.source if self._trains_a_model[spec.strategy] else None,
             "setup_s": reports[0].setup_s,
             "memory_before_bytes": said.get("memory_before_bytes"),
             **{key: said.get(key) for key in OF_THE_SLOWEST},

@@ -21,6 +21,7 @@ from bench.launch.gathering import Gathered
 from bench.launch.host import UnstoredError
 from bench.launch.offer import odd
 from bench.launch.progress import display
+from bench.launch.salvage import BEGUN, salvage
 from bench.launch.session import SessionFolder, utc_now
 from bench.launch.stop import StopRequest
 from bench.launch.time_left import TimeLeft
@@ -163,7 +164,7 @@ def _execute(
     with StopRequest() as stop, _naming_the_remedy(session):
         shown = display(sys.stderr, session.done(plan))
         execution = Execution(session, gathered, server, shown, stop, time_left)
-        with _taking_a_lost_image_for_a_stop(session, stop):
+        with _stop_if_image_lost(session, stop):
             execution.run(plan)
         session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
         if execution.learnt:
@@ -197,18 +198,20 @@ def _naming_the_remedy(session: SessionFolder) -> Iterator[None]:
 
 
 @contextmanager
-def _taking_a_lost_image_for_a_stop(session: SessionFolder, stop: StopRequest) -> Iterator[None]:
-    """An import that fails since the image has gone away is the beginning of a stop, whose signal is on its way."""
+def _stop_if_image_lost(session: SessionFolder, stop: StopRequest) -> Iterator[None]:
+    """A failed import or read is the beginning of a stop if the image is gone: its signal is on its way."""
     try:
-        yield
-    except Exception as error:
+        with lost_image.awaiting_its_signal():
+            yield
+    except (ImportError, OSError) as error:
         if not lost_image.is_gone():
             raise
-        stop.wait(lost_image.SIGNAL_S)
+        for begun in session.path.glob(f"*/{BEGUN}"):
+            salvage(begun.parent)
         if not stop.requested:
             raise InputError(
-                f"the container's image can no longer be read: {error}; what was measured is kept: "
-                f"`{_BENCH} suite --resume {session.session_id}` goes on"
+                f"the container's image can no longer be read: {error}; what was measured is kept: continue with "
+                f"`{_ended(session, session.plan()).resume_command}`"
             ) from error
 
 

@@ -7,7 +7,7 @@ from bench.process import die_with_parent, name_process
 from bench.safe_path import protect_imports
 
 name_process("fork server")
-lost_image.end_silently_without()
+lost_image.hide_errors_of_a_lost_image()
 protect_imports()  # before user code, which runs in the processes forked from here
 
 # Each may reach every process of a terminal or a Slurm step; the agent decides. Ranks inherit it.

@@ -18,6 +18,8 @@ class ToldToStop(BaseException):
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(f"stopped by {number.name}")
         self.exit_code = 128 + number
+        self.terminal_gone = number is signal.SIGHUP
+        """Nobody is left to print to."""
 
 
 def raise_when_told() -> None:
@@ -28,7 +30,10 @@ def raise_when_told() -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's signature
-    for again in (signal.SIGTERM, signal.SIGHUP):  # scancel sends it twice: the second must not end the end
+    for again in (
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # scancel sends it twice: the second must not interrupt the cleanup
         signal.signal(again, signal.SIG_IGN)
     raise ToldToStop(signal.Signals(number))
 
@@ -90,9 +95,10 @@ class StopRequest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # of a program that a signal ends, a second signal must not interrupt what is left to say
+        is_ending = self.signal is not None and self._before.get(signal.SIGTERM) is _raise
         for number, handler in self._before.items():
-            is_late = self.requested and handler is _raise  # the second signal of two
-            signal.signal(number, signal.SIG_IGN if is_late else handler)
+            signal.signal(number, signal.SIG_IGN if is_ending else handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signal's signature
         if not self.requested:

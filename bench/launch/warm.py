@@ -128,7 +128,7 @@ def _start(process: BaseProcess) -> None:
     main = sys.modules["__main__"]
     sys.modules["__main__"] = type(sys)("__main__")
     try:
-        with safe_path.around_a_start():  # of the server, too, which is started again where it has died
+        with safe_path.safe_environment():  # of the server, too, which is started again where it has died
             process.start()
     except (EOFError, ConnectionError) as error:
         raise ServerGoneError(error) from error

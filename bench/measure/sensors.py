@@ -86,7 +86,7 @@ class Sensors:
 def main(path: str) -> None:
     """The sensor process."""
     name_process("sensors")
-    lost_image.end_silently_without()
+    lost_image.hide_errors_of_a_lost_image()
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the agent's to handle

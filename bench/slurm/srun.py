@@ -111,7 +111,8 @@ def become(launch: Launch) -> NoReturn:
     if launch.image is not None and not Path(launch.image).exists():
         raise InputError(f"--image {launch.image}: there is no such file; `ls` it, or build it first")
     Path(launch.results).mkdir(parents=True, exist_ok=True)
-    environment = safe_path.environment() if launch.image is None else dict(os.environ)
+    own = launch.image is None
+    environment = safe_path.environment() if own else safe_path.environment_of_an_image()
     environment["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()

@@ -6,12 +6,13 @@ backward that is compiled at its first call, the recording of CUDA graphs. Where
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from bench.safe_path import around_a_start
+from bench.safe_path import installed_path
 
 if TYPE_CHECKING:
     import torch
@@ -27,13 +28,15 @@ def replays_graphs(train: TrainSpec, device: torch.device) -> bool:
     return device.type == "cuda" and train.compile and train.compile_mode in modes
 
 
-def look_at_the_cpu() -> None:
-    """Let torch look up the CPU's vector instructions, which it keeps. It starts a Python for that, which would
-    import from the current folder otherwise."""
-    from torch._inductor.cpu_vec_isa import valid_vec_isa_list
+def keep_the_current_folder_out() -> None:
+    """Let torch's compiler import only what is installed in the Pythons that it starts.
 
-    with around_a_start():
-        valid_vec_isa_list()
+    It hands them our `sys.path`, user code's folders first, and one of them, which tests vector instructions, would
+    import from the current folder too."""
+    from torch._inductor.cpu_vec_isa import VecISA
+
+    os.environ.setdefault("TORCH_CUSTOM_PYTHONPATH", installed_path())
+    VecISA._avx_py_load = f"import sys\nsys.path[:] = filter(None, sys.path)\n{VecISA._avx_py_load}"
 
 
 class Compilations:

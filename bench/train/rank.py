@@ -161,7 +161,7 @@ def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
 def _configure(spec: RunSpec, device: torch.device) -> None:
     import torch
 
-    from bench.train import precision
+    from bench.train import compilation, precision
 
     torch.set_num_threads(spec.threads)
     if device.type == "cuda":
@@ -169,6 +169,8 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
     precision.configure(spec.train.precision)
     torch.backends.cudnn.benchmark = spec.train.cudnn_benchmark
     torch.manual_seed(spec.seed)
+    if spec.train.compile:
+        compilation.keep_the_current_folder_out()
 
 
 def _workload(spec: RunSpec) -> Workload:
@@ -187,7 +189,7 @@ def _training(
 
     from bench import strategies
     from bench.data import loader
-    from bench.train import afterwards, checkpointing, compilation
+    from bench.train import afterwards, checkpointing
     from bench.train.loop import Training
 
     kind = strategies.load(spec.strategy)
@@ -200,7 +202,6 @@ def _training(
         checkpointing.recompute(blocks)
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
-        compilation.look_at_the_cpu()
         model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
     steps = spec.measure.warmup + _measured_steps(spec, workload.dataset_size)
     training = Training(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -47,9 +48,7 @@ import beside
 class Mine:
     def model(self):
         subprocess.run([sys.executable, str(HERE / "scripts/asked.py")], check=True)
-        import colorsys  # in the standard library, and imported by nobody before
-
-        assert "scripts" not in colorsys.__file__
+        import colorsys  # of the standard library, and imported by nobody before
         return nn.Linear(beside.WIDTH, 1)
 
     def batch(self, places, keys):
@@ -80,14 +79,13 @@ def hostile_folder(folder: Path, names: Iterable[str] = HOSTILE) -> Path:
     return marker
 
 
-def suite(folder: Path, workload: str, **train: object) -> None:
+def suite(folder: Path, workload: str) -> None:
     described = {
         "title": "Mine",
         "why": "To be run in a hostile folder.",
         "workload": {"name": workload},
         "device": "cpu",
         "measure": {"warmup": 1, "steps": 3, "repeats": 1},
-        "train": train,
         "cases": [{"name": "d", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 8, "world": [1, 2]}],
     }
     (folder / "mine.yaml").write_text(json.dumps(described))  # JSON is YAML
@@ -149,14 +147,45 @@ def test_called_as_a_module_it_imports_nothing_from_the_current_folder_but_itsel
     assert (imported(marker), done.returncode) == ("", 0), done.stderr
 
 
+VECTOR_INSTRUCTIONS = """
+import sys
+sys.path.insert(0, sys.argv[1])  # as a workload's file does
+from bench import safe_path
+from bench.train import compilation
+compilation.keep_the_current_folder_out()
+from torch._inductor.cpu_vec_isa import valid_vec_isa_list
+print(len(valid_vec_isa_list()))
+"""
+
+
+def test_torch_compiles_without_files_of_the_current_folder_or_of_one_that_user_code_added(
+    tmp_path: Path,
+) -> None:
+    """It starts a Python to try vector instructions; what fails there is silently not used."""
+    marker = hostile_folder(tmp_path, ("ctypes.py", "sitecustomize.py"))
+    program = "from bench.safe_path import protect_imports\nprotect_imports()\n" + VECTOR_INSTRUCTIONS
+    environment = os.environ | {
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")
+    }  # nothing was tried before
+    command = [sys.executable, "-P", "-c", program, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (imported(marker), done.returncode) == ("", 0), done.stderr
+    assert (int(done.stdout) > 0) == ("avx2" in Path("/proc/cpuinfo").read_text())
+
+
 def test_a_checkout_that_is_installed_nowhere_runs_from_its_folder(tmp_path: Path) -> None:
     checkout = Path(__file__).parents[2]
     for name in ("analysis", "bench", "results.duckdb-schema", "suites"):
-        (tmp_path / name).symlink_to(checkout / name)
+        shutil.copytree(checkout / name, tmp_path / name)
     suite(tmp_path, "spiral_mlp")
-    # -S -s: without site-packages' .pth files the checkout itself is on no path
+    # a Python that knows the packages, and not the checkout that is installed among them
+    python = Path(sys.base_prefix, "bin", "python3")
     packages = os.pathsep.join(entry for entry in sys.path if entry.endswith("site-packages"))
-    command = [sys.executable, "-S", "-m", "bench", "suite", "./mine.yaml", "--world", "1", "--no-load"]
+    command = [str(python), "-m", "bench", "suite", "./mine.yaml", "--world", "1", "--session", "s"]
     environment = os.environ | {"PYTHONPATH": packages}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert "1 session, 1 run, 4 step rows loaded" in done.stdout
+    assert list(
+        (tmp_path / "results/s").glob("*/samples.node0.parquet")
+    )  # of the sensors, a Python of their own

@@ -11,8 +11,8 @@ from bench.doctor.finding import Verdicts, ok, warn
 def check(facts: Facts) -> Verdicts:
     yield ok(facts.python)
     path = facts.environment.get("PYTHONPATH", "")
-    if path and "" in path.split(os.pathsep):
+    if path and not {"", "."}.isdisjoint(path.split(os.pathsep)):
         yield warn(
-            f"PYTHONPATH={path} has an empty entry: Python imports files of the current folder before its own modules",
-            "remove the colon at its beginning or end, or one of two in a row",
+            f"PYTHONPATH={path} names the current folder: Python imports its files before its own modules",
+            "remove the entry: `.`, a colon at the beginning or end, or one of two in a row",
         )

@@ -30,7 +30,7 @@ class Cluster:
 
     Commands are lines for a login shell on the login node, of the ordinary user `user`, in its home folder. Inside,
     the results folder is /results and the images lie in /images; `apptainer` runs the code of the checkout instead of
-    the image's, unless `own_code`. That code lies in an image, too, and is mounted as a user's image is."""
+    the image's, unless `own_code`. That code is also in an image, and is mounted as a user's image is."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
