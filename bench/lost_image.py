@@ -56,11 +56,11 @@ def _is_readable(file: str) -> bool:
 
 @contextmanager
 def awaiting_its_signal() -> Iterator[None]:
-    """An import or a read that fails because the image is gone: the signal that ended what mounted it is on its way.
-    Waits for it within the error's handling, and then raises the error, unless the signal's handler has raised."""
+    """An error comes because the image is gone: the signal that ended what mounted it is on its way. Waits for it, and
+    then raises the error, unless the signal's handler has raised."""
     try:
         yield
-    except (ImportError, OSError):
+    except Exception:
         if is_gone():
             time.sleep(SIGNAL_S)
         raise

@@ -34,7 +34,8 @@ def close(ended: Ended, *, load: bool, as_json: bool) -> int:
     try:
         with lost_image.awaiting_its_signal():
             sound = _in_the_database(ended.folder, load=load, show=show, quiet=as_json)
-    except ToldToStop as stop:
+    except (ToldToStop, KeyboardInterrupt) as error:
+        stop = error if isinstance(error, ToldToStop) else ToldToStop(signal.SIGINT)
         if not stop.terminal_gone:
             click.echo(_stopped(replace(ended, stopped_reason=str(stop))), err=True)
         return stop.exit_code

@@ -173,12 +173,13 @@ def _execute(
         left = any(outcome.get("skipped_for") for outcome in _outcomes(session.path, plan))
         if not stop.requested and not left:
             session.update(finished_at=utc_now())
-        return replace(
-            _ended(session, plan),
-            stopped_by=stop.exit_code if stop.requested else None,
-            stopped_reason=stop.reason if stop.requested else None,
-            lost=execution.lost,
-        )
+    # after `with`: a signal that came until then is no longer the program's to handle
+    return replace(
+        _ended(session, plan),
+        stopped_by=stop.exit_code if stop.requested else None,
+        stopped_reason=stop.reason if stop.requested else None,
+        lost=execution.lost,
+    )
 
 
 @contextmanager

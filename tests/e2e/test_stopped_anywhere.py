@@ -207,6 +207,29 @@ def test_a_resume_completes_the_session_and_no_row_of_an_ok_run_is_lost_twice_or
     assert list((story.results / "s").rglob("*.raw")) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_stop_while_the_database_is_written_it_says_how_to_load(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    results = tmp_path / "r"
+    results.mkdir()
+    marked = Marked(tmp_path)
+    assert marked.run("load", str(results)).returncode == 0  # an empty database
+    suite = suite_file(tmp_path, [ddp("only")], steps=STEPS)
+    call = ("suite", str(suite), "--results", str(results), "--session", "s", "--ranks-per-node", "2")
+    with about_to_write(results / "results.duckdb") as wanted:
+        process = marked.start(*call)
+        until(wanted, lambda: None if process.poll() is None else process.communicate())
+        process.send_signal(number)
+        until(lambda: process.poll() is not None or not _pending(process.pid, number))
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 128 + number
+    last = said.splitlines()[-1]
+    assert last.startswith(f"stopped by {number.name} after 1 of 1 run; what was measured is kept. `")
+    assert last.endswith(f"load {results}` shows it.")
+    assert marked.run("load", str(results)).stdout.startswith("1 session, 1 run, ")
+
+
 def test_told_to_stop_while_python_still_begins_it_says_and_writes_nothing(tmp_path: Path) -> None:
     process = Marked(tmp_path).start("suite", "smoke", "--results", str(tmp_path / "r"))
     process.terminate()
