@@ -1,1 +1,1 @@
-"""scalebench's analysis: load, query, summarise, report. Knows the runner's files, never its code."""
+"""scalebench's analysis: load, query, summarise, report. Of the runner it knows the files, and bench/records."""

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from types import UnionType
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from bench.records.vocabulary import (
+    LARGEST_COUNT,
+    LARGEST_SECONDS,
+    LARGEST_SIZE,
+    Count,
+    Seconds,
+    Size,
+    UtcTime,
+    Whole,
+)
 
 T = TypeVar("T")
 LARGEST_JSON_BYTES = 64 * 2**20
 LARGEST_NUMBER = 1e30
 """Products and squares of such numbers are still finite."""
-LARGEST_COUNT, LARGEST_SIZE = 10**9, 10**15
-"""Of examples and tokens, which are multiplied with each other; of parameters, examples of a data set and bytes."""
-_LONGEST_S = 1e9
-"""Thirty years."""
 
 
 class BadFileError(ValueError):
@@ -91,7 +100,7 @@ class Fields:
 
     def seconds(self, name: str) -> float:
         value = self.value.get(name)
-        if isinstance(value, int | float) and abs(value) > _LONGEST_S:
+        if isinstance(value, int | float) and abs(value) > LARGEST_SECONDS:
             shown = repr(value)[:60]
             raise BadFileError(f"{self.prefix}{name} is {shown}, larger than any time measured, in seconds")
         return self.number(name)
@@ -138,6 +147,38 @@ class Fields:
         """What `read` makes of it; null where it is null or missing."""
         return None if self.value.get(name) is None else read(name)
 
+    def checked(self, record: type[Any], without: Collection[str] = ()) -> dict[str, Any]:
+        """The values of a record's fields, by name, each of the type that the record gives it."""
+        hints = get_type_hints(record, include_extras=True)
+        return {
+            field.name: self._value(field.name, hints[field.name])
+            for field in dataclasses.fields(record)
+            if field.name not in without
+        }
+
+    def _value(self, name: str, hint: Any) -> Any:
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is UnionType or origin is Union:  # `X | None` is the only one
+            return self.optional(lambda known: self._value(known, arguments[0]), name)
+        if origin is Literal:
+            return self.one_of(name, *arguments)
+        return _READ[hint](self, name)
+
     def json(self) -> str:
         """As text."""
         return json.dumps(self.value, ensure_ascii=False)
+
+
+_READ: dict[Any, Callable[[Fields, str], Any]] = {
+    str: Fields.text,
+    bool: Fields.boolean,
+    float: Fields.number,
+    Whole: Fields.integer,
+    Count: Fields.count,
+    Size: Fields.size,
+    Seconds: Fields.seconds,
+    UtcTime: Fields.time,
+    list[str]: Fields.texts,
+    dict[str, Any]: lambda fields, name: fields.object(name).json(),
+}
+"""What checks a field of a record, by its type."""

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.fields import BadFileError
+from bench.records.vocabulary import SELFCHECK_KINDS, STEP_KINDS
 
 _LARGEST = {"INTEGER": 2**31 - 1, "BIGINT": 10**17}
 """10^17 ns are three years, 10^17 bytes 100 PB: what is derived adds up some of them, and must not overflow."""
@@ -26,10 +27,7 @@ _KEYS = {
     "selfcheck": ("rank", "step", "pair", "kind", "step_ns"),
 }
 """Columns that no row goes without. Exchanges that were measured elsewhere have no rank."""
-KINDS = {
-    "steps": ("warmup", "measured", "profiled", "no_sync"),
-    "selfcheck": ("bare", "instrumented"),
-}
+KINDS: dict[str, tuple[str, ...]] = {"steps": STEP_KINDS, "selfcheck": SELFCHECK_KINDS}
 _BEFORE_ZERO = {("steps", "start_ns"), ("samples", "time_ns"), ("samples", "device")}
 """Counted from the ranks' common barrier, and so below zero before it; and a device that is none."""
 _PHASES = ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")

@@ -7,13 +7,16 @@ from typing import TypeVar
 
 from analysis.fetched import Row
 from analysis.fields import BadFileError, Fields
-from analysis.schema import SCHEMA_VERSION
+from bench.records.run_outcome import RunOutcome
+from bench.records.session_head import PlanEntry, SessionHead
+from bench.records.vocabulary import AXES, SCALINGS, SCHEMA_VERSION
 
 T = TypeVar("T")
 
-SCALINGS = ("none", "strong", "weak")
-AXES = ("ranks", "threads")
-STATUSES = ("ok", "oom", "failed", "timeout", "interrupted", "skipped")
+_NOT_OF_SESSIONS = ("session_id", "command", "plan", "environment", "begun", "schema_version")
+"""Of a session's head, what is checked in another way, or has a table of its own."""
+_NOT_OF_RUNS = ("skipped_for", "finalised")
+"""Of an outcome, what only a resume and a load ask for."""
 _SIZES = ("workers", "world_size", "nodes", "ranks_per_node", "threads")
 
 
@@ -37,19 +40,9 @@ def check_name(fields: Fields, name: str, folder: str) -> str:
 
 def session_row(session: Fields, folder: str) -> Row:
     check_version(session.integer("schema_version"))
-    return {
+    return session.checked(SessionHead, without=_NOT_OF_SESSIONS) | {
         "session_id": check_name(session, "session_id", folder),
-        "suite": session.text("suite"),
-        "title": session.optional(session.text, "title"),
-        "why": session.optional(session.text, "why"),
-        "created_at": session.time("created_at"),
-        "finished_at": session.optional(session.time, "finished_at"),
         "command": _begun_with(session).texts("command"),
-        "quick": session.boolean("quick"),
-        "tags": session.texts("tags"),
-        "resolved": session.object("resolved").json(),
-        "slots": session.object("slots").json(),
-        "imported": None if session.value.get("imported") is None else session.object("imported").json(),
     }
 
 
@@ -60,19 +53,9 @@ def _begun_with(session: Fields) -> Fields:
 
 
 def planned_rows(session: Fields) -> list[Row]:
+    session_id = session.text("session_id")
     return [
-        {
-            "session_id": session.text("session_id"),
-            "run_id": run.text("run_id"),
-            "case_name": run.text("case_name"),
-            "strategy": run.text("strategy"),
-            "scaling": run.one_of("scaling", *SCALINGS),
-            "axis": run.one_of("axis", *AXES),
-            **{name: run.integer(name) for name in _SIZES},
-            "repeat": run.integer("repeat"),
-            "probe": _is_probe(run),
-            "skip_reason": run.optional(run.text, "skip_reason"),
-        }
+        {"session_id": session_id, **run.checked(PlanEntry, without=("probe",)), "probe": _is_probe(run)}
         for run in session.objects("plan")
     ]
 
@@ -114,7 +97,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "run_id": run_id,
         "attempt": attempt,
         **_from_spec(run.object("spec"), imported=imported is not None),
-        **_from_outcome(run.object("outcome")),
+        **run.object("outcome").checked(RunOutcome, without=_NOT_OF_RUNS),
         **_from_elsewhere(imported or Fields({}, "")),
         "fingerprint": run.object("fingerprint").json(),
         "config": run.object("spec").json(),
@@ -170,29 +153,3 @@ def _from_elsewhere(imported: Fields) -> Row:
 def _workload(name: str) -> str:
     """Of a user's own file its name and the class: the folder is no part of what is trained, and nobody's business."""
     return name.rpartition("/")[2] if ":" in name else name
-
-
-def _from_outcome(outcome: Fields) -> Row:
-    return {
-        "status": outcome.one_of("status", *STATUSES),
-        "error": outcome.optional(outcome.text, "error"),
-        "failed_rank": outcome.optional(outcome.integer, "failed_rank"),
-        "failed_node": outcome.optional(outcome.integer, "failed_node"),
-        "started_at": outcome.optional(outcome.time, "started_at"),
-        "elapsed_s": outcome.optional(outcome.seconds, "elapsed_s"),
-        "setup_s": outcome.optional(outcome.seconds, "setup_s"),
-        "compile_s": outcome.optional(outcome.seconds, "compile_s"),
-        "measured_recompiles": outcome.optional(outcome.integer, "measured_recompiles"),
-        "device_name": outcome.optional(outcome.text, "device_name"),
-        "parameters": outcome.optional(outcome.size, "parameters"),
-        "units": outcome.optional(outcome.integer, "units"),
-        "tokens_per_example": outcome.optional(outcome.count, "tokens_per_example"),
-        "couples_examples": outcome.optional(outcome.boolean, "couples_examples"),
-        "flops_per_step": outcome.optional(outcome.number, "flops_per_step"),
-        "flops_note": outcome.optional(outcome.text, "flops_note"),
-        "dataset_size": outcome.optional(outcome.size, "dataset_size"),
-        "data_source": outcome.optional(outcome.text, "data_source"),
-        "memory_before_bytes": outcome.optional(outcome.size, "memory_before_bytes"),
-        "steps_completed": outcome.optional(outcome.integer, "steps_completed"),
-        "slurm_job_id": outcome.optional(outcome.text, "slurm_job_id"),
-    }

@@ -12,9 +12,7 @@ import duckdb
 
 from analysis import rules
 from analysis.sql_words import referred_to
-
-SCHEMA_VERSION = 1
-"""Newest version of stored files that load understands. History: 1, the first (2026-11)."""
+from bench.records.vocabulary import SCHEMA_VERSION
 
 PARQUET_TABLES = (
     "steps",

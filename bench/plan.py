@@ -12,8 +12,9 @@ from bench import strategies, workloads
 from bench.errors import InputError
 from bench.plan_batch import size_of
 from bench.plan_sizes import Placement, placements, why_not
+from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec, Slots
+from bench.records.vocabulary import DeviceType
 from bench.slots import slots_per_node, threads_per_rank
-from bench.spec import DeviceType, MeasureSpec, PlannedRun, RunSpec, Slots
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite

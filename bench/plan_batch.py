@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.spec import FindSpec, PlannedRun, RunSpec
+from bench.records.run_spec import FindSpec, PlannedRun, RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

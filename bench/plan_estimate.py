@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.files import read_json
 from bench.plan import by_size, most_runs
 from bench.plan_batch import candidates, pending_sizes, probe_of
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 
 _VOLATILE = (
     "session_id",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 
 Placement = tuple[int, int]
 """Nodes, and ranks on each."""

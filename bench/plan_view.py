@@ -10,7 +10,7 @@ from bench import workloads
 from bench.plan import OVERSUBSCRIBE_HINT, by_size
 from bench.plan_batch import pending_sizes
 from bench.plan_estimate import Estimate, estimate
-from bench.spec import MeasureSpec, PlannedRun
+from bench.records.run_spec import MeasureSpec, PlannedRun
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite

@@ -8,7 +8,8 @@ import re
 import pynvml
 
 from bench.errors import InputError
-from bench.spec import DeviceType, Slots
+from bench.records.run_spec import Slots
+from bench.records.vocabulary import DeviceType
 
 _NO_DEVICES = ("", "-1", "NoDevFiles")
 

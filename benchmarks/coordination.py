@@ -27,7 +27,7 @@ from bench.launch.gathering import Gathered, Gathering
 from bench.launch.host import Host
 from bench.launch.orders import Fault, Orders
 from bench.launch.stop import StopRequest
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _BARRIERS = 20
 _IDLE_S = 5.0

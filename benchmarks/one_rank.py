@@ -13,7 +13,7 @@ from bench import strategies, workloads
 from bench.data import loader
 from bench.measure.clock_cpu import CpuClock
 from bench.measure.recorder import StepFile
-from bench.spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
 from bench.train.loop import Clock, Training
 
 

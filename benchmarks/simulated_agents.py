@@ -30,8 +30,8 @@ from bench.launch.orders import Fault, Orders, Standing
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.slurm.step import Step
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 
 RANKS = 8
 """Of each agent."""

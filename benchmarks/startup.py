@@ -24,7 +24,7 @@ from bench.launch.places import Place
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure import recorder
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.train import rank as ranks
 from bench.train.job import step_file
 

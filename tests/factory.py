@@ -14,17 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.launch.fingerprint import fingerprint
-from bench.spec import (
-    SCHEMA_VERSION,
-    Axis,
-    DataSpec,
-    DeviceType,
-    MeasureSpec,
-    Precision,
-    RunSpec,
-    Scaling,
-    TrainSpec,
-)
+from bench.records.run_spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
+from bench.records.vocabulary import SCHEMA_VERSION, Axis, DeviceType, Scaling
 from tests.factory_suite import planned, resolved
 from tests.factory_tables import eval_table, sample_table, step_table, write_parquet
 

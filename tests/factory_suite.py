@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 if TYPE_CHECKING:
     from tests.factory import Case

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.spec import SCHEMA_VERSION, RunSpec
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from tests.factory import Case

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from bench.measure.bandwidth import algorithm_gbps, bus_factor
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import Case
 from tests.factory_tables import write_parquet
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.spec import Axis, RunSpec, Scaling
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import Axis, Scaling
 from tests.factory import Case, make_session, specs
 from tests.factory_tables import SAMPLE_SCHEMA
 from tests.profile_rows import Figures, add_profile

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from bench.measure import finalise, rank_tables
 from bench.measure.rank_tables import TABLES, Writer
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 Figures = tuple[float, float, float, float]
 """Of a step, in ms: the step, communication, exposed communication, compute."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.measure import finalise, rank_tables
 from bench.measure.rank_tables import TABLES, Writer
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 
 def add_selfcheck(run: Path, *, pairs: int, bare_ms: float, added_us: Callable[[int, int], float]) -> None:

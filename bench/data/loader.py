@@ -16,7 +16,7 @@ from bench.data.order import Order, positions
 from bench.process import die_with_parent, name_process
 
 if TYPE_CHECKING:
-    from bench.spec import RunSpec
+    from bench.records.run_spec import RunSpec
     from bench.workloads import Batch, Workload
 
 _T = TypeVar("_T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from bench.doctor.facts import Facts, Folder
 from bench.doctor.gather_nvidia import gather_nvidia
 from bench.doctor.gather_torch import gather_torch
 from bench.errors import InputError
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 
 _VARIABLES = (
     "PYTHONPATH",

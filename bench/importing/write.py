@@ -13,8 +13,10 @@ from bench.importing.aside import place
 from bench.importing.exchanges import Exchanges
 from bench.importing.formats import Found
 from bench.importing.found import Measurement
-from bench.launch.session import PLAN_KEYS, SessionFolder, utc_now
-from bench.spec import SCHEMA_VERSION
+from bench.launch.session import SessionFolder, utc_now
+from bench.records.run_outcome import RunOutcome
+from bench.records.session_head import PlanEntry, SessionHead
+from bench.records.vocabulary import SCHEMA_VERSION
 
 UNKNOWN_STRATEGY = "unknown"
 """Rows of views are told apart by strategy, so it cannot be null."""
@@ -52,30 +54,24 @@ def _session(session_id: str, head: Head, found: Found, specs: list[dict[str, An
     tags = dict.fromkeys([*head.tags, *(one.tag for one in found.rows if one.tag)])
     several = "logs" if found.kind == "log" else "files"
     names = found.sources[0].name if len(found.sources) == 1 else f"{len(found.sources)} {several}"
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "session_id": session_id,
-        "suite": head.suite,
-        "title": head.title or f"{head.suite}: imported from {names}",
-        "why": None,
-        "created_at": now,
-        "finished_at": now,
-        "command": list(head.command),
-        "quick": False,
-        "tags": list(tags),
-        "resolved": {},
-        "plan": [{key: spec[key] for key in PLAN_KEYS} | {"skip_reason": None} for spec in specs],
-        "slots": {},
-        "environment": {},
-        "imported": {
+    return SessionHead(
+        session_id=session_id,
+        suite=head.suite,
+        title=head.title or f"{head.suite}: imported from {names}",
+        created_at=now,
+        finished_at=now,
+        command=list(head.command),
+        tags=list(tags),
+        plan=[PlanEntry(**{key: spec[key] for key in PlanEntry.names() if key in spec}) for spec in specs],
+        imported={
             "format": found.kind,
             "files": [{"name": source.name, "sha256": source.sha256} for source in found.sources],
         },
-    }
+    ).to_json()
 
 
 def _spec(one: Measurement | Exchanges, session_id: str, head: Head) -> dict[str, Any]:
-    """What bench.spec.RunSpec has of a run, as far as it is known."""
+    """What bench.records.run_spec.RunSpec has of a run, as far as it is known."""
     ranks = one.world_size // one.nodes
     return {
         "session_id": session_id,
@@ -103,11 +99,10 @@ def _spec(one: Measurement | Exchanges, session_id: str, head: Head) -> dict[str
 
 
 def _run(one: Measurement | Exchanges, spec: dict[str, Any]) -> dict[str, Any]:
-    outcome = {"status": "ok", "error": None, "elapsed_s": one.seconds, "slurm_job_id": one.job_id}
+    device_name = one.device_name if isinstance(one, Exchanges) else None
+    outcome = RunOutcome(status="ok", elapsed_s=one.seconds, slurm_job_id=one.job_id, device_name=device_name)
     imported: dict[str, Any] = {"place": one.place}
-    if isinstance(one, Exchanges):
-        outcome |= {"device_name": one.device_name}
-    else:
+    if isinstance(one, Measurement):
         imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -115,7 +110,7 @@ def _run(one: Measurement | Exchanges, spec: dict[str, Any]) -> dict[str, Any]:
         "run_id": spec["run_id"],
         "attempt": 0,
         "spec": spec,
-        "outcome": outcome,
+        "outcome": outcome.to_json(),
         "fingerprint": one.fingerprint if isinstance(one, Exchanges) else {},
         "imported": imported,
     }

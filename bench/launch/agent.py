@@ -23,7 +23,7 @@ from bench.launch.warm import ServerGoneError, WarmServer
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
 from bench.process import is_stopped, kill_group
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from bench.train.job import RankJob, outcome_file, step_file
 
 _TICK_S = 0.1

@@ -23,7 +23,7 @@ from bench.launch.offer import Offer
 from bench.launch.places import Place, places
 from bench.launch.stop import StopRequest
 from bench.measure.recorder import LastStep
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from bench.train import group
 
 READY_S = 300.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bench import strategies
 from bench.launch.agent import Agent
@@ -25,7 +25,8 @@ from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
 from bench.plan import most_runs
 from bench.plan_batch import measured, pending_sizes
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 class Display(Protocol):
@@ -38,7 +39,7 @@ class Display(Protocol):
     def note(self, text: str) -> None: ...
     def run_begins(self, spec: RunSpec, number: int) -> None: ...
     def step(self, last: LastStep) -> None: ...
-    def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None: ...
+    def run_ends(self, spec: RunSpec, outcome: RunOutcome) -> None: ...
     def session_ends(self) -> None: ...
 
 
@@ -136,7 +137,7 @@ class Execution:
         if begun is None:
             return
         folder, attempt = begun
-        spec = dataclasses.replace(planned.spec, attempt=attempt)
+        spec = replace(planned.spec, attempt=attempt)
         self._display.run_begins(spec, number)
         outcome = self._without_batch(planned) or self._skip(planned)
         nodes, said = [self._gathered.own.node], dict[str, Any]()
@@ -148,15 +149,15 @@ class Execution:
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 
-    def _without_batch(self, planned: PlannedRun) -> dict[str, Any] | None:
+    def _without_batch(self, planned: PlannedRun) -> RunOutcome | None:
         """The outcome of a run for which find_batch found nothing; null where the plan says what to run."""
         if not planned.pending or planned.skip_reason is not None:
             return None
-        return self._search.why_not(planned) | {"started_at": utc_now(), "elapsed_s": 0.0}
+        return replace(self._search.why_not(planned), started_at=utc_now(), elapsed_s=0.0)
 
-    def _skip(self, planned: PlannedRun) -> dict[str, Any] | None:
+    def _skip(self, planned: PlannedRun) -> RunOutcome | None:
         """The outcome of a run that is not begun; null where it can be."""
-        skipped_for = None
+        skipped_for: Literal["time", "agents"] | None = None
         reason = planned.skip_reason
         if reason is None and (reason := self._time.too_short_for(planned.spec)):
             skipped_for = "time"
@@ -164,15 +165,11 @@ class Execution:
             skipped_for = "agents"
         if reason is None:
             return None
-        return {
-            "status": "skipped",
-            "error": reason,
-            "skipped_for": skipped_for,
-            "started_at": utc_now(),
-            "elapsed_s": 0.0,
-        }
+        return RunOutcome(
+            status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
+        )
 
-    def _host(self, spec: RunSpec, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _host(self, spec: RunSpec, folder: Path) -> tuple[RunOutcome, dict[str, Any]]:
         """The outcome, and what the ranks said of themselves."""
         flops = self._count_flops(spec)
         self._session.note_begun(spec, self._crew.run_scratch(spec))
@@ -184,9 +181,14 @@ class Execution:
         self._time.took(spec, elapsed_s)
         said = _said(reports)
         self._learn(spec, said)
-        outcome = self._outcome(spec, reports, said)
-        counted = {"flops_per_step": flops.per_step, "flops_note": flops.note}
-        return outcome | counted | {"started_at": started_at, "elapsed_s": elapsed_s}, said
+        outcome = replace(
+            self._outcome(spec, reports, said),
+            flops_per_step=flops.per_step,
+            flops_note=flops.note,
+            started_at=started_at,
+            elapsed_s=elapsed_s,
+        )
+        return outcome, said
 
     def _count_flops(self, spec: RunSpec) -> Flops:
         new = not self._flops.is_known(spec)
@@ -201,30 +203,30 @@ class Execution:
         if said.get("nccl"):
             self.learnt["nccl"] = said["nccl"]
 
-    def _outcome(self, spec: RunSpec, reports: list[Report], said: dict[str, Any]) -> dict[str, Any]:
+    def _outcome(self, spec: RunSpec, reports: list[Report], said: dict[str, Any]) -> RunOutcome:
         fault = reports[0].fault
         device_name = self._facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
         rows = [count for report in reports for count in report.rows.values()]
-        return {
-            "status": "ok" if fault is None else fault.status,
-            "error": None if fault is None else fault.error,
-            "failed_rank": None if fault is None else fault.rank,
-            "failed_node": None if fault is None else fault.node,
-            "slurm_job_id": self._facts.get("SLURM_JOB_ID"),
-            "device_name": device_name,
-            "parameters": said.get("parameters"),
-            "units": said.get("units"),
-            "tokens_per_example": said.get("tokens_per_example"),
-            "couples_examples": said.get("couples_examples"),
-            "dataset_size": said.get("dataset_size"),
-            "data_source": spec.data.source if self._trains_a_model[spec.strategy] else None,
-            "setup_s": reports[0].setup_s,
-            "memory_before_bytes": said.get("memory_before_bytes"),
-            **{key: said.get(key) for key in OF_THE_SLOWEST},
-            "steps_completed": min(rows, default=0) if len(rows) == spec.world_size else 0,
+        return RunOutcome(
+            status="ok" if fault is None else fault.status,
+            error=None if fault is None else fault.error,
+            failed_rank=None if fault is None else fault.rank,
+            failed_node=None if fault is None else fault.node,
+            slurm_job_id=self._facts.get("SLURM_JOB_ID"),
+            device_name=device_name,
+            data_source=spec.data.source if self._trains_a_model[spec.strategy] else None,
+            setup_s=reports[0].setup_s,
+            **{name: said.get(name) for name in (*_SAID_BY_RANKS, *OF_THE_SLOWEST)},
+            steps_completed=min(rows, default=0) if len(rows) == spec.world_size else 0,
             # an agent that is gone leaves raw files, which its keeper brings
-            "finalised": len(rows) == spec.world_size and all(report.finalised for report in reports),
-        }
+            finalised=len(rows) == spec.world_size and all(report.finalised for report in reports),
+        )
+
+
+_SAID_BY_RANKS = (
+    "parameters", "units", "tokens_per_example", "couples_examples", "dataset_size", "memory_before_bytes",
+)  # fmt: skip
+"""Of an outcome, what only a rank can know."""
 
 
 def _said(reports: list[Report]) -> dict[str, Any]:

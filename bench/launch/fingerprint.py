@@ -13,7 +13,8 @@ from typing import Any
 
 from bench.files import digest
 from bench.launch.environment import OBEYED
-from bench.spec import DeviceType, RunSpec
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import DeviceType
 
 Facts = Mapping[str, str]
 """Of one node, as environment.gather() finds them."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.launch.stop import StopRequest
 from bench.launch.warm import EndedError, ServerGoneError, WarmServer
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,9 +26,9 @@ from bench.launch.salvage import agent_scratch
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
+from bench.records.run_spec import RunSpec
 from bench.slots import visible_gpus
 from bench.slurm.step import Step
-from bench.spec import RunSpec
 
 
 def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:

@@ -15,8 +15,8 @@ from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import Meeting
 from bench.launch.link.secret import secret_file, share
 from bench.launch.offer import Offer, own_offer, total
+from bench.records.run_spec import Slots
 from bench.slurm.step import Step
-from bench.spec import Slots
 
 _DISMISSAL_S = 60.0
 """For tasks that are still starting when the session cannot begin: each is told, or it would wait for minutes."""

@@ -19,7 +19,7 @@ from bench.launch.orders import Fault, Orders
 from bench.measure import evals, finalise, recorder
 from bench.measure.recorder import LastStep, StepRows
 from bench.measure.sensors import Sensors
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 OF_THE_SLOWEST = ("compile_s", "measured_recompiles")
 """Of what ranks say of themselves, that of which the run's is the largest: the others wait for it."""

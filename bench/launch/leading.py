@@ -16,7 +16,7 @@ from bench.launch.link.hub import Hub
 from bench.launch.orders import Fault, Standing
 from bench.launch.stop import StopRequest
 from bench.launch.timeout import timed_out
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _CAUSE_S = 2.0
 """A lost connection is heard of at once, what ended the other side within this."""

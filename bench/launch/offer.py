@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import slots as node_slots
+from bench.records.run_spec import Slots
+from bench.records.vocabulary import DeviceType
 from bench.slurm.allocation import fewer_than_asked
 from bench.slurm.step import Step
-from bench.spec import DeviceType, Slots
 
 
 @dataclass(frozen=True, kw_only=True)

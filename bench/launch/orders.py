@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from bench.records.vocabulary import Status
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """Why a run has to end on every node."""
 
-    status: str
+    status: Status
     """`failed`, `oom`, `timeout` or `interrupted`."""
     error: str
     rank: int | None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.launch.offer import Offer
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.launch.orders import Fault
+from bench.records.vocabulary import Status
 from bench.train.job import UNSAID
 
 _UNCHECKED = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
@@ -39,7 +40,7 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
     death = failed[rank]
     said = death.outcome.get("error")
     if said:
-        status = "oom" if death.outcome.get("oom") else "failed"
+        status: Status = "oom" if death.outcome.get("oom") else "failed"
         lost = _lost_a_peer(death)
         return Fault(status=status, error=str(said), rank=rank, node=node, secondhand=lost)
     if death.exit_code == -signal.SIGKILL and _grew(kernel_kills_before):

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.launch.warm import WarmServer
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -13,7 +13,8 @@ from rich.text import Text
 from bench.launch.execute import Display
 from bench.measure.recorder import LastStep
 from bench.plan_view import percent
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 def display(stream: TextIO, done: int) -> Display:
@@ -66,21 +67,21 @@ class PlainLines:
             last = dataclasses.replace(last, memory_bytes=self._last.memory_bytes)  # not read in every step
         self._last = last
 
-    def run_ends(self, spec: RunSpec, outcome: dict[str, Any]) -> None:
-        self._hosted += outcome["status"] != "skipped"
-        self._console.print(Text(self._ended(spec, outcome), style=_STYLES.get(outcome["status"], "red")))
+    def run_ends(self, spec: RunSpec, outcome: RunOutcome) -> None:
+        self._hosted += outcome.status != "skipped"
+        self._console.print(Text(self._ended(spec, outcome), style=_STYLES.get(outcome.status, "red")))
 
     def session_ends(self) -> None:
         """Nothing to clear away."""
 
-    def _ended(self, spec: RunSpec, outcome: dict[str, Any]) -> str:
-        head = f"[{self._place}] {spec.run_id:<28} {outcome['status']:<8}"
-        if outcome["status"] == "skipped":
-            return f"{head} {outcome['error']}"
-        tail = f"{outcome['elapsed_s']:6.2f} s"
+    def _ended(self, spec: RunSpec, outcome: RunOutcome) -> str:
+        head = f"[{self._place}] {spec.run_id:<28} {outcome.status:<8}"
+        if outcome.status == "skipped":
+            return f"{head} {outcome.error}"
+        tail = f"{outcome.elapsed_s:6.2f} s"
         if self._last is not None:
             tail += f"  {_step_text(self._last)}"
-        return f"{head} {tail}" + (f"  {outcome['error']}" if outcome["error"] else "")
+        return f"{head} {tail}" + (f"  {outcome.error}" if outcome.error else "")
 
     @property
     def _place(self) -> str:

@@ -13,15 +13,16 @@ from bench.errors import InputError
 from bench.launch import following, run_suite
 from bench.launch.gathering import Gathering
 from bench.launch.run_suite import Ended
-from bench.launch.session import SessionFolder, new_session_id, plan_summary
+from bench.launch.session import SessionFolder, new_session_id, plan_summary, utc_now
 from bench.launch.time_left import TimeLeft
 from bench.paths import writable_results_folder
 from bench.plan import plan
 from bench.plan_estimate import estimate
 from bench.plan_view import plan_lines
+from bench.records.run_spec import PlannedRun, Slots
+from bench.records.session_head import SessionHead
 from bench.slots import detect, visible_gpus
 from bench.slurm.step import Step
-from bench.spec import PlannedRun, Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import Selection, load_suite
 from bench.tags import check_tags
@@ -81,14 +82,16 @@ class Request:
             return run_suite.resume(folder, gathering.wait(), self._time_left)
         suite = self._suite
         gathered = gathering.wait()
-        head = {
-            "suite": suite.name,
-            "title": suite.title,
-            "why": suite.why,
-            "quick": suite.quick,
-            "tags": list(self.tags),
-            "resolved": suite.to_json(),
-        }
+        head = SessionHead(
+            session_id=folder.session_id,
+            suite=suite.name,
+            title=suite.title,
+            why=suite.why,
+            created_at=utc_now(),
+            quick=suite.quick,
+            tags=list(self.tags),
+            resolved=suite.to_json(),
+        )
         return run_suite.begin(folder, head, self._plan(gathered.slots), gathered, self._time_left)
 
     def plan_lines(self) -> list[str]:

@@ -9,7 +9,7 @@ from bench.files import read_json
 from bench.interval import relative_half_width
 from bench.measure.throughput import throughput
 from bench.plan import by_size
-from bench.spec import PlannedRun
+from bench.records.run_spec import PlannedRun
 
 
 class Rounds:

@@ -27,9 +27,11 @@ from bench.launch.stop import StopRequest
 from bench.launch.time_left import TimeLeft
 from bench.launch.warm import WarmServer
 from bench.plan_batch import measured
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, Slots
+from bench.records.session_head import SessionHead
 from bench.slurm import allocation
 from bench.slurm.job import read_job
-from bench.spec import PlannedRun, Slots
 from bench.suite.nearest import did_you_mean
 
 _BENCH = program.called()
@@ -75,7 +77,7 @@ class Ended:
 
 def begin(
     session: SessionFolder,
-    head: dict[str, Any],
+    head: SessionHead,
     plan: tuple[PlannedRun, ...],
     gathered: Gathered,
     time_left: TimeLeft,
@@ -87,7 +89,7 @@ def begin(
         raise InputError(
             f"session {session.session_id} exists already: --resume {session.session_id} continues it"
         )
-    session.create(head | _machine(session, gathered), plan)
+    session.create(replace(head, **_machine(session, gathered)), plan)
     return _execute(session, plan, gathered, server, time_left)
 
 
@@ -170,7 +172,7 @@ def _execute(
         if execution.learnt:
             session.note_facts(gathered.own.node, execution.learnt)
         plan = session.plan()  # with the repeats that measure.until added
-        left = any(outcome.get("skipped_for") for outcome in _outcomes(session.path, plan))
+        left = any(outcome.skipped_for for outcome in _outcomes(session.path, plan) if outcome)
         if not stop.requested and not left:
             session.update(finished_at=utc_now())
     # after `with`: a signal that came until then is no longer the program's to handle
@@ -223,12 +225,13 @@ def _ended(session: SessionFolder, plan: tuple[PlannedRun, ...]) -> Ended:
     return Ended(
         session_id=session.session_id,
         folder=session.path,
-        statuses=dict(Counter(outcome["status"] for outcome in outcomes)),
-        failed_probes=sum(outcome["status"] in _FAILED for outcome in probes),
-        left_for_time=sum(outcome.get("skipped_for") == "time" for outcome in outcomes),
+        statuses=dict(Counter(outcome.status if outcome else "not run" for outcome in outcomes)),
+        failed_probes=sum(outcome is not None and outcome.status in _FAILED for outcome in probes),
+        left_for_time=sum(outcome is not None and outcome.skipped_for == "time" for outcome in outcomes),
     )
 
 
-def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
+def _outcomes(folder: Path, plan: tuple[PlannedRun, ...]) -> list[RunOutcome | None]:
+    """Null for a run that was never begun."""
     files = [folder / run.spec.run_id / "run.json" for run in plan]
-    return [read_json(path)["outcome"] if path.exists() else {"status": "not run"} for path in files]
+    return [RunOutcome.from_json(read_json(path)["outcome"]) if path.exists() else None for path in files]

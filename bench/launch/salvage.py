@@ -14,7 +14,9 @@ from typing import Any
 
 from bench.errors import InputError
 from bench.files import copy_whole, raw_files, read_json, write_json
-from bench.spec import SCHEMA_VERSION, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import SCHEMA_VERSION
 
 BEGUN = "begun.json"
 """Lies in a run's folder from its begin until its run.json is there."""
@@ -26,7 +28,7 @@ _OWNER = "session"
 """In that folder: the session that it belongs to."""
 
 
-def run_record(spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> dict[str, Any]:
+def run_record(spec: RunSpec, outcome: RunOutcome, fingerprint: dict[str, str]) -> dict[str, Any]:
     """The content of run.json."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -34,7 +36,7 @@ def run_record(spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, st
         "run_id": spec.run_id,
         "attempt": spec.attempt,
         "spec": spec.to_json(),
-        "outcome": outcome,
+        "outcome": outcome.to_json(),
         "fingerprint": fingerprint,
     }
 
@@ -60,14 +62,13 @@ def salvage(folder: Path) -> bool:
     for half_written in folder.glob("*.tmp"):
         half_written.unlink()
     kept = [*raw_files(folder), *folder.glob("steps.*.parquet")]  # its keeper, and other agents, kept some
-    outcome = {
-        "status": "interrupted",
-        "error": "the agent ended before the run did"
+    outcome = RunOutcome(
+        status="interrupted",
+        error="the agent ended before the run did"
         + ("" if kept else f"; rows that it left may lie in {scratch} on {begun['hostname']}"),
-        "started_at": started_at,
-        "elapsed_s": None,
-        "finalised": not raw_files(folder),
-    }
+        started_at=started_at,
+        finalised=not raw_files(folder),
+    )
     write_json(folder / "run.json", run_record(spec, outcome, {}))
     path.unlink()
     return True

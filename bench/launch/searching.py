@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from bench.files import read_json
 from bench.plan_batch import (
@@ -20,7 +19,8 @@ from bench.plan_batch import (
     settled,
     size_of,
 )
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 class Search:
@@ -48,24 +48,22 @@ class Search:
         """What the search of its size came to, or the micro-batch at which it stands."""
         return outcome_of(candidates(spec), self._probed(spec))
 
-    def why_not(self, planned: PlannedRun) -> dict[str, Any]:
+    def why_not(self, planned: PlannedRun) -> RunOutcome:
         """The outcome of a run that stays pending: that of the probing run which says that there is nothing to run."""
         found = self.found(planned.spec)
         size = candidates(planned.spec)[0] if isinstance(found, Found) else found
         outcome = self._outcome(planned.spec, size)
         if outcome is None:
-            return {
-                "status": "skipped",
-                "error": "its micro-batch was not looked for",
-                "skipped_for": "search",
-            }
-        text = f"no micro-batch to measure with: find_batch tried {size}: {outcome['error']}"
-        kept = {
-            key: outcome.get(key)
-            for key in ("status", "skipped_for", "failed_rank", "failed_node")
-            if outcome.get(key) is not None
-        }
-        return kept | {"error": text}
+            return RunOutcome(
+                status="skipped", error="its micro-batch was not looked for", skipped_for="search"
+            )
+        return RunOutcome(
+            status=outcome.status,
+            error=f"no micro-batch to measure with: find_batch tried {size}: {outcome.error}",
+            skipped_for=outcome.skipped_for,
+            failed_rank=outcome.failed_rank,
+            failed_node=outcome.failed_node,
+        )
 
     def sentences(self, plan: tuple[PlannedRun, ...]) -> list[str]:
         """One for each pending size whose search is over."""
@@ -75,13 +73,12 @@ class Search:
         ]
 
     def _fits(self, run: PlannedRun, found: Found) -> str:
-        outcome = {} if found.too_large is None else self._outcome(run.spec, found.too_large) or {}
+        outcome = None if found.too_large is None else self._outcome(run.spec, found.too_large)
+        status = outcome and outcome.status
         if found.largest is None:
-            return f"not even a micro-batch of {found.too_large} fits ({outcome.get('status')})"
+            return f"not even a micro-batch of {found.too_large} fits ({status})"
         too_large = (
-            "the largest tried"
-            if found.too_large is None
-            else f"{found.too_large} does not ({outcome.get('status')})"
+            "the largest tried" if found.too_large is None else f"{found.too_large} does not ({status})"
         )
         return f"a micro-batch of {found.largest} fits, {too_large}{_warning(run, found.largest)}"
 
@@ -114,25 +111,22 @@ class Search:
             outcome = self._outcome(spec, size)
             if outcome is None:
                 break
-            probed[size] = Probed(status=outcome["status"], is_final=_is_final(outcome))
+            probed[size] = Probed(status=outcome.status, is_final=_is_final(outcome))
         return probed
 
-    def _outcome(self, spec: RunSpec, size: int) -> dict[str, Any] | None:
+    def _outcome(self, spec: RunSpec, size: int) -> RunOutcome | None:
         path = self._session / _run_id(spec, size) / "run.json"
-        if not path.exists():
-            return None
-        outcome: dict[str, Any] = read_json(path)["outcome"]
-        return outcome
+        return RunOutcome.from_json(read_json(path)["outcome"]) if path.exists() else None
 
 
 def _run_id(spec: RunSpec, size: int) -> str:
     return probe_of(PlannedRun(spec=spec), size, None).spec.run_id
 
 
-def _is_final(outcome: dict[str, Any]) -> bool:
+def _is_final(outcome: RunOutcome) -> bool:
     """A failure that began on no rank, as when an agent is lost, says nothing about the micro-batch."""
-    status = outcome["status"]
-    return status in ("ok", "oom", "timeout") or (status == "failed" and outcome["failed_rank"] is not None)
+    status = outcome.status
+    return status in ("ok", "oom", "timeout") or (status == "failed" and outcome.failed_rank is not None)
 
 
 def _warning(run: PlannedRun, largest: int) -> str:

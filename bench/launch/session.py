@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import secrets
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,12 @@ from bench.errors import InputError
 from bench.files import read_json, write_json
 from bench.launch.salvage import BEGUN, LOCK, run_record, salvage
 from bench.plan_batch import measured
-from bench.spec import SCHEMA_VERSION, PlannedRun, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, RunSpec
+from bench.records.session_head import PlanEntry, SessionHead
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}")
 _FINAL = ("ok", "oom", "skipped")
-PLAN_KEYS = (
-    "run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size", "nodes", "ranks_per_node",
-    "threads", "repeat", "probe",
-)  # fmt: skip
-"""Of a run's spec, those that session.json says of its plan."""
 
 
 def utc_now() -> str:
@@ -82,14 +79,13 @@ class SessionFolder:
                 "wait for it or choose a new --session"
             ) from None
 
-    def create(self, head: dict[str, Any], plan: tuple[PlannedRun, ...]) -> None:
-        """Write session.json and plan.json; `head` is what the caller knows of the session. Raises InputError where
-        they cannot be written: the session does not exist then."""
-        identity = {"schema_version": SCHEMA_VERSION, "session_id": self.session_id}
-        times = {"created_at": utc_now(), "finished_at": None}
+    def create(self, head: SessionHead, plan: tuple[PlannedRun, ...]) -> None:
+        """Write session.json, with the plan, and plan.json. Raises InputError where they cannot be written: the session
+        does not exist then."""
         try:
             self._write_plan(plan)
-            write_json(self.path / "session.json", identity | head | times | {"plan": plan_summary(plan)})
+            entries = [PlanEntry.of(run) for run in plan]
+            write_json(self.path / "session.json", replace(head, plan=entries).to_json())
         except OSError as error:
             raise _unwritable(error) from error
 
@@ -161,7 +157,7 @@ class SessionFolder:
         }
         write_json(self.path / spec.run_id / BEGUN, begun)
 
-    def write_run(self, spec: RunSpec, outcome: dict[str, Any], fingerprint: dict[str, str]) -> None:
+    def write_run(self, spec: RunSpec, outcome: RunOutcome, fingerprint: dict[str, str]) -> None:
         """run.json: the last file of a run to be written."""
         folder = self.path / spec.run_id
         write_json(folder / "run.json", run_record(spec, outcome, fingerprint))
@@ -183,8 +179,8 @@ def _state(run_json: Path) -> tuple[int, bool]:
     """The attempt a run is at, and whether it is done. Raises InputError where the file cannot be read."""
     try:
         run = read_json(run_json)
-        outcome = run["outcome"]
-        return int(run["attempt"]), outcome["status"] in _FINAL and not outcome.get("skipped_for")
+        outcome = RunOutcome.from_json(run["outcome"])
+        return int(run["attempt"]), outcome.status in _FINAL and not outcome.skipped_for
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{run_json} cannot be read ({error}): move that folder away to run it again"
@@ -193,9 +189,7 @@ def _state(run_json: Path) -> tuple[int, bool]:
 
 def plan_summary(plan: tuple[PlannedRun, ...]) -> list[dict[str, Any]]:
     """What session.json says of a plan."""
-    return [
-        {key: getattr(run.spec, key) for key in PLAN_KEYS} | {"skip_reason": run.skip_reason} for run in plan
-    ]
+    return [asdict(PlanEntry.of(run)) for run in plan]
 
 
 def _planned(run: PlannedRun) -> dict[str, Any]:

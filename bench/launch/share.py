@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 
 from bench import cgroup
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _USED = 0.8
 """Of what is available now; the rest is for the agent, the page cache and everyone else."""

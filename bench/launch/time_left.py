@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench import plan_estimate
 from bench.plan_view import duration
+from bench.records.run_spec import RunSpec
 from bench.slots import slurm_number
-from bench.spec import RunSpec
 
 _RESERVE_S = 30.0
 """For storing the last run's rows and ending well before Slurm ends the job."""

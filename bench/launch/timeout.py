@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.launch.orders import Fault, Standing
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _SHOWN = 16
 """Of ranks, nodes or groups of ranks in a message."""

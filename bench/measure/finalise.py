@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from bench.files import commit, raw_files, read_json, write_json
 from bench.measure import evals, rank_tables, recorder, sensors
 from bench.measure.recorder import KINDS, UNKNOWN, StepRows
-from bench.spec import SCHEMA_VERSION
+from bench.records.vocabulary import SCHEMA_VERSION
 
 _STEP_ENCODINGS = {
     "step": "DELTA_BINARY_PACKED",

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     import torch
 
-    from bench.spec import Precision
+    from bench.records.run_spec import Precision
 
 Rows = np.ndarray[Any, np.dtype[Any]]
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.records.vocabulary import STEP_KINDS
+
 _MAGIC = 0x31505453_48434E42  # 'BNCHSTP1', little-endian
 HEADER_WORDS = 512
 """64-bit words before the first row: eight numbers, then the run's identity as JSON."""
@@ -33,8 +35,8 @@ FIELDS = (
 )
 """A row's words in order. `loss` holds a float64's bits; `kind` is written last: 0 means not completed."""
 ROW_WORDS = len(FIELDS)
-KINDS = {1: "warmup", 2: "measured", 3: "profiled", 4: "no_sync"}
-WARMUP, MEASURED, PROFILED, NO_SYNC = 1, 2, 3, 4
+KINDS = dict(enumerate(STEP_KINDS, start=1))
+WARMUP, MEASURED, PROFILED, NO_SYNC = KINDS
 TRAINING = (WARMUP, MEASURED)
 """What trains; the other kinds come after it, and belong to no figure but those of communication."""
 UNKNOWN = -1

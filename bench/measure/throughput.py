@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -14,7 +14,7 @@ from bench import safe_path
 from bench.errors import InputError
 from bench.predict.sizes import READY, ModelSize, WorkingSet
 from bench.predict.traffic import is_sharded
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _TIMEOUT_S = 1_800
 _LIMIT_S = 120

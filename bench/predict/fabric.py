@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench.measure.bandwidth import OPS, bus_factor
 from bench.predict.formulas import Algorithm, communication_time_of
 from bench.predict.traffic import Sent, shard_count
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from bench.errors import InputError
 from bench.predict.fabric import Fabric, Line, by_hand
 from bench.predict.prediction import Machine
 from bench.predict.request import memory_of
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from bench.suite.memory_size import memory_size
 
 _OF_A_LINE = [one.name for one in fields(Line)]

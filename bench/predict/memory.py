@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bench.predict.sizes import ModelSize, WorkingSet
 from bench.predict.traffic import Sharding, is_sharded, shard_count
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ import dataclasses
 from bench import strategies
 from bench.plan import plan
 from bench.plan_sizes import automatic
+from bench.records.run_spec import PlannedRun, Slots
+from bench.records.vocabulary import DeviceType
 from bench.slots import slots_per_node
-from bench.spec import DeviceType, PlannedRun, Slots
 from bench.suite.models import Case, ResolvedSuite
 
 _MANY = 1_000_000

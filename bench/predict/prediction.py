@@ -13,7 +13,7 @@ from bench.predict.fabric import Fabric
 from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.step import StepTime, step_time
 from bench.predict.traffic import Sent, sent
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)

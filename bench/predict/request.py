@@ -9,7 +9,7 @@ from functools import cache
 from bench.predict.ask import ask, key
 from bench.predict.place import memory_at_hand, placed
 from bench.predict.prediction import Machine, Prediction, predict, sharded
-from bench.spec import PlannedRun, RunSpec, Slots
+from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.suite.models import ResolvedSuite
 
 

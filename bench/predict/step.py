@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bench.predict.fabric import Fabric, total
 from bench.predict.formulas import exposed_time_of
 from bench.predict.traffic import Sent
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 _FORWARD = 1 / 3
 """Of the FLOPs of forward and backward: backward has two products for each of forward's."""

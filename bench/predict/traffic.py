@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bench.predict.formulas import element_bytes_of
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 
 Phase = Literal["forward", "backward", "last_backward"]
 _KEEPS = ("grad_op", "shard_grad_op")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 
 _TEXTS = {
     "slurm_cluster": "SLURM_CLUSTER_NAME",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.errors import InputError
-from bench.spec import DeviceType, MeasureSpec, TrainSpec
+from bench.records.run_spec import MeasureSpec, TrainSpec
+from bench.records.vocabulary import DeviceType
 
 if TYPE_CHECKING:
     import torch

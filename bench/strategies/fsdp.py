@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from bench.spec import DeviceType
+    from bench.records.vocabulary import DeviceType
     from bench.strategies import Asked
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from bench.spec import DeviceType
+    from bench.records.vocabulary import DeviceType
 
 
 @dataclass(frozen=True, kw_only=True)

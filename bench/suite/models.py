@@ -1,7 +1,7 @@
 """What a suite may say. The wire types are checked first, by shape; a resolved case is checked whole.
 
-The sections `data`, `train` and `measure` are the dataclasses of bench/spec.py, and the options of workloads and
-strategies are those of their own files: nothing is listed twice.
+The sections `data`, `train` and `measure` are the dataclasses of bench/records/run_spec.py. The options of workloads
+and strategies are those of their own files: nothing is listed twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from pydantic import (
 
 from bench import strategies, workloads
 from bench.errors import InputError
-from bench.spec import DataSpec, FindSpec, MeasureSpec, Scaling, TrainSpec
+from bench.records.run_spec import DataSpec, FindSpec, MeasureSpec, TrainSpec
+from bench.records.vocabulary import Scaling
 from bench.suite.nearest import did_you_mean
 
 MAX_RANKS = 1_000_000

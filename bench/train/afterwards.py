@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from bench.measure.rank_tables import Writer
-    from bench.spec import RunSpec
+    from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
     from bench.train.loop import Clock, Training
 

@@ -17,7 +17,7 @@ from bench.safe_path import installed_path
 if TYPE_CHECKING:
     import torch
 
-    from bench.spec import TrainSpec
+    from bench.records.run_spec import TrainSpec
 
 
 def replays_graphs(train: TrainSpec, device: torch.device) -> bool:

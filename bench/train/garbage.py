@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 
-from bench.spec import GarbageCollection
+from bench.records.run_spec import GarbageCollection
 
 
 class Garbage:

@@ -20,7 +20,7 @@ from bench.train.ema import Ema
 from bench.train.garbage import Garbage
 
 if TYPE_CHECKING:
-    from bench.spec import RunSpec
+    from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
     from bench.workloads import Batch, Workload
 

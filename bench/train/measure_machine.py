@@ -16,7 +16,7 @@ from bench.train import group
 if TYPE_CHECKING:
     import torch
 
-    from bench.spec import RunSpec
+    from bench.records.run_spec import RunSpec
     from bench.train.job import RankJob
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.optim.lr_scheduler import LambdaLR
 
-from bench.spec import TrainSpec
+from bench.records.run_spec import TrainSpec
 
 _CLASSES: dict[str, type[torch.optim.Optimizer]] = {
     "adamw": torch.optim.AdamW,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.process import die_with_parent, name_process
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from bench.train import memory_limit
 from bench.train.blame import place_of
 from bench.train.describe import describe

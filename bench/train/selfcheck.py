@@ -25,7 +25,7 @@ from bench.measure.recorder import MEASURED, StepFile
 if TYPE_CHECKING:
     import torch
 
-    from bench.spec import RunSpec
+    from bench.records.run_spec import RunSpec
     from bench.train.loop import Clock, Training
 
 BARE, INSTRUMENTED = "bare", "instrumented"

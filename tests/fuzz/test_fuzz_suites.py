@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bench.errors import InputError
 from bench.plan import plan
 from bench.plan_view import plan_lines, suite_lines
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 from bench.suite.resolve import Selection, load_suite
 from bench.suite.source import parse
 from tests.fuzz.limits import ends

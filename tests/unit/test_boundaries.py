@@ -24,7 +24,7 @@ NEVER_TORCH = (
     "bench/suite",
     "bench/plan",
     "bench/slots",
-    "bench/spec",
+    "bench/records",
     "bench/paths",
     "bench/errors",
     "bench/importing",
@@ -84,8 +84,33 @@ def test_the_runner_never_imports_analysis_and_the_cli_only_inside_a_command() -
     assert found + crossing("bench/cli/", ANALYSIS_ONLY, only_at_top=True) == []
 
 
-def test_analysis_never_imports_torch_or_the_runner() -> None:
-    assert crossing("analysis/", {"torch", "torchvision", "bench"}) == []
+def modules(name: str) -> set[str]:
+    """All that a file imports, in full."""
+    found = set()
+    for node in ast.walk(tree(name)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def test_analysis_never_imports_torch_and_of_the_runner_only_its_records() -> None:
+    assert crossing("analysis/", {"torch", "torchvision"}) == []
+    found = {
+        (name, module)
+        for name in PYTHON
+        if name.startswith("analysis/")
+        for module in modules(name)
+        if module.split(".")[0] == "bench" and not module.startswith("bench.records.")
+    }
+    assert found == set()
+
+
+def test_records_import_nothing_of_the_runner_but_each_other() -> None:
+    found = {module for name in PYTHON if name.startswith("bench/records/") for module in modules(name)}
+    elsewhere = {module for module in found if module.split(".")[0] not in sys.stdlib_module_names}
+    assert {module for module in elsewhere if not module.startswith("bench.records.")} == {"annotated_types"}
 
 
 def test_the_command_line_suites_and_the_plan_never_import_torch() -> None:
@@ -109,11 +134,6 @@ def test_what_measures_knows_nothing_of_training() -> None:
         and re.search(r"bench\.train|from bench import .*\btrain\b", ast.unparse(node))
     ]
     assert found == []
-
-
-def test_what_a_forked_rank_is_told_loads_no_validation() -> None:
-    outside = {package for package, _, _ in imports(tree("bench/spec.py"))} - set(sys.stdlib_module_names)
-    assert outside <= {"annotated_types"}
 
 
 def declared() -> tuple[set[str], set[str]]:

@@ -14,7 +14,7 @@ import pytest
 import bench.cli
 from bench.cli._finite import Finite
 from bench.errors import InputError
-from bench.launch.session import PLAN_KEYS
+from bench.records.session_head import PlanEntry
 
 
 def run_bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,7 +45,7 @@ def test_a_dry_run_with_json_is_the_plan_as_a_session_has_it(tmp_path: Path) -> 
     result = run_bench("suite", "smoke", "--dry-run", "--json", "--results", str(tmp_path))
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
-    assert {tuple(run) for run in answer["plan"]} == {(*PLAN_KEYS, "skip_reason")}
+    assert {tuple(run) for run in answer["plan"]} == {tuple(PlanEntry.names())}
     assert answer["plan"][0]["case_name"] == "single"
     assert answer["estimate"]["runs"] == sum(run["skip_reason"] is None for run in answer["plan"])
     assert list(tmp_path.iterdir()) == []

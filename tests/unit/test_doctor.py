@@ -16,7 +16,7 @@ from bench.doctor.facts import Facts, Folder, Gpu, Nvidia, Torch
 from bench.doctor.finding import Finding
 from bench.doctor.gather import folder
 from bench.doctor.show import as_text, to_json
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 
 ROOMY = Folder(path="results", writable=True, free_bytes=10**12, file_system="ext4")
 TORCH = Torch(version="2.15.0", cuda_build="13.2", nccl="2.30.7", cuda_error="Found no NVIDIA driver")

@@ -10,7 +10,7 @@ import pytest
 from bench.errors import InputError
 from bench.plan import plan
 from bench.plan_sizes import automatic, place
-from bench.spec import MeasureSpec, Slots, TrainSpec
+from bench.records.run_spec import MeasureSpec, Slots, TrainSpec
 from bench.suite.models import Case, ResolvedSuite
 from bench.suite.resolve import load_suite
 

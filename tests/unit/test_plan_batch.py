@@ -22,7 +22,7 @@ from bench.plan_batch import (
     probe_of,
     settled,
 )
-from bench.spec import FindSpec, MeasureSpec, PlannedRun, RunSpec
+from bench.records.run_spec import FindSpec, MeasureSpec, PlannedRun, RunSpec
 from tests.unit.test_plan import LAPTOP, case, strong, suite
 
 

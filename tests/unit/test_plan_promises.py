@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench.errors import InputError
 from bench.plan import plan
-from bench.spec import MeasureSpec, PlannedRun, Slots
+from bench.records.run_spec import MeasureSpec, PlannedRun, Slots
 from bench.suite.models import Case, ResolvedSuite
 from tests.unit.test_plan import case, suite
 

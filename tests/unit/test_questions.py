@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from analysis import load
-from bench.spec import Precision, Scaling
+from bench.records.run_spec import Precision
+from bench.records.vocabulary import Scaling
 from ci.documents.answers import QUESTION
 from tests.factory import BEGAN, Case, make_session
 

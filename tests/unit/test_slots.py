@@ -12,8 +12,8 @@ import pytest
 
 from bench import slots
 from bench.errors import InputError
+from bench.records.run_spec import Slots
 from bench.slots import detect
-from bench.spec import Slots
 
 UUIDS = ["GPU-aaaa1111-0000", "GPU-aaaa2222-0000", "GPU-bbbb3333-0000", "GPU-cccc4444-0000"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.batch_words import limits
 from analysis.load import load
-from bench.spec import FindSpec
+from bench.records.run_spec import FindSpec
 from tests.factory import BEGAN, Case, make_session, specs, write_attempt
 from tests.unit.analysis.conftest import ask
 

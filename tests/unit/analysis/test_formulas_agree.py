@@ -20,7 +20,7 @@ from bench.predict import formulas
 from bench.predict.fabric import Fabric, total
 from bench.predict.known import Measured
 from bench.predict.traffic import sent
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session, specs
 from tests.machine_rows import add_collectives, machine_case
 

@@ -9,7 +9,7 @@ from statistics import stdev
 
 import pytest
 
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.unit.analysis.conftest import Ask

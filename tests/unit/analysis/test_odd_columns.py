@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import batch, ingest, plausible
+from analysis import batch, ingest
 from analysis.discover import discover
 from analysis.load import load
-from bench.measure import recorder
 from tests.factory import Case, make_session, write_json
 
 STEPS = "ddp.1x2.r0/steps.node0.parquet"
@@ -82,10 +81,6 @@ def test_times_before_the_barrier_and_unread_memory_are_no_fault(folder):
     rewrite(folder / STEPS, with_first("start_ns", -5))
     rewrite(folder / STEPS, with_first("memory_allocated_bytes", None))
     assert problems(folder) == {}
-
-
-def test_the_kinds_are_those_that_ranks_record():
-    assert plausible.KINDS["steps"] == tuple(recorder.KINDS.values())
 
 
 def test_a_file_of_steps_without_rows_is_named(folder):

@@ -11,7 +11,7 @@ from analysis.widths import still_too_wide, wider_than_asked
 from bench.files import read_json
 from bench.interval import relative_half_width
 from bench.measure.throughput import throughput
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import Case
 
 STEPS = [10.0, 10.4, 9.9]

@@ -12,9 +12,10 @@ import pytest
 from bench.errors import InputError
 from bench.files import copy_whole, write_json
 from bench.launch import keeper, salvage
-from bench.launch.session import SessionFolder
+from bench.launch.session import SessionFolder, utc_now
 from bench.measure import evals, finalise, recorder
 from bench.measure.recorder import MEASURED, StepFile
+from bench.records.session_head import SessionHead
 from tests.disks import Disk
 
 Disks = Callable[[str, str], Disk]
@@ -36,11 +37,11 @@ def test_a_session_without_room_for_its_plan_does_not_exist(disk: Disks) -> None
     with pytest.raises(
         InputError, match=r"No space left on device: '.*/r/s/plan.json'; --results names another"
     ):
-        session.create({"suite": "smoke"}, ())
+        session.create(SessionHead(session_id="s", suite="smoke", created_at=utc_now()), ())
     assert not session.exists
     assert [path.name for path in session.path.iterdir()] == [".lock"]
     results.free()
-    session.create({"suite": "smoke"}, ())
+    session.create(SessionHead(session_id="s", suite="smoke", created_at=utc_now()), ())
     assert session.exists
 
 

@@ -19,7 +19,7 @@ from bench.launch.leading import Leading
 from bench.launch.link.channel import Channel
 from bench.launch.orders import Fault, Standing
 from bench.launch.stop import StopRequest
-from bench.spec import MeasureSpec
+from bench.records.run_spec import MeasureSpec
 from tests.unit.launch.link.sockets import channels
 from tests.unit.launch.test_offer import offer
 from tests.unit.launch.test_session import run_spec

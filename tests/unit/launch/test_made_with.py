@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.launch.fingerprint import fingerprint, own_file
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import Case, specs
 
 CPU = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]

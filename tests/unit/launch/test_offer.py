@@ -11,8 +11,9 @@ import pytest
 from bench import slots
 from bench.launch.offer import Offer, odd, own_offer, total, uneven
 from bench.launch.places import places
+from bench.records.run_spec import Slots
+from bench.records.vocabulary import DeviceType
 from bench.slurm.step import Step
-from bench.spec import DeviceType, Slots
 from tests.unit.launch.test_session import run_spec
 
 

@@ -7,7 +7,8 @@ import io
 import pytest
 
 from bench.launch.progress import display
-from bench.spec import MeasureSpec, PlannedRun, RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
 from tests.unit.launch.test_session import run_spec as any_run_spec
 
 
@@ -33,7 +34,7 @@ def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
     shown.session_begins("s", 2, 20)
     shown.round_begins((runs[2],))
     shown.run_begins(runs[2].spec, 3)
-    shown.run_ends(runs[2].spec, {"status": "ok", "error": None, "elapsed_s": 1.0})
+    shown.run_ends(runs[2].spec, RunOutcome(status="ok", elapsed_s=1.0))
     assert log.getvalue() == (
         "session s: 2 runs, up to 20 with further repeats\n"
         "1 size is wider than ±1 %: one more repeat\n"

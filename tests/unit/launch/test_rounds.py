@@ -8,7 +8,7 @@ import pytest
 
 from bench.files import read_json
 from bench.launch.rounds import Rounds
-from bench.spec import PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 from tests.factory import Case, make_session
 
 WIDE, NARROW = [10.0, 11.0], [10.0, 10.001]

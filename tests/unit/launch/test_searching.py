@@ -8,7 +8,8 @@ from pathlib import Path
 from bench.launch.searching import Search
 from bench.plan import plan
 from bench.plan_batch import Found, measured
-from bench.spec import FindSpec, PlannedRun
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import FindSpec, PlannedRun
 from tests.unit.test_plan import LAPTOP, case, suite
 
 Plan = tuple[PlannedRun, ...]
@@ -49,11 +50,9 @@ def test_sizes_are_searched_in_turn_and_one_that_is_found_drops_out(tmp_path: Pa
     ]
     whole = search.settle((*first, *second, *runs))
     assert [(run.pending, run.spec.batch_per_rank) for run in measured(whole)[:2]] == [(False, 1), (True, 0)]
-    assert search.why_not(runs[1]) == {
-        "status": "oom",
-        "failed_rank": 0,
-        "error": "no micro-batch to measure with: find_batch tried 1: it broke",
-    }
+    assert search.why_not(runs[1]) == RunOutcome(
+        status="oom", failed_rank=0, error="no micro-batch to measure with: find_batch tried 1: it broke"
+    )
 
 
 def test_a_limit_on_a_cpu_is_the_share_that_there_was_at_the_sizes_first_probing_run(tmp_path: Path) -> None:
@@ -75,8 +74,8 @@ def test_a_probing_run_that_says_nothing_is_begun_again_by_a_resume_alone(tmp_pa
     whole = (*first, *runs)
     assert search.next(whole) == ()
     assert search.settle(whole) == whole
-    assert search.why_not(runs[0])["skipped_for"] == "time"
-    assert search.why_not(runs[1])["status"] == "failed"
+    assert search.why_not(runs[0]).skipped_for == "time"
+    assert search.why_not(runs[1]).status == "failed"
     assert Search(tmp_path, lambda _spec: SHARE).next(whole) == first
 
 

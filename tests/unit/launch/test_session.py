@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -15,9 +15,11 @@ from bench.errors import InputError
 from bench.files import read_json
 from bench.launch.gathering import Gathered
 from bench.launch.run_suite import resume
-from bench.launch.session import SessionFolder, new_session_id
+from bench.launch.session import SessionFolder, new_session_id, utc_now
 from bench.launch.time_left import TimeLeft
-from bench.spec import DataSpec, MeasureSpec, PlannedRun, RunSpec, Slots, TrainSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import DataSpec, MeasureSpec, PlannedRun, RunSpec, Slots, TrainSpec
+from bench.records.session_head import SessionHead
 
 
 def run_spec(**changes: object) -> RunSpec:
@@ -31,19 +33,21 @@ def run_spec(**changes: object) -> RunSpec:
     return RunSpec(**(values | changes))  # type: ignore[arg-type]
 
 
+def head(session_id: str) -> SessionHead:
+    return SessionHead(session_id=session_id, suite="smoke", created_at=utc_now())
+
+
 @pytest.fixture
 def session(tmp_path: Path) -> SessionFolder:
     folder = SessionFolder(tmp_path, "s1")
     folder.lock()
-    folder.create(
-        {"suite": "smoke"}, (PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(), skip_reason="why"))
-    )
+    folder.create(head("s1"), (PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(), skip_reason="why")))
     return folder
 
 
-def finish(session: SessionFolder, attempt: int, **outcome: object) -> None:
+def finish(session: SessionFolder, attempt: int, **outcome: Any) -> None:
     (session.path / "ddp.1x2.r0" / "steps.node0.parquet").write_text(f"rows of attempt {attempt}")
-    session.write_run(run_spec(attempt=attempt), dict(outcome), {})
+    session.write_run(run_spec(attempt=attempt), RunOutcome(**outcome), {})
 
 
 def test_the_plan_comes_back_as_it_was_made(session: SessionFolder) -> None:
@@ -139,6 +143,6 @@ def test_the_runs_that_a_session_ended_with_are_the_measured_ones(
     session.update(finished_at="then", slots=asdict(slots))
     for run, status in zip(plan, (probed, "ok"), strict=True):
         session.begin(run.spec)
-        session.write_run(run.spec, {"status": status}, {})
+        session.write_run(run.spec, RunOutcome(status=status), {})
     ended = resume(session, cast(Gathered, SimpleNamespace(slots=slots)), cast(TimeLeft, None))
     assert (ended.statuses, ended.failed_probes, ended.exit_code) == ({"ok": 1}, failed, exit_code)

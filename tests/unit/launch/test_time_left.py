@@ -10,7 +10,8 @@ from bench.errors import InputError
 from bench.files import write_json
 from bench.launch.salvage import run_record
 from bench.launch.time_left import TimeLeft
-from bench.spec import RunSpec
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import RunSpec
 from tests.unit.launch.test_session import run_spec
 
 
@@ -38,7 +39,7 @@ def left(tmp_path: Path, clock: Clock) -> TimeLeft:
 def measured_before(results: Path, spec: RunSpec, elapsed_s: float) -> None:
     folder = results / spec.session_id / spec.run_id
     folder.mkdir(parents=True)
-    write_json(folder / "run.json", run_record(spec, {"status": "ok", "elapsed_s": elapsed_s}, {}))
+    write_json(folder / "run.json", run_record(spec, RunOutcome(status="ok", elapsed_s=elapsed_s), {}))
 
 
 def test_a_run_that_nobody_has_measured_may_run_until_the_margin(left: TimeLeft, clock: Clock) -> None:

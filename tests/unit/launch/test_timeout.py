@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.launch.orders import Fault, Standing
 from bench.launch.timeout import timed_out
-from bench.spec import MeasureSpec
+from bench.records.run_spec import MeasureSpec
 from tests.unit.launch.test_session import run_spec
 
 RUN = run_spec(nodes=2, ranks_per_node=2, world_size=4, measure=MeasureSpec(steps=3, timeout_s=4))

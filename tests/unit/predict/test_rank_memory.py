@@ -10,7 +10,7 @@ import pytest
 from bench import strategies
 from bench.predict.memory import MemoryPerRank, memory_per_rank
 from bench.predict.sizes import ModelSize, WorkingSet
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 
 SIZE = ModelSize(
     parameters=1_000,

@@ -14,7 +14,7 @@ from analysis.report import frames, write
 from analysis.report.compare_page import compare_page
 from analysis.report.contents import Contents, read
 from bench.measure.bandwidth import bus_factor
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.profile_rows import Figures, add_profile

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import bench
+from bench.records.run_spec import Slots
 from bench.slurm.allocation import facts, max_rss, mismatches
 from bench.slurm.job import read_job
-from bench.spec import Slots
 
 CAPTURED = Path(__file__).parent / "captured"
 

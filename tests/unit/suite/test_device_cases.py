@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.plan import plan
-from bench.spec import PlannedRun, Slots
+from bench.records.run_spec import PlannedRun, Slots
 from bench.suite.resolve import Selection, load_suite
 
 WITHOUT = Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import strategies
-from bench.spec import DataSpec, MeasureSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, TrainSpec
 from bench.suite.models import Case
 from bench.suite.resolve import Selection, load_suite
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from bench.cli import group
 from bench.errors import InputError
-from bench.spec import FindSpec
+from bench.records.run_spec import FindSpec
 from bench.suite.memory_size import memory_size
 from bench.suite.models import Case
 from bench.suite.resolve import Selection, load_suite

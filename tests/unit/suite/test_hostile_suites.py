@@ -10,7 +10,7 @@ import pytest
 
 from bench.errors import InputError
 from bench.plan import plan
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 from bench.suite.resolve import Selection, load_suite
 
 

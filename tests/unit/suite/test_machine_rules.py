@@ -10,7 +10,7 @@ import pytest
 
 from bench.errors import InputError
 from bench.plan import plan
-from bench.spec import PlannedRun, Slots
+from bench.records.run_spec import PlannedRun, Slots
 from bench.suite.resolve import load_suite
 
 CASE: dict[str, Any] = {"name": "one", "strategy": "process_group", "scaling": "none", "world": "auto"}

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from bench.spec import TrainSpec
+from bench.records.run_spec import TrainSpec
 from bench.train import optimizer
 
 

@@ -18,7 +18,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from bench import strategies
 from bench.plan import plan
-from bench.spec import RunSpec, Slots
+from bench.records.run_spec import RunSpec, Slots
 from bench.suite.resolve import Selection, load_suite
 from bench.train import rank
 from bench.train.job import RankJob

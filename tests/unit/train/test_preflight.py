@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.launch.preflight import question
 from bench.plan import plan
-from bench.spec import Slots
+from bench.records.run_spec import Slots
 from bench.suite.resolve import Selection, load_suite
 from bench.train import preflight
 

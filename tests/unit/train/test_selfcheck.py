@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.train.selfcheck import pairs_of
 
 SPEC = RunSpec(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench import workloads
-from bench.spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.workloads import Workload
 
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {

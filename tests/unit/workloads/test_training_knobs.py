@@ -19,7 +19,7 @@ from bench.measure import recorder
 from bench.measure.clock_cpu import CpuClock
 from bench.measure.nonfinite import NonFiniteLossError, StrictStepFile
 from bench.measure.recorder import StepFile
-from bench.spec import MeasureSpec, TrainSpec
+from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.train.compilation import replays_graphs
 from bench.train.loop import Training
 from bench.train.validate import score

@@ -14,7 +14,7 @@ from bench.data import loader
 from bench.measure import recorder
 from bench.measure.clock_cpu import CpuClock
 from bench.measure.recorder import StepFile
-from bench.spec import MeasureSpec
+from bench.records.run_spec import MeasureSpec
 from bench.train.loop import Training
 
 

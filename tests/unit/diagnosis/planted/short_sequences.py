@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.spec import RunSpec
+from bench.records.run_spec import RunSpec
 from tests.factory import Case, make_session
 from tests.profile_rows import Figures, add_profile
 

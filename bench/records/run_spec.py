@@ -1,4 +1,4 @@
-"""The frozen objects that pass from the plan to the agents and the ranks, as JSON.
+"""What a run was asked to be: the frozen objects that pass from the plan to agents, ranks and files, as JSON.
 
 No pydantic here: a rank that is forked from a warm process must not pay for validation again; the bounds in the
 annotations are data for those who validate.
@@ -13,16 +13,11 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-SCHEMA_VERSION = 1
-"""Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
+from bench.records.vocabulary import Axis, DeviceType, Scaling
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 GarbageCollection = Literal["automatic", "frozen", "off"]
-Scaling = Literal["none", "strong", "weak"]
-Axis = Literal["ranks", "threads"]
-DeviceType = Literal["cpu", "cuda"]
-Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,70 @@
+"""What a session is: session.json."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from bench.records.run_spec import PlannedRun
+from bench.records.vocabulary import SCHEMA_VERSION, Axis, Scaling, UtcTime, Whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanEntry:
+    """A run of the plan, as session.json lists it; plan.json has it whole."""
+
+    run_id: str
+    case_name: str
+    strategy: str
+    scaling: Scaling
+    axis: Axis
+    workers: Whole
+    world_size: Whole
+    nodes: Whole
+    ranks_per_node: Whole
+    threads: Whole
+    repeat: Whole
+    probe: bool = False
+    skip_reason: str | None = None
+    """Why the machine could not host it."""
+
+    @classmethod
+    def of(cls, run: PlannedRun) -> PlanEntry:
+        of_spec = {name: getattr(run.spec, name) for name in cls.names() if name != "skip_reason"}
+        return cls(**of_spec, skip_reason=run.skip_reason)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionHead:
+    """One invocation of `bench suite`, or one import."""
+
+    session_id: str
+    suite: str
+    title: str | None = None
+    why: str | None = None
+    """What the suite says that it is for."""
+    created_at: UtcTime
+    finished_at: UtcTime | None = None
+    """Null while runs of its plan are left."""
+    command: list[str] = field(default_factory=list)
+    quick: bool = False
+    tags: list[str] = field(default_factory=list)
+    resolved: dict[str, Any] = field(default_factory=dict)
+    """The suite with everything filled in."""
+    slots: dict[str, Any] = field(default_factory=dict)
+    """What the machine could host; empty if it was imported."""
+    environment: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Facts by the node's number."""
+    plan: list[PlanEntry] = field(default_factory=list)
+    begun: list[dict[str, Any]] | None = None
+    """Of a resumed session: `at`, `environment` and `command` of each earlier beginning."""
+    imported: dict[str, Any] | None = None
+    """`format`, and the `files` with their SHA-256; null if it was measured here."""
+    schema_version: int = SCHEMA_VERSION
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

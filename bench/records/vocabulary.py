@@ -1,0 +1,41 @@
+"""Words and versions that stored files and messages use."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from annotated_types import Ge, Le
+
+SCHEMA_VERSION = 1
+"""Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
+
+Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
+"""How a run ended."""
+Scaling = Literal["none", "strong", "weak"]
+"""What stays the same as workers are added: nothing is compared, the global batch, or the batch of each rank."""
+Axis = Literal["ranks", "threads"]
+"""What is added."""
+DeviceType = Literal["cpu", "cuda"]
+StepKind = Literal["warmup", "measured", "profiled", "no_sync"]
+"""What a recorded step is for."""
+SelfcheckKind = Literal["bare", "instrumented"]
+"""A step without stamps, and one with them."""
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+AXES: tuple[Axis, ...] = get_args(Axis)
+STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
+
+LARGEST_COUNT, LARGEST_SIZE = 10**9, 10**15
+"""Counts are multiplied with each other; sizes are not."""
+LARGEST_SECONDS = 1e9
+"""Thirty years."""
+
+Whole = Annotated[int, Ge(0), Le(2**31 - 1)]
+Count = Annotated[int, Ge(0), Le(LARGEST_COUNT)]
+"""Examples and tokens."""
+Size = Annotated[int, Ge(0), Le(LARGEST_SIZE)]
+"""Parameters, bytes, and examples of a data set."""
+Seconds = Annotated[float, Le(LARGEST_SECONDS)]
+UtcTime = Annotated[str, "ISO 8601, UTC"]
