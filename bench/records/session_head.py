@@ -60,7 +60,7 @@ class SessionHead:
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
     """Facts by the node's number."""
     plan: list[PlanEntry] = field(default_factory=list)
-    begun: list[dict[str, Any]] | None = None
+    begun: list[dict[str, Any]] = field(default_factory=list)
     """Of a resumed session: `at`, `environment` and `command` of each earlier beginning."""
     imported: dict[str, Any] | None = None
     """`format`, and the `files` with their SHA-256; null if it was measured here."""
