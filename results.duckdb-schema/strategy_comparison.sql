@@ -82,9 +82,10 @@ compared AS (
         time_ratio_lo >= 1 / 1.05 AND time_ratio_hi <= 1.05 AS is_as_fast,
         if(device_type = 'cuda', memory_ratio, NULL) AS judged_memory_ratio,
         -- Percent more examples per second of the faster one, with its interval.
-        round(100 * (greatest(time_ratio, 1 / time_ratio) - 1))::INTEGER AS faster_pct,
-        round(100 * (if(time_ratio > 1, time_ratio_lo, 1 / time_ratio_hi) - 1))::INTEGER AS faster_pct_lo,
-        round(100 * (if(time_ratio > 1, time_ratio_hi, 1 / time_ratio_lo) - 1))::INTEGER AS faster_pct_hi
+        round(100 * (greatest(time_ratio, 1 / time_ratio) - 1))::BIGINT AS faster_pct,
+        round(100 * (if(time_ratio > 1, time_ratio_lo, 1 / time_ratio_hi) - 1))::BIGINT AS faster_pct_lo,
+        -- Two repeats that differ much leave it without a bound worth naming: it may have more digits than an integer.
+        round(100 * (least(if(time_ratio > 1, time_ratio_hi, 1 / time_ratio_lo), 100) - 1))::BIGINT AS faster_pct_hi
     FROM with_interval
 ),
 -- The first that holds decides.
@@ -110,7 +111,10 @@ with_words AS (
     SELECT
         *,
         if(time_ratio > 1, reference_strategy, strategy) AS faster,
-        format('{} % more examples/s [{}, {}]', faster_pct, faster_pct_lo, faster_pct_hi) AS gain,
+        format(
+            '{} % more examples/s [{}, {}]', faster_pct, faster_pct_lo,
+            if(faster_pct_hi > 1000, 'more than 1000', faster_pct_hi::VARCHAR)
+        ) AS gain,
         format('{} ran out of memory in {} of {} runs', reference_strategy, reference_oom_runs, reference_runs)
             AS reference_oom,
         format('{} ran out of memory in {} of {} runs', strategy, oom_runs, runs) AS other_oom,

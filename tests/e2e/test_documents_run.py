@@ -116,6 +116,9 @@ INSTEAD = {
     ),
     "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
     "bench COMMAND --help": "bench suite --help",
+    # without a command they only show the help, with exit code 2
+    "python -m bench": "python -m bench --version",
+    "python -E -m bench": "python -E -m bench --version",
 }
 """Shown -> run."""
 ELSEWHERE = {

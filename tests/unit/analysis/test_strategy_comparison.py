@@ -88,6 +88,13 @@ def test_repeats_that_differ_by_more_leave_it_open(compared):
     assert row["reason"].endswith("]: repeats differ by more")
 
 
+def test_two_repeats_that_say_next_to_nothing_have_a_bound_that_is_not_counted_out(compared):
+    row = compared((110.0, 8000.0), ddp={"step_ms": {2: (100.0, 101.0)}}, repeats=2)
+    assert row["time_ratio_hi"] > 2**31
+    assert row["recommendation"] == "undecided"
+    assert row["reason"].endswith(", more than 1000]: repeats differ by more")
+
+
 def test_one_repeat_a_side_decides_nothing(compared):
     row = compared((200.0,), ddp={"step_ms": {2: (100.0,)}}, repeats=1)
     assert (row["time_ratio"], row["time_ratio_lo"]) == (2.0, None)
