@@ -43,6 +43,10 @@ class Batch:
     def extend(self, table: str, found: list[Row]) -> None:
         self.rows.setdefault(table, []).extend(found)
 
+    def sessions(self) -> list[str]:
+        """Ids of those whose rows are there."""
+        return [row["session_id"] for row in self.rows.get("sessions", [])]
+
     def note(self, folder: SessionFolder, entry: Entry, problem: str | None) -> None:
         """Keep in the ledger that an entry was seen."""
         self.ledger.append(

@@ -33,9 +33,6 @@ LOCKED = {
     "lock_configuration": "true",
 }
 """A query sees the database and nothing else: no file, no extension, no variable of this process, no setting."""
-PLANNING = {"disabled_optimizers": "projection_pullup"}
-"""The time of this step of planning grows with the square of a query's size: of all that plans `diagnosis` it is half,
-and what it finds makes no view of ours faster."""
 BOUNDED = {"memory_limit": "50%", "max_temp_directory_size": "64GiB"}
 """Of what this machine or its control group has; a query that needs more goes on in files beside the database."""
 
@@ -65,7 +62,7 @@ def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise AnalysisError(
             f"{path}: there is no database: `bench load {results}` makes it from the result files"
         )
-    connection = _connect(path, read_only=True, config=LOCKED | PLANNING | BOUNDED)
+    connection = _connect(path, read_only=True, config=LOCKED | BOUNDED)
     try:
         with stoppable(connection):
             definitions = _definitions(connection, path)

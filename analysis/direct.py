@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, blame, chunks, database, diagnose, incoming, ingest, schema
+from analysis import batch, blame, chunks, database, incoming, ingest, schema
 from analysis.discover import SessionFolder, discover
 from analysis.errors import AnalysisError
 from analysis.fields import BadFileError, read_json
@@ -25,13 +25,11 @@ from analysis.stopping import stoppable, temporary
 _WORD = re.compile(r"\w+")
 _CATALOGUE = re.compile(r"query|query_table|show|describe|information_schema|sqlite_master|pg_\w+|duckdb_\w+")
 """Words of a query that may read what it does not name."""
-_DERIVED = (*schema.DERIVED_TABLES, *schema.FITTED_TABLES)
 _OF_THE_QUERY = (duckdb.ProgrammingError, duckdb.PermissionException, duckdb.OutOfMemoryException)
 """What no file is to blame for."""
 _WITH_FILES = ("enable_external_access", "lock_configuration")
 _SETTINGS = {
     **{name: value for name, value in database.LOCKED.items() if name not in _WITH_FILES},
-    **database.PLANNING,
     **database.BOUNDED,
 }
 """Until the files are known."""
@@ -97,25 +95,20 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: batch.Batch, query: str,
     paths = opened.enter_context(incoming.plain([file.path for file in found.files]))
     schema.create(connection)
     _lay_views(connection, list(zip(paths, found.files, strict=True)))
-    read = tables_read(query)
-    diagnose.remember(connection, [])
     ingest.insert_rows(connection, found)
-    if read & {*_DERIVED, *schema.FOUND_TABLES}:
+    read = tables_read(query)
+    unfilled = [] if schema.FOUND_TABLE in read else [schema.FOUND_TABLE]
+    if read & {*schema.derived(), schema.FOUND_TABLE}:
         for files in chunks.of_whole_runs(found.files, chunks.ROWS):
             with incoming.of_files(connection, files):
                 ingest.derive_runs(connection)
-        ingest.derive_sessions(connection)
-    if read & {*schema.FOUND_TABLES}:
-        diagnose.diagnose(connection)
-    _drop_what_is_not_filled(connection, read)
-    _lock(connection, paths)
-
-
-def _drop_what_is_not_filled(connection: duckdb.DuckDBPyConnection, read: set[str]) -> None:
-    """Whoever reads it by a way that its words do not show gets an error, not an answer without rows."""
-    unfilled = () if read & {*_DERIVED, *schema.FOUND_TABLES} else _DERIVED
-    for table in (*unfilled, *(() if read & {*schema.FOUND_TABLES} else schema.FOUND_TABLES)):
+        ingest.derive_sessions(connection, found.sessions(), () if unfilled else schema.shipped_rules())
+    else:
+        unfilled += schema.derived()
+    # Whoever reads them by a way that the query's words do not show gets an error, not an answer without rows.
+    for table in unfilled:
         connection.execute(f"DROP TABLE {table}")
+    _lock(connection, paths)
 
 
 def _lay_views(connection: duckdb.DuckDBPyConnection, named: list[tuple[str, batch.ParquetFile]]) -> None:
@@ -142,7 +135,7 @@ def tables_read(query: str) -> set[str]:
     """Names of what a query may read, also by way of views. Its words say so, and may say too much."""
     words = {word.lower() for word in _WORD.findall(query)}
     if any(_CATALOGUE.fullmatch(word) for word in words):
-        return {*_DERIVED, *schema.FOUND_TABLES}
+        return {*schema.derived(), schema.FOUND_TABLE}
     return schema.reached_from(words)
 
 

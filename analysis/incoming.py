@@ -1,4 +1,4 @@
-"""The rows that a load takes in next, as `incoming_steps`, `incoming_samples` ...: what derived/ reads.
+"""The rows that a load takes in next stand before the tables: what derived/ reads as `steps`, `samples` ...
 
 They are views over the files themselves: a copy of some million rows would take more memory than all else."""
 
@@ -16,32 +16,34 @@ import pyarrow as pa
 
 from analysis import links, parquet, schema
 from analysis.batch import ParquetFile
+from analysis.shadows import Shadows, shadows
 from analysis.sql_words import literal
 
 _PATTERN = re.compile(r"[*?\[\\]")
-_VIEW = "CREATE OR REPLACE TEMP VIEW incoming_{} AS {}"
-_OF_SESSIONS = "FROM {} WHERE session_id IN (SELECT session_id FROM incoming_sessions)"
+_OWNERS = "incoming_files"
+_ROWS = f"""
+SELECT {_OWNERS}.session_id, {_OWNERS}.run_id, {_OWNERS}.attempt, {{columns}}
+FROM read_parquet(
+    {{paths}}, union_by_name = true, filename = '{parquet.PATH_COLUMN}', hive_partitioning = false
+) AS file
+JOIN {_OWNERS} ON {_OWNERS}.path = file.{parquet.PATH_COLUMN}
+"""  # noqa: S608
+"""Which run a file belongs to stands in its metadata, which load has checked."""
 
 
 @contextmanager
-def of_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[list[str]]:
-    """The rows of some runs' files. Yields the tables that have some."""
-    with plain([file.path for file in files]) as paths:
+def of_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[Shadows]:
+    """Of some runs' files, with the rows of `runs` that they belong to."""
+    with plain([file.path for file in files]) as paths, shadows(connection) as found:
         named = list(zip(paths, files, strict=True))
-        connection.register("incoming_files", owners(named))
-        connection.execute(schema.text("ingest/incoming_runs"))
+        connection.register(_OWNERS, owners(named))
+        of_these = f"SEMI JOIN {_OWNERS} USING (session_id, run_id, attempt)"
+        found.lay("VIEW", "runs", f"FROM {found.stored('runs')} {of_these}")
         for table in schema.PARQUET_TABLES:
-            connection.execute(
-                _VIEW.format(table, rows_of([one for one in named if one[1].table == table], table))
-            )
-        yield [table for table in schema.PARQUET_TABLES if any(file.table == table for file in files)]
-        connection.unregister("incoming_files")
-
-
-def of_sessions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Those of `incoming_sessions` that the tables already have."""
-    for table in ("runs", *schema.PARQUET_TABLES):
-        connection.execute(_VIEW.format(table, _OF_SESSIONS.format(table)))
+            of_table = [one for one in named if one[1].table == table]
+            found.lay("VIEW", table, rows_of(of_table, table) or f"FROM {found.stored(table)} LIMIT 0")
+        yield found
+        connection.unregister(_OWNERS)
 
 
 def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
@@ -55,19 +57,18 @@ def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
 
 
 def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
-    """The query for a table's rows in files, each with its path; it reads whose they are from `incoming_files`."""
+    """The query for a table's rows in files; it reads whose they are from `incoming_files`. Empty without a file."""
     parts = [
-        schema.text("ingest/incoming_files").format(
+        _ROWS.format(
             paths=f"[{', '.join(literal(path) for path, _ in found)}]",
             columns=", ".join(_columns(table, columns)),
-            path_column=parquet.PATH_COLUMN,
         )
         for columns, found in (
             (columns, list(group))
             for columns, group in groupby(sorted(files, key=_columns_of), key=_columns_of)
         )
     ]
-    return " UNION ALL ".join(parts) or f"FROM {table} LIMIT 0"
+    return " UNION ALL ".join(parts)
 
 
 def _columns_of(named: tuple[str, ParquetFile]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import batch, blame, database, diagnose, ingest, own_findings, own_rule_files
+from analysis import batch, blame, database, ingest, own_findings, own_rule_files, schema
 from analysis.discover import SessionFolder, discover
 
 
@@ -84,18 +84,34 @@ def _load_readable(
     ledger = _ledger(connection)
     changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder)]
     gone = ledger.keys() - {folder.name for folder in folders}
-    leaving = [*gone, *(folder.name for folder in changed if folder.name in ledger)]
+    found = _take_in(connection, changed, [*gone, *(one.name for one in changed if one.name in ledger)])
+    return LoadReport(
+        database=database.database_path(results),
+        sessions=len(found.rows.get("sessions", [])),
+        runs=len(found.rows.get("runs", [])),
+        step_rows=sum(file.rows for file in found.files if file.table == "steps"),
+        unchanged_sessions=len(folders) - len(changed),
+        removed_sessions=len(gone),
+        problems=problems(connection),
+    )
+
+
+def _take_in(
+    connection: duckdb.DuckDBPyConnection, changed: list[SessionFolder], leaving: list[str]
+) -> batch.Batch:
+    """Put the rows of the changed folders in place of those of the sessions that leave."""
+    if not changed and not leaving:
+        return batch.Batch(unreadable={})
     left_out: dict[Path, str] = {}
     is_limited = True
     while True:
         try:
             with database.transaction(connection):
-                diagnose.remember(connection, leaving)
                 ingest.forget(connection, leaving)
                 found = batch.read(changed, left_out)
-                ingest.insert(connection, found)
-                diagnose.diagnose(connection)
-                break
+                ingest.insert(connection, found, schema.shipped_rules())
+                own_findings.make_due(connection)
+            return found
         except duckdb.Error as error:
             # One run alone may have too many rows.
             if is_limited and isinstance(error, duckdb.OutOfMemoryException):
@@ -108,15 +124,6 @@ def _load_readable(
             if not guilty:
                 raise  # database.writer says what is to be done
             left_out |= guilty
-    return LoadReport(
-        database=database.database_path(results),
-        sessions=len(found.rows.get("sessions", [])),
-        runs=len(found.rows.get("runs", [])),
-        step_rows=sum(file.rows for file in found.files if file.table == "steps"),
-        unchanged_sessions=len(folders) - len(changed),
-        removed_sessions=len(gone),
-        problems=problems(connection),
-    )
 
 
 State = frozenset[tuple[str, int | None, int | None]]

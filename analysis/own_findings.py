@@ -1,5 +1,4 @@
-"""Rules of one's own are asked at load, each for itself and of what is new: one that fails on the rows is left out, the
-others stay."""
+"""Rules of one's own are asked at load, each for itself: one that fails on the rows is left out, the others stay."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ _MANY = (
 )
 _NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
 LIMIT_S = 30.0
-"""For one rule over the sessions that it is due for: of a new one all that the database has."""
-_DUE_OF_ALL = "INSERT INTO rules_due SELECT $1, session_id FROM sessions"
+"""For one rule over all sessions."""
 
 
 def remembered(results: Path) -> list[Rule]:
@@ -45,46 +43,36 @@ def remembered(results: Path) -> list[Rule]:
     return [Rule(is_own=True, **dict(zip(names, row, strict=True))) for row in found]
 
 
+def make_due(connection: duckdb.DuckDBPyConnection) -> None:
+    """Rules are asked again of all sessions where one came, changed or went. Runs inside the load's transaction."""
+    connection.execute("UPDATE diagnosis_rules SET is_due = true WHERE is_own")
+
+
 def ask(
     connection: duckdb.DuckDBPyConnection, own: Sequence[Rule], limit_s: float = LIMIT_S
 ) -> Iterator[tuple[Rule, str]]:
-    """Make the database's own rules those of `own`, and ask each of the sessions that it is due for: a new rule of all.
-    Yields each that is left out, and why: it stays in the database with that, and finds nothing. Stopped in between,
-    what was not asked stays due. The connection is locked: the rules may be a stranger's, from a database that was
-    sent."""
+    """Make the database's own rules those of `own`, and ask each that is new or due. Yields each that is left out, and
+    why: it stays in the database with that, and finds nothing. Stopped in between, what was not asked stays due. The
+    connection is locked: the rules may be a stranger's, from a database that was sent."""
     with transaction(connection):
-        new = _replace(connection, own)
+        _replace(connection, own)
     for rule in own:
-        sessions = _due(connection, rule)
-        if (sessions or rule in new) and (reason := _left_out(connection, rule, sessions, limit_s)):
+        if not _is_asked(connection, rule) and (reason := _left_out(connection, rule, limit_s)):
             with transaction(connection):
-                _forget(connection, rule, reason)
+                connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
+                connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
             yield rule, reason
 
 
-def _forget(connection: duckdb.DuckDBPyConnection, rule: Rule, reason: str) -> None:
-    """What it found before; the next load asks it again of everything. With a shipped rule's name it has neither."""
-    if own_rule_files.misnamed(rule) is None:
-        connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
-        connection.execute("DELETE FROM rules_due WHERE finding = $1", [rule.finding])
-        connection.execute(_DUE_OF_ALL, [rule.finding])
-        connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
-
-
-def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> list[Rule]:
-    """Those that the database did not have, or not so, or left out; they are due for all sessions."""
+def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
+    """Those that the database did not have, or not so, or left out, are due."""
     kept = {name for (name,) in connection.execute(f"{_FINDING_OF_OWN} AND problem IS NULL").fetchall()}
     new = [rule for rule in own if rule.finding not in kept or not _is_known(connection, rule)]
     wanted = [[rule.finding for rule in own if rule not in new]]
-    for table in ("findings", "rules_due"):
-        of_own = f"finding IN ({_FINDING_OF_OWN}) AND NOT list_contains($1, finding)"
-        connection.execute(f"DELETE FROM {table} WHERE {of_own}", wanted)  # noqa: S608
+    of_own = f"finding IN ({_FINDING_OF_OWN}) AND NOT list_contains($1, finding)"
+    connection.execute(f"DELETE FROM findings WHERE {of_own}", wanted)  # noqa: S608
     connection.execute("DELETE FROM diagnosis_rules WHERE is_own AND NOT list_contains($1, finding)", wanted)
-    named = [rule for rule in new if own_rule_files.misnamed(rule) is None]
-    rules.note(connection, named)
-    for rule in named:
-        connection.execute(_DUE_OF_ALL, [rule.finding])
-    return new
+    rules.note(connection, [rule for rule in new if own_rule_files.misnamed(rule) is None])
 
 
 def _is_known(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
@@ -93,18 +81,17 @@ def _is_known(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
     return found == [(rule.finding, rule.title, rule.severity, rule.meaning, rule.definition)]
 
 
-def _due(connection: duckdb.DuckDBPyConnection, rule: Rule) -> list[str]:
-    query = "SELECT DISTINCT session_id FROM rules_due WHERE finding = $1 ORDER BY ALL"
-    return [name for (name,) in connection.execute(query, [rule.finding]).fetchall()]
+def _is_asked(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
+    """Whether what it finds in the sessions of today is in the database."""
+    found = connection.execute(f"{_OWN_RULES} AND finding = $1 AND NOT is_due", [rule.finding]).fetchall()
+    return bool(found)
 
 
-def _left_out(
-    connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[str], limit_s: float
-) -> str | None:
+def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
     """Why it is; null where what it finds is in the database."""
     try:
         with _limited(connection, limit_s), transaction(connection):
-            _ask(connection, rule, sessions)
+            _ask(connection, rule)
     except duckdb.InterruptException:
         return f"takes longer than {limit_s:g} s"
     except duckdb.Error as error:
@@ -126,16 +113,13 @@ def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[
         timer.join()  # an interrupt on its way would end the next statement
 
 
-def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule, sessions: Sequence[str]) -> None:
+def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     """Raises AnalysisError or DuckDB's where it cannot be a rule of this database."""
     # A remembered one was tried with other definitions.
     if reason := own_rule_files.problem(connection, rule):
         raise AnalysisError(reason)
-    known = [rule.finding, list(sessions)]
-    connection.execute("DELETE FROM findings WHERE finding = $1 AND session_id IN (SELECT unnest($2))", known)
-    with diagnose.focused(connection, sessions, [rule]):
-        diagnose.ask(connection, rule)
-    connection.execute("DELETE FROM rules_due WHERE finding = $1", [rule.finding])
+    diagnose.ask_again(connection, rule)
+    connection.execute("UPDATE diagnosis_rules SET is_due = false WHERE finding = $1", [rule.finding])
     for condition, reason in (
         (_HOLLOW, f"gives a row where one of {', '.join(rules.REQUIRED)} is null"),
         (_UNSURE, "gives a row whose certainty is neither shown nor likely"),

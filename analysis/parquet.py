@@ -27,8 +27,7 @@ _SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
 @cache
 def table_columns(table: str) -> dict[str, str]:
     """Column -> SQL type of a table that is filled from Parquet, without the keys that stand in file metadata."""
-    name = next(name for name in schema.table_files() if name.endswith(f"_{table}"))
-    found = _COLUMN.findall(schema.text(name))
+    found = _COLUMN.findall(schema.text(table))
     return {column: sql_type for column, sql_type in found if column not in _KEYS}
 
 

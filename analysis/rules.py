@@ -83,10 +83,19 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
 
 
 def note(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
-    """Add them to `diagnosis_rules`."""
+    """Add them to `diagnosis_rules`; those of one's own are due."""
     rows = [
-        (rule.finding, rule.title, rule.severity, rule.meaning, rule.is_own, rule.definition, None)
+        (
+            rule.finding,
+            rule.title,
+            rule.severity,
+            rule.meaning,
+            rule.is_own,
+            rule.definition,
+            None,
+            rule.is_own,
+        )
         for rule in rules
     ]
     if rows:
-        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

@@ -1,4 +1,5 @@
-"""The SQL definitions in results.duckdb-schema/: numbered tables, what load derives, one file per view and macro."""
+"""The SQL definitions in results.duckdb-schema/, one file each: tables/ are filled from files and from Python, derived/
+are tables that load fills with a query, views/ are asked whenever they are read, macros/ are called."""
 
 from __future__ import annotations
 
@@ -28,23 +29,13 @@ PARQUET_TABLES = (
 SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
 """Tables that are filled from a session's files, and have its session_id."""
 RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "run_part_stats", "sensors")
-"""Tables that load derives from the rows of some whole runs, in this order; each has its file in derived/."""
-DERIVED_TABLES = (
-    *RUN_TABLES,
-    "law_points",
-    "fabric_fits",
-    "communication_points",
-    "step_messages",
-    "matmul_rates",
-    "history_points",
-)
-"""With those that it derives from whole sessions."""
-FITTED_TABLES = ("law_fits",)
-"""Tables that load fills with what SQL cannot compute."""
-FOUND_TABLES = ("findings", "rules_due")
-"""Tables that load fills by asking the rules."""
-SHARED_TABLES = ("sessions", "fabric_fits", "matmul_rates")
-"""Tables of which views read other sessions' rows to say something of one."""
+"""Derived from the rows of whole runs, in this order."""
+FITTED_TABLE = "law_fits"
+"""Filled with what SQL cannot compute, from law_points."""
+FOUND_TABLE = "findings"
+"""Filled by the rules of diagnosis."""
+COMPARED_TABLES = ("fabric_fits", "matmul_rates", "history_points")
+"""Views read other sessions' rows of these to say something of one."""
 
 
 @cache
@@ -55,47 +46,79 @@ def folder() -> Path:
     return installed if installed.is_dir() else here.parent / "results.duckdb-schema"
 
 
+@cache
+def _files(kind: str) -> dict[str, Path]:
+    """Name -> file, of tables, derived, views or macros."""
+    return {path.stem: path for path in sorted((folder() / kind).glob("*.sql"))}
+
+
+@cache
 def text(name: str) -> str:
-    """A definition's SQL; `name` is its path in the folder, without the suffix."""
-    return (folder() / f"{name}.sql").read_text(encoding="utf-8")
+    """The SQL of a table, view or macro; of a derived table the query that fills it, without a semicolon."""
+    for kind in ("tables", "derived", "views", "macros"):
+        if path := _files(kind).get(name):
+            return path.read_text(encoding="utf-8").rstrip().removesuffix(";" if kind == "derived" else "")
+    raise KeyError(name)
 
 
-def table_files() -> list[str]:
-    """Names of the numbered files, in their order."""
-    return sorted(path.stem for path in folder().glob("[0-9]*.sql"))
+def tables() -> list[str]:
+    """Names of the tables that no query fills."""
+    return sorted(_files("tables"))
 
 
-def view_files() -> list[str]:
-    """Names of the views, each after the views and macros that it reads."""
-    return [name for name in _definition_files() if "CREATE OR REPLACE VIEW" in text(name)]
+def derived() -> list[str]:
+    """Names of the derived tables, each after those that it reads."""
+    return [*RUN_TABLES, *derived_of_sessions()]
 
 
-def macro_files() -> list[str]:
+def derived_of_sessions() -> list[str]:
+    """Those that need the rows of whole sessions, with the one that Python fills."""
+    known = _files("derived").keys() - {*RUN_TABLES} | {FITTED_TABLE}
+    return [name for name in _in_order() if name in known]
+
+
+def views() -> list[str]:
+    """Names of the views, each after those that it reads."""
+    return [name for name in _in_order() if name in _files("views")]
+
+
+def macros() -> list[str]:
     """Names of the macros: a table macro is read like a view, `FROM compare('a', 'b', 0.02)`."""
-    return [name for name in _definition_files() if "CREATE OR REPLACE MACRO" in text(name)]
+    return [name for name in _in_order() if name in _files("macros")]
 
 
-def shipped_rules() -> list[rules.Rule]:
+def session_tables() -> list[str]:
+    """Every table that has rows of a session, each after those that it is made from."""
+    return [*SESSION_TABLES, *derived(), FOUND_TABLE]
+
+
+@cache
+def shipped_rules() -> tuple[rules.Rule, ...]:
     """Of `diagnosis`, by name."""
-    return rules.read(folder() / "rules")
-
-
-def _definition_files() -> list[str]:
-    """Names of views and macros, each after those that it reads."""
-    known = references()
-    names = sorted(known)
-    readers = {name: [other for other in names if other != name and other in known[name]] for name in names}
-    return list(graphlib.TopologicalSorter(readers).static_order())
+    return tuple(rules.read(folder() / "rules"))
 
 
 @cache
 def references() -> dict[str, set[str]]:
-    """What each view and macro reads from or calls."""
-    return {path.stem: referred_to(text(path.stem)) for path in folder().glob("[a-z]*.sql")}
+    """What each derived table, view and macro reads from or calls."""
+    names = [name for kind in ("derived", "views", "macros") for name in _files(kind)]
+    # law_fits is made in Python, from law_points.
+    return {name: referred_to(text(name)) for name in names} | {FITTED_TABLE: {"law_points"}}
+
+
+@cache
+def _in_order() -> tuple[str, ...]:
+    """Names of all that reads something, each after what it reads."""
+    known = references()
+    readers = {
+        name: [other for other in sorted(known) if other != name and other in known[name]]
+        for name in sorted(known)
+    }
+    return tuple(graphlib.TopologicalSorter(readers).static_order())
 
 
 def reached_from(names: Iterable[str]) -> set[str]:
-    """These, and everything that they read from or call by way of views and macros."""
+    """These, and everything that they read from or call, by way of what is derived, too."""
     known = references()
     found: set[str] = set()
     wanted = set(names)
@@ -115,10 +138,13 @@ def digest() -> str:
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Make every table, view and macro in an empty database."""
-    for name in table_files():
+    for name in tables():
         connection.execute(text(name))
-    for name in _definition_files():
-        connection.execute(text(name))
+    for name in _in_order():
+        if name in _files("derived"):
+            connection.execute(f"CREATE TABLE {name} AS FROM (\n{text(name)}\n) LIMIT 0")
+        elif name != FITTED_TABLE:
+            connection.execute(text(name))
     rules.note(connection, shipped_rules())
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)

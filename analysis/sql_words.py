@@ -18,3 +18,8 @@ def referred_to(sql: str) -> set[str]:
 def literal(text: str) -> str:
     """As SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """As SQL has it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from analysis import database, findings, focus, lost, machine, machine_tables, perturbation, sessions, tables
+from analysis import database, findings, lost, machine, machine_tables, perturbation, sessions, tables
 from analysis.batch_words import limits
 from analysis.fetched import Row
 from analysis.laws.words import peaks
@@ -37,19 +37,18 @@ def show(  # noqa: C901 - one loop for each kind of line
     out = out or tables.console()
     with database.reader(results) as connection:
         session_id = sessions.choose(connection, session, tag)
-        with focus.reading(connection, [session_id]):
-            points, coverage, runs = (
-                session_rows(connection, view, session_id) for view in ("scaling", "coverage", "run_summary")
-            )
-            laws = session_rows(connection, "scaling_law", session_id)
-            session_row = sessions.head(connection, session_id)
-            batches = session_rows(connection, "batch_limits", session_id)
-            found = machine.read(connection, session_id)
-            used = session_rows(connection, "utilisation", session_id)
-            sizes = machine_tables.read(connection, session_id)
-            losses = lost.explained(session_rows(connection, "efficiency_loss", session_id))
-            diagnosed = findings.read(connection, session_id)
-            perturbed = session_rows(connection, "perturbation", session_id)
+        points, coverage, runs = (
+            session_rows(connection, view, session_id) for view in ("scaling", "coverage", "run_summary")
+        )
+        laws = session_rows(connection, "scaling_law", session_id)
+        session_row = sessions.head(connection, session_id)
+        batches = session_rows(connection, "batch_limits", session_id)
+        found = machine.read(connection, session_id)
+        used = session_rows(connection, "utilisation", session_id)
+        sizes = machine_tables.read(connection, session_id)
+        losses = lost.explained(session_rows(connection, "efficiency_loss", session_id))
+        diagnosed = findings.read(connection, session_id)
+        perturbed = session_rows(connection, "perturbation", session_id)
     _show_points(out, session_id, points, value_columns(points, coverage, used), found)
     if every_run:
         machine_tables.show(out, sizes)
@@ -96,7 +95,7 @@ def _show_points(
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
     """A session's rows in the order of its plan, by view: `scaling`, what was measured of the machine, what was
     found, and what measuring cost; values that JSON knows only."""
-    with database.reader(results) as connection, focus.reading(connection, [session_id]):
+    with database.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}

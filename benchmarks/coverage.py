@@ -21,7 +21,7 @@ import pyarrow as pa
 from scipy.special import exp1
 from scipy.stats import lomax
 
-from analysis import schema
+from analysis import ingest, schema
 from bench.interval import relative_half_width
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -99,6 +99,7 @@ def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Ge
         for repeats, workers in itertools.product(planned, (1, 2)):
             noise = truth.noise(rng, (draws, repeats if truth.until is None else MOST), workers)
             _insert_runs(connection, truth, workers, repeats, noise)
+        ingest.derive_sessions(connection, [str(draw) for draw in range(draws)], wanted=["scaling"])
         exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
         query = """
             SELECT
@@ -176,9 +177,7 @@ def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[str
         schema.create(connection)
         for steps in STEPS:
             _insert_steps(connection, process, steps, draws, rng)
-        for table in ("step_stats", "run_rank_stats"):
-            connection.execute(f"CREATE TEMP VIEW incoming_{table} AS FROM {table}")
-        connection.execute(f"CREATE TEMP TABLE found AS {schema.text('derived/run_stats')}")
+        connection.execute(f"CREATE TEMP TABLE found AS {schema.text('run_stats')}")
         found = connection.execute(
             "SELECT avg((step_ns_median_lo <= $1 AND $1 <= step_ns_median_hi)::INTEGER) FROM found "
             "GROUP BY measured_steps ORDER BY measured_steps", [STEP_NS],

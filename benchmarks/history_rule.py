@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis import schema
+from analysis import ingest, schema
 
 SESSIONS = 20
 FIRST_JUDGED = 5
@@ -69,8 +69,7 @@ def shares(
     connection.register("made_up", pa.table(made_up))
     for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
         connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
-    connection.execute("CREATE OR REPLACE TEMP TABLE incoming_sessions AS SELECT session_id FROM sessions")
-    connection.execute(f"INSERT INTO history_points BY NAME {schema.text('derived/history_points')}")
+    ingest.derive_sessions(connection, np.unique(session_id).tolist(), wanted=["history"])
     ((false, by_repeats, early, found),) = connection.execute(JUDGED).fetchall()
     connection.rollback()  # for the next draws
     return float(false), float(by_repeats), float(early), float(found)

@@ -80,7 +80,6 @@ def coverage(truth: Truth, sizes: Sequence[int], noise: float, draws: int, seed:
     with duckdb.connect() as connection:
         schema.create(connection)
         connection.execute("INSERT INTO sessions (session_id) VALUES ('made')")
-        connection.execute(schema.text("ingest/incoming_sessions"), {"ids": ["made"]})
         connection.register("made", pa.Table.from_pylist(list(points(truth, sizes, noise, draws, seed))))
         connection.execute("INSERT INTO law_points BY NAME FROM made")
         ingest.fit_laws(connection)

@@ -70,12 +70,7 @@ def _column(results: Path, session: Path, sessions: int, times: int) -> dict[str
 
 
 def _multiply(connection: duckdb.DuckDBPyConnection, session_id: str, sessions: int) -> None:
-    for table in (
-        *schema.SESSION_TABLES,
-        *schema.DERIVED_TABLES,
-        *schema.FITTED_TABLES,
-        *schema.FOUND_TABLES,
-    ):
+    for table in schema.session_tables():
         query = MULTIPLY.format(table=table)
         connection.execute(query, {"session_id": session_id, "sessions": sessions})
     connection.execute(AGE, {"session_id": session_id})
@@ -102,7 +97,8 @@ def _views(results: Path, times: int) -> dict[str, float]:
     """All rows of each view."""
     with database.reader(results) as connection:
         return {
-            f"`{name}`": min(_asked(connection, name) for _ in range(times)) for name in schema.view_files()
+            f"`{name}`": min(_asked(connection, name) for _ in range(times))
+            for name in [*schema.derived(), *schema.views()]
         }
 
 

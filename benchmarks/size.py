@@ -137,8 +137,8 @@ def _views(results: Path) -> dict[str, float]:
     """Seconds that each view of the session takes, until all rows have come; not those that have a row per step."""
     found = {}
     with database.reader(results) as connection:
-        for name in schema.view_files():
-            if name != "training_steps":
+        for name in [*schema.derived(), *schema.views()]:
+            if name not in ("step_stats", "training_steps"):
                 began = time.perf_counter()
                 connection.sql(f"FROM {name}").to_arrow_table()
                 found[name] = time.perf_counter() - began

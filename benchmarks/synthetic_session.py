@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis import database, diagnose, ingest
+from analysis import database, ingest, schema
 
 _SQL = Path(__file__).with_suffix(".sql")
 
@@ -24,9 +24,7 @@ def make(results: Path, *, memory_limit: str | None = None, **parameters: str | 
         for name, value in parameters.items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
         connection.execute(_SQL.read_text(encoding="utf-8"))
-        diagnose.remember(connection, [])
-        ingest.derive(connection)
-        diagnose.diagnose(connection)
+        ingest.derive(connection, schema.shipped_rules())
         counted = connection.execute("SELECT count(*) FROM steps").fetchone()
     assert counted
     return int(counted[0])

@@ -98,4 +98,3 @@ SELECT
     0.95 - 0.85 * exp(-0.4 * validation * (1 + k % 7) / 7) AS val_accuracy, 0.4 AS elapsed_s
 FROM made_runs, range(1, getvariable('evals') + 1) AS numbers(validation);
 
-CREATE TEMP TABLE incoming_sessions AS SELECT getvariable('session_id') AS session_id;

@@ -68,7 +68,8 @@ def main() -> None:
 def queries() -> dict[str, str]:
     """Every view and table macro by its name, and the query over raw rows last."""
     asked = {
-        name: f"FROM {name} {ONE_RUN if name in PER_STEP else ''}".rstrip() for name in schema.view_files()
+        name: f"FROM {name} {ONE_RUN if name in PER_STEP else ''}".rstrip()
+        for name in [*schema.derived(), *schema.views()]
     }
     return asked | MACROS | {"exact quantiles from `steps`": RAW}
 

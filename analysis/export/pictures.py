@@ -26,11 +26,10 @@ def draw(
         raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join([SUMMARY, *charts])}")
     found = content.read(connection, session_id)
     origin = found.provenance()
-    with frames.kept(connection, [session_id]):
-        drawn = {
-            name: (described(svg, title, origin), origin)
-            for name, title, svg in _drawn(connection, found, wanted)
-        }
+    drawn = {
+        name: (described(svg, title, origin), origin)
+        for name, title, svg in _drawn(connection, found, wanted)
+    }
     if not drawn:
         raise AnalysisError(f"--chart {wanted}: no run of session {session_id!r} has rows for it")
     return drawn

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 
-from analysis import schema
 from analysis.fetched import Row
 from analysis.laws.amdahl import AMDAHL
 from analysis.laws.gustafson import GUSTAFSON
@@ -21,8 +20,15 @@ LAWS = {"strong": (AMDAHL, USL), "weak": (GUSTAFSON, USL)}
 """That apply to a mode of scaling."""
 
 
+_POINTS = """
+SELECT session_id, case_name, scaling, axis, workers, mean_throughput
+FROM law_points
+ORDER BY session_id, case_name, workers
+"""
+
+
 class Point(NamedTuple):
-    """A row of ingest/law_points.sql."""
+    """A row of `law_points`."""
 
     session_id: str
     case_name: str
@@ -33,8 +39,8 @@ class Point(NamedTuple):
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection) -> list[Row]:
-    """Rows of `law_fits` for the sessions that were inserted last."""
-    found = connection.execute(schema.text("ingest/law_points")).fetchall()
+    """Rows of `law_fits` for all of `law_points`."""
+    found = connection.execute(_POINTS).fetchall()
     cases = groupby((Point(*row) for row in found), key=lambda point: (point.session_id, point.case_name))
     return [row for _, points in cases for row in _fits(list(points))]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
-from analysis import focus, plain
+from analysis import plain
 from analysis.sql_words import literal
 
 _QUERIES = Path(__file__).parent / "queries"
@@ -38,17 +37,6 @@ def _literal(value: Parameter) -> str:
 
 def _session(session_id: str | None) -> dict[str, Parameter]:
     return {} if session_id is None else {"session_id": session_id}
-
-
-@contextmanager
-def kept(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> Iterator[None]:
-    """Inside it views have the rows of these sessions alone, and those on which most queries stand are tables, made
-    once, not a dozen times for each; the view history, which would see no others through them, is a table of all
-    sessions of their suites."""
-    connection.execute(query_text("kept_history"), {"session_ids": list(session_ids)})
-    with focus.reading(connection, session_ids):
-        yield
-    connection.execute("DROP TABLE temp.history")
 
 
 def frame(

@@ -35,7 +35,7 @@ def write_pages(
         sides = list(dict.fromkeys(tuple(session_ids(connection, said)) for said in sessions))
         wanted = list(dict.fromkeys(chain(*sides))) or [row["session_id"] for row in known]
         compared = _compared(sides, wanted) if compare else []
-        with _writing(out), frames.kept(connection, wanted):
+        with _writing(out):
             out.mkdir(parents=True, exist_ok=True)
             comparisons = found(out) | ({compare_name(compared): compared} if compared else {})
             suites = histories.suites(connection, wanted)

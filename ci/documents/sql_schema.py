@@ -71,16 +71,19 @@ def undescribed() -> list[str]:
 
 @functools.cache
 def relations() -> tuple[Relation, ...]:
-    """Tables by number, then views and macros, each after those that it reads: what these describe need not be said
-    again."""
-    names = [*schema.table_files(), *schema.view_files(), *schema.macro_files()]
+    """Tables, then views and macros, each after those that it reads: what these describe need not be said again."""
+    stored = [
+        *schema.session_tables(),
+        *(name for name in schema.tables() if name not in schema.session_tables()),
+    ]
+    names = [*stored, *schema.views(), *schema.macros()]
     known: dict[str, str] = {}
     found: list[Relation] = []
     with duckdb.connect() as connection:
         schema.create(connection)
         for name in names:
             text = schema.text(name)
-            one = _read(connection, text, _passed_on(text, found) or known)
+            one = _read(connection, name, text, _passed_on(text, found) or known)
             found.append(one)
             known = {column: meaning for column, _, meaning in one.columns if meaning} | known
     return tuple(found)
@@ -93,12 +96,13 @@ def _passed_on(text: str, found: list[Relation]) -> dict[str, str]:
     return {column: meaning for one in found if one.name in names for column, _, meaning in one.columns}
 
 
-def _read(connection: duckdb.DuckDBPyConnection, text: str, known: dict[str, str]) -> Relation:
+def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: dict[str, str]) -> Relation:
     made = _MADE.search(text)
-    assert made is not None, text[:80]
-    kind, name = made[1], made[2]
+    kind = made[1] if made else "TABLE"  # a derived one is a query
     own = _comments(text)
-    call, described = _described(connection, name, made[3] if kind == "MACRO" else "", "AS TABLE" in text)
+    call, described = _described(
+        connection, name, made[3] if made and kind == "MACRO" else "", "AS TABLE" in text
+    )
     columns = tuple((column, str(type_), _meaning(column, own, known)) for column, type_, *_ in described)
     return Relation(name=name, kind=kind, head=_head(text), call=call, columns=columns)
 

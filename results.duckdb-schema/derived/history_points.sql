@@ -1,8 +1,8 @@
--- Every row of scaling of the sessions that were inserted last. Runs after run_stats.
+-- One row per row of scaling, with what history tells lines, experiments and changes by, so that history reads no run.
 WITH ok_runs AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, run_id, status, fingerprint, config
     FROM runs
-    WHERE probe IS NOT TRUE AND session_id IN (SELECT session_id FROM incoming_sessions)
+    WHERE probe IS NOT TRUE
     QUALIFY status = 'ok' AND row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 made AS (
@@ -25,18 +25,28 @@ final AS (
             suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
             throughput_unit
-        ] AS line_facts,
-        settings,
+        ] AS line_facts,  -- what points of one line have in common
+        settings,  -- of the ok repeats' fingerprints
         [settings, device_name, threads::VARCHAR] AS asked,
-        fingerprints,
+        fingerprints,  -- of the ok repeats, each once; null where none is ok
         CASE WHEN len(fingerprints) > 0 THEN md5(fingerprints::VARCHAR) END AS fingerprints_digest,
-        config
+        config  -- specification of the first ok repeat
+        -- throughput_unit: examples/s; trainings/s where what was imported does not say its examples
+        -- placement: nodes x ranks per node: `2x4`
+        -- runs: last attempts, whatever their status
+        -- repeats: ok runs
+        -- log_variance: as in placements
+        -- efficiency: speedup ÷ workers; null over a baseline on another kind of device
+        -- is_baseline: whether it is what the case's efficiency is relative to
+        -- step_ms: geometric mean over ok repeats of a run's median step
+        -- asked: what points of one experiment have in common: settings, model of device, threads
+        -- fingerprints_digest: of fingerprints; null where there are none
+        -- throughput: examples per second over the measured steps, of an import over all its time; null unless ok
     FROM scaling
     JOIN (SELECT session_id, quick, imported IS NOT NULL AS is_imported FROM sessions) AS origins USING (session_id)
     JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, log_variance FROM placements
     ) AS moments USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN made USING (session_id, case_name, nodes, ranks_per_node, threads)
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions)
 )
 SELECT * FROM final;

@@ -1,3 +1,4 @@
+-- One row per node and device of an attempt that a sensor read.
 -- A run that completed no step has its row here too: it shows how far it came.
 WITH
 -- Measured steps without a pause between them, such as a validation makes: most runs have one such stretch.
@@ -6,7 +7,7 @@ with_begins AS (
         session_id, run_id, attempt, end_ns,
         end_ns - step_ns AS begin_ns,
         lag(end_ns) OVER earlier AS previous_end_ns
-    FROM incoming_step_stats
+    FROM step_stats
     WHERE kind = 'measured'
     WINDOW earlier AS (PARTITION BY session_id, run_id, attempt ORDER BY step)
 ),
@@ -30,7 +31,7 @@ counters AS (
             (lead(energy_j) OVER in_time - energy_j) / nullif(lead(time_ns) OVER in_time - time_ns, 0),
             (energy_j - lag(energy_j) OVER in_time) / nullif(time_ns - lag(time_ns) OVER in_time, 0)
         ) AS j_per_ns
-    FROM incoming_samples
+    FROM samples
     WHERE device IS NOT NULL AND energy_j IS NOT NULL
     WINDOW in_time AS (PARTITION BY session_id, run_id, attempt, node, device ORDER BY time_ns)
 ),
@@ -67,7 +68,7 @@ readings AS (
         avg(((throttle_reasons & 4) > 0)::INTEGER) AS power_cap_share,
         avg(((throttle_reasons & 96) > 0)::INTEGER) AS heat_share,
         avg(((throttle_reasons & 136) > 0 AND (throttle_reasons & 96) = 0)::INTEGER) AS hardware_slowdown_share
-    FROM incoming_samples
+    FROM samples
     JOIN stretches USING (session_id, run_id, attempt)
     WHERE device IS NOT NULL AND time_ns BETWEEN begin_ns AND end_ns
     GROUP BY session_id, run_id, attempt, node, device
@@ -80,13 +81,26 @@ whole_runs AS (
         -- Times count from the ranks' common barrier.
         arg_min(memory_used_bytes, time_ns) FILTER (time_ns < 0) AS memory_used_bytes_first,
         max(rss_bytes) AS rss_bytes_peak
-    FROM incoming_samples
+    FROM samples
     GROUP BY session_id, run_id, attempt, node, device
 ),
 final AS (
     SELECT
         whole_runs.*, gpu_util_pct, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
         hardware_slowdown_share, energy_j
+        -- device: null: the host
+        -- readings: over the whole run, start-up included
+        -- memory_used_bytes_peak: of the device, other processes included; on the host of the machine
+        -- memory_used_bytes_first: at the first reading, before the run's ranks are there; null: none was so early
+        -- rss_bytes_peak: of the host: resident sets of the ranks of the node together
+        -- gpu_util_pct: of a GPU: mean of the readings during measured steps; null: none
+        -- sm_clock_mhz: likewise
+        -- temperature_c: of a GPU: the hottest reading during measured steps
+        -- throttle_readings: of a GPU: readings during measured steps that have NVML's reasons for lower clocks
+        -- power_cap_share: of these, in which it kept to its power limit
+        -- heat_share: likewise, in which it was slowed down because it was hot
+        -- hardware_slowdown_share: likewise, slowed down by its own or the machine's protection, heat not named
+        -- energy_j: of a GPU: what its counter rose by in measured steps; null without a counter
     FROM whole_runs
     LEFT JOIN readings USING (session_id, run_id, attempt, node, device)
     LEFT JOIN energies USING (session_id, run_id, attempt, node, device)

@@ -1,4 +1,6 @@
--- Runs after step_stats, run_rank_stats and run_device_stats: of the rows of steps only profiled ones are read again.
+-- One row per attempt with measured steps: what a step is taken apart with, of ranks that wait for each other;
+-- run_parts makes parts of it.
+-- Of the rows of steps only profiled ones are read again.
 WITH over_ranks AS (
     SELECT
         session_id, run_id, attempt,
@@ -6,7 +8,7 @@ WITH over_ranks AS (
         avg(data_ns_mean) AS data_ns_mean,
         avg(forward_ns_mean) AS forward_ns_mean,
         min(forward_ns_mean) AS forward_ns_least
-    FROM incoming_run_rank_stats
+    FROM run_rank_stats
     WHERE measured_steps > 0
     GROUP BY session_id, run_id, attempt
 ),
@@ -16,26 +18,26 @@ waits AS (
         session_id, run_id, attempt, kind,
         avg(before_wait_ns_max - before_wait_ns_max_without_data) AS data_ns_added,
         avg(before_wait_ns_max_without_data) AS before_wait_ns_most
-    FROM incoming_step_stats
+    FROM step_stats
     WHERE kind IN ('measured', 'profiled')
     GROUP BY session_id, run_id, attempt, kind
 ),
 profiled_alone AS (
     SELECT DISTINCT session_id, run_id, attempt
-    FROM incoming_profile
-    JOIN incoming_runs USING (session_id, run_id, attempt)
+    FROM profile
+    JOIN runs USING (session_id, run_id, attempt)
     WHERE world_size = 1
 ),
 profiled_data_of_one AS (
     SELECT session_id, run_id, attempt, avg(data_ns) AS data_ns_mean
-    FROM incoming_steps
+    FROM steps
     SEMI JOIN profiled_alone USING (session_id, run_id, attempt)
     WHERE kind = 'profiled'
     GROUP BY session_id, run_id, attempt
 ),
 profiled_ranks AS (
     SELECT session_id, run_id, attempt, rank, avg(compute_ns) AS compute_ns_mean
-    FROM incoming_profile
+    FROM profile
     GROUP BY session_id, run_id, attempt, rank
 ),
 fastest AS (
@@ -49,7 +51,7 @@ each_profiled_step AS (
         avg(step_ns) AS step_ns_mean,
         min(exposed_communication_ns) AS exposed_ns_least,
         max(compute_ns) AS compute_ns_most
-    FROM incoming_profile
+    FROM profile
     GROUP BY session_id, run_id, attempt, step
 ),
 profiled AS (
@@ -65,28 +67,34 @@ profiled AS (
 -- Ranks of a node use its first GPUs, one each.
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
-    FROM incoming_run_device_stats
-    JOIN incoming_runs USING (session_id, run_id, attempt)
+    FROM run_device_stats
+    JOIN runs USING (session_id, run_id, attempt)
     WHERE device_type = 'cuda' AND device < ranks_per_node AND sm_clock_mhz > 0
     GROUP BY session_id, run_id, attempt
 ),
 final AS (
     SELECT
         session_id, run_id, attempt,
-        step_ns_mean,
+        step_ns_mean,  -- of a rank's own step, mean over ranks and measured steps
         CASE WHEN world_size = 1 THEN over_ranks.data_ns_mean ELSE measured.data_ns_added END AS data_ns_added,
         CASE
             WHEN world_size = 1 THEN forward_ns_mean
             WHEN strategy = 'ddp' THEN measured.before_wait_ns_most
-        END AS forward_ns_most,
-        forward_ns_least,
+        END AS forward_ns_most,  -- of the rank with the longest forward of each step, mean over them; ddp and one rank
+        forward_ns_least,  -- mean forward of the rank that has the least
         profiled_steps, profiled_step_ns_mean,
         CASE
             WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
-        END AS profiled_data_ns_added,
+        END AS profiled_data_ns_added,  -- data_ns_added of the profiled steps
         exposed_ns_least, compute_ns_most, compute_ns_least,
-        sm_clock_mhz
-    FROM incoming_runs
+        sm_clock_mhz  -- mean clock in measured steps of the GPU with the highest; null on a CPU
+        -- data_ns_added: by which waiting for data puts off the last rank to wait, mean over measured steps
+        -- profiled_steps: null without profiled steps, as all that follow but the clock
+        -- profiled_step_ns_mean: of a rank's own profiled step, as the profiler saw it
+        -- exposed_ns_least: exposed communication of the rank with least in each profiled step, mean over them
+        -- compute_ns_most: compute of the rank with most in each profiled step, mean over them
+        -- compute_ns_least: mean compute over profiled steps of the rank that has the least
+    FROM runs
     JOIN over_ranks USING (session_id, run_id, attempt)
     LEFT JOIN (FROM waits WHERE kind = 'measured') AS measured USING (session_id, run_id, attempt)
     LEFT JOIN (FROM waits WHERE kind = 'profiled') AS in_profile USING (session_id, run_id, attempt)

@@ -1,8 +1,9 @@
+-- One row per rank of an attempt, over its measured steps.
 -- The four phases of a rank add up to its step; means are over measured steps. A validation between two measured steps
 -- is no part of the span. That pause begins when the last rank is done with the one step and ends when this rank begins
 -- the other: to wait for the last rank belongs to the span there as it does in every step.
 WITH trained_steps AS NOT MATERIALIZED (
-    SELECT * FROM incoming_steps WHERE kind IN ('warmup', 'measured')
+    SELECT * FROM steps WHERE kind IN ('warmup', 'measured')
 ),
 -- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality. Most runs
 -- validate after their last step alone: then nothing is joined, and no row of a rank is read for it.
@@ -11,8 +12,8 @@ borders AS (
         session_id, run_id, attempt,
         step AS validated_step,
         unnest([step - 1, step]) AS step
-    FROM incoming_evals
-    SEMI JOIN (FROM incoming_step_stats WHERE kind = 'measured') AS resumed USING (session_id, run_id, attempt, step)
+    FROM evals
+    SEMI JOIN (FROM step_stats WHERE kind = 'measured') AS resumed USING (session_id, run_id, attempt, step)
 ),
 at_borders AS (
     SELECT
@@ -42,12 +43,12 @@ of_runs AS (
         count(*) FILTER (kind = 'measured') // 6 AS steps_of_a_sixth,
         max(step) FILTER (kind = 'measured') + 1 - 6 * steps_of_a_sixth AS first_of_sixths,
         bool_or(last_to_wait_rank IS NOT NULL) AS waits_are_known
-    FROM incoming_step_stats
+    FROM step_stats
     GROUP BY session_id, run_id, attempt
 ),
 times_last AS (
     SELECT session_id, run_id, attempt, last_to_wait_rank AS rank, count(*) AS times_last
-    FROM incoming_step_stats
+    FROM step_stats
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, last_to_wait_rank
 ),
@@ -104,7 +105,7 @@ over_steps AS (
         session_id, run_id, attempt, rank,
         any_value(node) AS node,
         any_value(waits_are_known) AS waits_are_known,
-        coalesce(sum(steps) FILTER (kind = 'measured'), 0)::BIGINT AS measured_steps,
+        coalesce(sum(steps) FILTER (kind = 'measured'), 0)::INTEGER AS measured_steps,
         max(last_ns) FILTER (kind = 'measured') - min(first_ns) FILTER (kind = 'measured') AS first_to_last_ns,
         sum(step_ns) FILTER (kind = 'measured') / measured_steps AS step_ns_mean,
         sum(data_ns) FILTER (kind = 'measured') / measured_steps AS data_ns_mean,
@@ -126,8 +127,21 @@ final AS (
         first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
         floor_rise AS memory_growth_bytes_per_step,
         floor_rise > 0 AND mean_rise > 0 AND floor_rise * measured_steps >= 0.01 * memory_allocated_bytes_mean
-            AS memory_grows,
+            AS memory_grows,  -- whether floor and mean rise with every sixth, by 1 % in all; null below 8 readings
         if(waits_are_known, coalesce(times_last, 0), NULL) AS times_last
+        -- measured_steps: that the rank completed
+        -- span_ns: last end - first begin - validations in between, on the rank's own clock
+        -- step_ns_mean: mean of the rank's own steps
+        -- data_ns_mean: of the phase data, over measured steps
+        -- forward_ns_mean: of the phase forward, over measured steps
+        -- backward_ns_mean: of the phase backward, over measured steps
+        -- optimizer_ns_mean: of the phase optimizer, over measured steps
+        -- memory_allocated_bytes_peak: warm-up included: it must fit too
+        -- memory_reserved_bytes_peak: of what the allocator held, warm-up included
+        -- memory_allocated_bytes_mean: over measured steps
+        -- memory_reserved_bytes_mean: over measured steps
+        -- memory_growth_bytes_per_step: of the floor from one sixth of the measured steps to the next, the least
+        -- times_last: measured steps in which it was the last to wait for the others; null where unknown
     FROM over_steps
     LEFT JOIN pauses USING (session_id, run_id, attempt, rank)
     LEFT JOIN rises USING (session_id, run_id, attempt, rank)

@@ -1,8 +1,8 @@
--- Runs after step_stats and run_rank_stats, from which it is made.
+-- One row per attempt that completed a step.
 WITH over_ranks AS (
     SELECT
         session_id, run_id, attempt,
-        count(*) AS ranks,
+        count(*)::INTEGER AS ranks,
         min(measured_steps) AS measured_steps,
         max(span_ns) AS span_ns,
         avg(data_ns_mean) AS data_ns_mean,
@@ -13,12 +13,12 @@ WITH over_ranks AS (
         max(memory_reserved_bytes_peak) AS memory_reserved_bytes_peak,
         avg(memory_allocated_bytes_mean) AS memory_allocated_bytes_mean,
         avg(memory_reserved_bytes_mean) AS memory_reserved_bytes_mean
-    FROM incoming_run_rank_stats
+    FROM run_rank_stats
     GROUP BY session_id, run_id, attempt
 ),
 halves AS (
     SELECT session_id, run_id, attempt, min(step) + count(*) // 2 AS second_half
-    FROM incoming_step_stats
+    FROM step_stats
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt
 ),
@@ -38,8 +38,8 @@ over_steps AS (
         avg(loss) FILTER (kind = 'measured') AS finite_mean_loss,
         coalesce(sum(nonfinite_losses) FILTER (kind = 'measured'), 0) AS measured_nonfinite,
         arg_max_null(loss, step) FILTER (kind = 'measured') AS final_loss,
-        sum(nonfinite_losses) FILTER (kind IN ('warmup', 'measured')) AS nonfinite_losses
-    FROM incoming_step_stats
+        (sum(nonfinite_losses) FILTER (kind IN ('warmup', 'measured')))::BIGINT AS nonfinite_losses
+    FROM step_stats
     LEFT JOIN halves USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt
 ),
@@ -50,18 +50,37 @@ with_ranks AS (
 final AS (
     SELECT
         over_ranks.*,
-        quantiles[1] AS step_ns_median,
+        quantiles[1] AS step_ns_median,  -- quantiles are values that were measured
         sorted_step_ns[lo_rank] AS step_ns_median_lo,
-        sorted_step_ns[len(sorted_step_ns) + 1 - lo_rank] AS step_ns_median_hi,
-        quantiles[2] AS step_ns_p95,
-        quantiles[3] AS step_ns_p99,
+        sorted_step_ns[len(sorted_step_ns) + 1 - lo_rank] AS step_ns_median_hi,  -- its upper end
+        quantiles[2] AS step_ns_p95,  -- 95th percentile, nearest value
+        quantiles[3] AS step_ns_p99,  -- 99th percentile, nearest value
         step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
         step_ns_mean_first_half, step_ns_mean_second_half,
-        max_minus_median_ns_mean,
-        first_loss,
+        max_minus_median_ns_mean,  -- over measured steps: last rank to wait minus median rank, see step_stats
+        first_loss,  -- of step 0, warm-up included
         CASE WHEN measured_nonfinite = 0 THEN finite_mean_loss END AS mean_loss,
-        final_loss,
-        nonfinite_losses
+        final_loss,  -- of the last measured step
+        nonfinite_losses  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
+        -- ranks: that completed a step
+        -- measured_steps: smallest count over ranks
+        -- span_ns: the longest rank's own span over measured steps, validations left out
+        -- step_ns_median_lo: 95 % interval by order statistics, of this run's steps; null below six
+        -- step_ns_mean: of the step time over all ranks
+        -- step_ns_std: sample standard deviation; null below two steps
+        -- step_ns_min: shortest measured step
+        -- step_ns_max: longest measured step
+        -- step_ns_mean_first_half: of the measured steps; of an odd number of them the shorter half
+        -- step_ns_mean_second_half: likewise: where the two differ, step times drift
+        -- data_ns_mean: mean over steps and ranks
+        -- forward_ns_mean: mean over steps and ranks
+        -- backward_ns_mean: mean over steps and ranks
+        -- optimizer_ns_mean: mean over steps and ranks
+        -- mean_loss: over measured steps; null where one was not finite
+        -- memory_allocated_bytes_peak: largest over ranks
+        -- memory_reserved_bytes_peak: largest over ranks
+        -- memory_allocated_bytes_mean: over ranks and measured steps
+        -- memory_reserved_bytes_mean: over ranks and measured steps
     FROM over_ranks
     JOIN with_ranks USING (session_id, run_id, attempt)
 )

@@ -1,4 +1,6 @@
--- docs/methodology.md has the table. Runs after communication_points.
+-- One row per session, case of communication_points and operation in an optimizer step: what a rank sends, by the
+-- strategy and its options. A case whose messages cannot be known (PowerSGD, offloading, units not known) has none.
+-- docs/methodology.md has the table.
 WITH cases AS (
     SELECT
         session_id, case_name, strategy, parameters, precision,
@@ -7,7 +9,7 @@ WITH cases AS (
         config->'strategy_options' AS options
     FROM runs
     SEMI JOIN communication_points USING (session_id, case_name)
-    WHERE session_id IN (SELECT session_id FROM incoming_sessions) AND status = 'ok' AND probe IS NOT TRUE
+    WHERE status = 'ok' AND probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY world_size, nodes, repeat, attempt DESC) = 1
 ),
 -- DDP fills its buckets with gradients, which are compressed only then.
@@ -58,7 +60,14 @@ fsdp AS (
 ),
 final AS (
     SELECT session_id, case_name, unnest(sent, recursive := true)
-    FROM (SELECT session_id, case_name, sent FROM ddp UNION ALL SELECT session_id, case_name, sent FROM fsdp) AS every_case
+        -- op: all_reduce, all_gather, reduce_scatter
+        -- phase: that hides it: forward, backward, last_backward (of the last micro-batch)
+        -- scope: ranks: all, or those of a group of shards; groups: one rank of each group
+        -- messages: per step, of equal size
+        -- message_bytes: of all messages of the step; of scope groups before it is divided by a group's ranks
+    FROM (
+        SELECT session_id, case_name, sent FROM ddp UNION ALL SELECT session_id, case_name, sent FROM fsdp
+    ) AS every_case
 )
-SELECT * FROM final
+SELECT * REPLACE (messages::INTEGER AS messages) FROM final
 WHERE messages > 0 AND message_bytes > 0;

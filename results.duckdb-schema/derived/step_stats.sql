@@ -1,21 +1,22 @@
+-- One row per step of an attempt, over its ranks.
 -- Step time at step s is E(s) - E(s-1), E = the latest end over ranks: it telescopes to the span. (The median of
 -- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins or ranks validated
 -- before the step, a pause and a barrier lie before it: there the step begins at its earliest rank.
 WITH waiting_runs AS (
-    SELECT session_id, run_id, attempt, strategy FROM incoming_runs WHERE world_size > 1
+    SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
 ),
 with_waits AS (
     SELECT
-        incoming_steps.*,
+        steps.*,
         before_wait_of(strategy, data_ns, forward_ns) AS before_wait_ns,
         before_wait_of(strategy, 0, forward_ns) AS before_wait_ns_without_data
-    FROM incoming_steps
+    FROM steps
     LEFT JOIN waiting_runs USING (session_id, run_id, attempt)
 ),
 over_ranks AS (
     SELECT
         session_id, run_id, attempt, step, kind,
-        count(*) AS ranks,
+        count(*)::INTEGER AS ranks,
         min(start_ns) AS start_ns,
         max(start_ns + step_ns) AS end_ns,
         min(step_ns) AS rank_step_ns_min,
@@ -28,7 +29,7 @@ over_ranks AS (
         max(before_wait_ns_without_data) AS before_wait_ns_max_without_data,
         arg_max(rank, before_wait_ns::HUGEINT * 1_000_000 - rank) AS last_to_wait_rank,
         avg(loss) AS loss,
-        count(*) FILTER (NOT isfinite(loss)) AS nonfinite_losses,
+        (count(*) FILTER (NOT isfinite(loss)))::INTEGER AS nonfinite_losses,
         max(memory_allocated_bytes) AS memory_allocated_bytes,
         max(memory_reserved_bytes) AS memory_reserved_bytes
     FROM with_waits
@@ -42,9 +43,9 @@ with_previous AS (
     FROM over_ranks
     WINDOW earlier AS (PARTITION BY session_id, run_id, attempt, kind ORDER BY step)
 ),
-validations AS (
+validated_steps AS (
     SELECT DISTINCT session_id, run_id, attempt, step AS validated_step
-    FROM incoming_evals
+    FROM evals
 ),
 final AS (
     SELECT
@@ -53,10 +54,25 @@ final AS (
         end_ns - CASE
             WHEN previous_step = step - 1 AND validated_step IS NULL THEN previous_end_ns
             ELSE start_ns
-        END AS step_ns
+        END AS step_ns  -- E(s) - E(s-1)
+        -- ranks: that completed the step
+        -- start_ns: earliest begin over ranks
+        -- end_ns: E(s), the latest end over ranks
+        -- rank_step_ns_min: the fastest rank's own step
+        -- rank_step_ns_mean: mean over ranks of their own steps
+        -- rank_step_ns_max: the slowest rank's own step
+        -- slowest_rank: the rank of rank_step_ns_max
+        -- before_wait_ns_median: of a rank's time before it first waits for others; of two middle ranks the lesser
+        -- before_wait_ns_max: of the rank that takes longest; null at one rank, and where waits are not known
+        -- before_wait_ns_max_without_data: what before_wait_ns_max would be, had no rank to wait for data
+        -- last_to_wait_rank: that rank: the others wait for it
+        -- loss: mean over ranks; null where it is not finite on any rank
+        -- nonfinite_losses: ranks whose loss was NaN or infinite
+        -- memory_allocated_bytes: largest over ranks
+        -- memory_reserved_bytes: largest over ranks
     FROM with_previous
-    LEFT JOIN validations
-        ON validations.session_id = with_previous.session_id AND validations.run_id = with_previous.run_id
-        AND validations.attempt = with_previous.attempt AND validated_step = with_previous.step
+    LEFT JOIN validated_steps
+        ON validated_steps.session_id = with_previous.session_id AND validated_steps.run_id = with_previous.run_id
+        AND validated_steps.attempt = with_previous.attempt AND validated_step = with_previous.step
 )
 SELECT * FROM final;

@@ -146,7 +146,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
         folder = make_session(results, cases, session_id=session, tags=["a", "b"])
         poison(folder, lambda number, more=SECOND * place: mark(number + (more if number else 0)))
     assert load(results).problems == ()
-    with database.reader(results) as connection, frames.kept(connection, SESSIONS):
+    with database.reader(results) as connection:
         made = Rows(connection)
         with mock.patch.object(frames, "frame", made.frame):
             yield made

@@ -94,7 +94,7 @@ class Comparison:
 
 
 def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> Comparison:
-    """The sessions must be in the database, each once; fastest inside frames.kept."""
+    """The sessions must be in the database, each once."""
     session_ids = flat(compared)
     configurations = {
         name: frames.frame(connection, "configuration", name).to_dicts() for name in session_ids

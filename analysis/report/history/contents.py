@@ -38,7 +38,7 @@ class History:
 
 
 def suites(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> list[str]:
-    """Those of the sessions of which something was measured twice; inside frames.kept."""
+    """Those of the sessions of which something was measured twice."""
     found = connection.execute(frames.query_text("histories")).fetchall()  # names as they are
     of_them = "SELECT DISTINCT suite FROM sessions WHERE list_contains($1, session_id)"
     wanted = {suite for (suite,) in connection.execute(of_them, [list(session_ids)]).fetchall()}

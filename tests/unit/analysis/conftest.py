@@ -6,7 +6,7 @@ import functools
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from analysis import batch, database, ingest, schema
 from analysis.discover import discover
 from analysis.load import LoadReport, Problem, load
+from analysis.rules import Rule
 from tests.factory import Case, make_session
 
 Rows = list[dict[str, Any]]
@@ -90,21 +91,21 @@ def results(tmp_path: Path, empty: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database without a file: for tests of what the views say, and not of the load. It plans as readers do."""
-    with duckdb.connect(config=dict(database.PLANNING)) as connection:
+    """A database without a file: for tests of what the views say, and not of the load."""
+    with duckdb.connect() as connection:
         schema.create(connection)
         yield connection
 
 
 @pytest.fixture
 def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
-    """`read_back()` takes the results folder's files in and returns a function that queries them; `problems` are all
-    that is said of them."""
+    """`read_back()` takes the results folder's files in, asks these rules, and returns a function that queries them;
+    `problems` are all that is said of the files."""
 
-    def run(problems: Iterable[str] = ()) -> Ask:
+    def run(problems: Iterable[str] = (), rules: Sequence[Rule] = ()) -> Ask:
         found = batch.read(discover(results), {})
         assert {row["problem"] for row in found.ledger if row["problem"]} == set(problems)
-        ingest.insert(in_memory, found)
+        ingest.insert(in_memory, found, rules)
         return lambda query: fetch(in_memory, query)
 
     in_memory.begin()

@@ -25,11 +25,11 @@ def test_every_table_has_the_same_rows_however_small_the_portions(
     for session_id in ("one", "two"):
         make_session(tmp_path, CASES, session_id=session_id)
     found = batch.read(discover(tmp_path), {})
-    tables = (*schema.PARQUET_TABLES, *schema.DERIVED_TABLES, *schema.FITTED_TABLES)
+    tables = schema.session_tables()
     seen = []
     for rows in (chunks.ROWS, 1):
         in_memory.begin()
-        ingest.insert(in_memory, found, rows)
+        ingest.insert(in_memory, found, rows_at_once=rows)
         seen.append({table: fetch(in_memory, f"FROM {table}") for table in tables})
         in_memory.rollback()
     assert all(seen[0][table] for table in ("steps", "samples", "evals", *schema.RUN_TABLES, "law_fits"))

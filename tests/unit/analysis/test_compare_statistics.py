@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis import ingest
 from benchmarks.single_session import lines
 from tests.factory import Case, make_session
 
@@ -200,6 +201,8 @@ def simulated(in_memory):
         in_memory.begin()
         sessions_of(in_memory, "a", baseline)
         sessions_of(in_memory, "b", candidate)
+        sessions = [f"{side}{draw}" for side in "ab" for draw in range(DRAWS)]
+        ingest.derive_sessions(in_memory, sessions, wanted=["compare"])
         query = f"""
             SELECT draw, bool_or(regression) AS failed, bool_or(p_value < 0.05) AS raw,
                 bool_or(p_value_holm < 0.05) AS held, count(*) AS rows

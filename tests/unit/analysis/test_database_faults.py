@@ -98,9 +98,9 @@ def test_rows_that_go_to_a_device_leave_it_a_device(results, tmp_path):
 
 
 FORGED = {
-    "run_summary": "SELECT * FROM run_summary_kept WHERE (SELECT count(*) FROM read_text('{other}')) > 0",
+    "history": "SELECT * FROM history_kept WHERE (SELECT count(*) FROM read_text('{other}')) > 0",
     "diagnosis_rules": "SELECT 'x' AS finding, content AS title, 'warning' AS severity, '' AS meaning, true AS is_own, "
-    "'SELECT 1' AS definition, NULL AS problem FROM read_text('{other}')",
+    "'SELECT 1' AS definition, NULL AS problem, false AS is_due FROM read_text('{other}')",
 }
 """Views in place of what a load asks of a database."""
 
@@ -112,7 +112,7 @@ def test_a_database_that_somebody_sent_reads_no_other_file_while_it_is_loaded(tm
     make_session(results, [CASE], session_id="a")
     load(results)
     with duckdb.connect(results / "results.duckdb") as connection:
-        kind = "VIEW" if name == "run_summary" else "TABLE"
+        kind = "VIEW" if name == "history" else "TABLE"
         connection.execute(f"ALTER {kind} {name} RENAME TO {name}_kept")
         connection.execute(f"CREATE VIEW {name} AS {FORGED[name].format(other=other)}")
         assert connection.execute(f"SELECT count(*) > 0 FROM {name}").fetchone() == (True,)

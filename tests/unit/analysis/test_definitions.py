@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+import duckdb
 import pytest
 
 from analysis import parquet, schema
 from tests.factory_tables import EVAL_SCHEMA, SAMPLE_SCHEMA, STEP_SCHEMA
 from tests.unit.analysis.conftest import ask
 
-VIEWS = schema.view_files()
-MACROS = schema.macro_files()
+DERIVED = [name for name in schema.derived() if name != schema.FITTED_TABLE]
+VIEWS = schema.views()
+MACROS = schema.macros()
 CONTRACT = {
     "runs": "session_id run_id attempt suite case_name workload strategy scaling axis workers world_size nodes "
     "ranks_per_node threads oversubscribed repeat device_type device_name precision batch_per_rank global_batch "
@@ -31,8 +33,8 @@ CONTRACT = {
 }
 
 
-def test_the_views_of_the_contract_are_there():
-    assert set(VIEWS) >= {
+def test_the_tables_and_views_of_the_contract_are_there():
+    assert {*DERIVED, *VIEWS} >= {
         "run_summary",
         "scaling",
         "strong_scaling",
@@ -48,8 +50,9 @@ def test_the_views_of_the_contract_are_there():
     }
 
 
-def test_a_view_comes_after_those_that_it_reads():
-    assert VIEWS.index("run_summary") < VIEWS.index("scaling") < VIEWS.index("weak_scaling")
+def test_a_derived_table_comes_after_those_that_it_reads():
+    order = ["run_summary", "placements", "scaling", "law_points", "law_fits", "scaling_law"]
+    assert sorted(order, key=schema.derived().index) == order
 
 
 @pytest.mark.parametrize("name", MACROS)
@@ -68,11 +71,20 @@ def test_a_views_file_says_what_one_row_is_and_defines_that_view(name):
     assert max(map(len, text.splitlines())) <= 120
 
 
-@pytest.mark.parametrize("name", schema.table_files())
+@pytest.mark.parametrize("name", DERIVED)
+def test_a_derived_tables_file_says_what_one_row_is_and_is_one_query(name):
+    text = schema.text(name)
+    assert text.startswith("-- One row per ")
+    (statement,) = duckdb.extract_statements(text)
+    assert statement.type == duckdb.StatementType.SELECT
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("name", schema.tables())
 def test_a_tables_file_says_what_one_row_is_and_defines_that_table(name):
     text = schema.text(name)
     assert text.startswith(("-- One row per ", "-- One row: "))
-    assert re.findall(r"CREATE TABLE (\w+)", text) == [re.sub(r"^\d+_", "", name)]
+    assert re.findall(r"CREATE TABLE (\w+)", text) == [name]
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACT))
@@ -88,6 +100,6 @@ def test_a_table_has_the_columns_of_its_parquet_files(table, written):
     assert list(parquet.table_columns(table)) == written.names
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_every_view_can_be_read_when_there_is_nothing_to_see(empty, name):
+@pytest.mark.parametrize("name", [*DERIVED, *VIEWS])
+def test_every_one_can_be_read_when_there_is_nothing_to_see(empty, name):
     assert ask(empty, f"FROM {name}") == []

@@ -31,7 +31,7 @@ MACROS = (
     "exposed_time_of",
     "element_bytes_of",
 )
-FOLDER = Path(__file__).parents[3] / "results.duckdb-schema"
+FOLDER = Path(__file__).parents[3] / "results.duckdb-schema" / "macros"
 RANKS = (2, 3, 8, 64, 100)
 
 

@@ -15,7 +15,7 @@ from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
 CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
-TABLES = (*schema.SESSION_TABLES, *schema.DERIVED_TABLES, *schema.FITTED_TABLES, "loaded_files")
+TABLES = (*schema.session_tables(), "loaded_files")
 
 
 def _content(results):

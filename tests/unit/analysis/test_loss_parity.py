@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analysis import ingest
 from tests.factory import Case, make_session
 from tests.rewriting import drop_steps, rewrite_steps
 
@@ -216,5 +217,6 @@ def test_another_accumulation_leaves_no_verdict(results, read_back, in_memory):
     make_session(results, [_case()])
     ask = read_back()
     in_memory.execute("UPDATE runs SET accumulate = 4 WHERE workers = 2")
+    ingest.derive(in_memory)
     (row,) = ask("FROM loss_parity")
     assert (row["verdict"], row["reason"]) == (None, "4 micro-batches a step against 1")

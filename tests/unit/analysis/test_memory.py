@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analysis import ingest
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
 
@@ -168,7 +169,7 @@ def test_a_fact_that_is_no_number_is_unknown(measure):
 def test_sensors_are_read_even_where_no_step_was_completed(results, read_back, in_memory):
     make_session(results, [_case(repeats=1)])
     ask = read_back()
-    in_memory.execute("DELETE FROM run_rank_stats")
-    in_memory.execute("DELETE FROM run_stats")
+    in_memory.execute("DELETE FROM steps")
+    ingest.derive(in_memory)
     (row,) = ask("FROM memory")
     assert (row["peak_device_memory_used_bytes"], row["peak_memory_allocated_bytes"]) == (GB, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import incoming, schema
+from analysis import schema
 from tests.factory import Case
 
 
@@ -30,5 +30,4 @@ def test_times_at_the_ends_of_their_type_do_not_end_the_load(measure, in_memory)
     in_memory.execute(
         "UPDATE samples SET time_ns = if(time_ns = 0, -(2::HUGEINT ** 62), 2::HUGEINT ** 62)::BIGINT"
     )
-    incoming.of_sessions(in_memory)
-    assert len(ask(schema.text("derived/sensors"))) == 4
+    assert len(ask(schema.text("sensors"))) == 4

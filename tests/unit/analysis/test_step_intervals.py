@@ -23,9 +23,7 @@ def found(in_memory):
         "INSERT INTO run_rank_stats BY NAME SELECT 's' AS session_id, n::VARCHAR AS run_id, 0 AS attempt, 0 AS rank, "
         "n AS measured_steps FROM sizes"
     )
-    for table in ("step_stats", "run_rank_stats"):
-        in_memory.execute(f"CREATE TEMP VIEW incoming_{table} AS FROM {table}")
-    derived = in_memory.sql(schema.text("derived/run_stats"))
+    derived = in_memory.sql(schema.text("run_stats"))
     rows = derived.select("run_id, step_ns_median_lo, step_ns_median_hi").fetchall()
     yield {int(run_id): (low, high) for run_id, low, high in rows}
     in_memory.rollback()

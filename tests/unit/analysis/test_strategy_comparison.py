@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
+from analysis import ingest
 from tests.factory import Case, make_session
 
 GB = 10**9
@@ -153,6 +154,7 @@ def test_training_settings_must_be_the_same(results, read_back, in_memory):
     in_memory.execute(
         "UPDATE runs SET config = json_merge_patch(config, '{\"train\": {\"compile\": true}}') WHERE strategy = 'fsdp'"
     )
+    ingest.derive(in_memory)
     assert ask("FROM strategy_comparison") == []
 
 

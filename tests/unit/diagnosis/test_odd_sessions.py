@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import diagnose, schema
+from analysis import ingest, schema
 from tests.unit.diagnosis.planted import memory_growth, out_of_memory
 
 FACTS = ("parameters", "couples_examples", "units", "flops_per_step", "error", "device_name", "accumulate")
@@ -33,7 +33,7 @@ def spoilt(results, read_back, in_memory):
         asked = [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY]
         for change in changes:
             in_memory.execute(change)
-        diagnose.find(in_memory, [row["session_id"] for row in ask("FROM sessions")], asked)
+        ingest.derive(in_memory, asked)
         return ask
 
     return run
@@ -59,7 +59,7 @@ def test_memory_that_grows_on_a_device_of_unknown_size_is_told_without_an_end(sp
 
 
 def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(spoilt):
-    nothing = [f"DELETE FROM {table}" for table in schema.DERIVED_TABLES]
+    nothing = [f"DELETE FROM {table}" for table in schema.PARQUET_TABLES]
     ask = spoilt(
         memory_growth.fires, *nothing, "UPDATE runs SET config = '{}', batch_per_rank = 0, global_batch = 0"
     )

@@ -217,14 +217,16 @@ def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_n
     assert found(results) == [("few_steps", "next"), ("few_steps", "odd")]
 
 
-def test_a_rule_is_asked_of_new_sessions_alone_and_of_all_where_it_changed(results, rules):
+def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
     load(results, rules)
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE findings SET evidence = 'as it was' WHERE finding = 'few_steps'")
+    evidence = "SELECT evidence FROM diagnosis WHERE finding = 'few_steps' ORDER BY session_id"
+    load(results, rules)
+    assert [row["evidence"] for row in ask(results, evidence)] == ["as it was"]
     make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t", suite="another")
     load(results, rules)
-    evidence = "SELECT evidence FROM diagnosis WHERE finding = 'few_steps' ORDER BY session_id"
-    assert [row["evidence"] for row in ask(results, evidence)] == ["as it was", "10 steps"]
+    assert [row["evidence"] for row in ask(results, evidence)] == ["10 steps", "10 steps"]
     (rules / "few_steps.sql").write_text(HEAD + BODY.replace("' steps'", "' of them'") + ";\n")
     load(results, rules)
     assert [row["evidence"] for row in ask(results, evidence)] == ["10 of them", "10 of them"]

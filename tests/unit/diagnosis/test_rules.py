@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from analysis import diagnose, schema
+from analysis import schema
 from bench.cli.suite import command
 from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
@@ -23,14 +23,12 @@ def planted(finding: str) -> ModuleType:
 
 
 @pytest.fixture
-def ask_alone(read_back, in_memory):
+def ask_alone(read_back):
     """`ask_alone(finding)` takes the planted files in and returns a function that queries them, `diagnosis` with this
-    rule alone: all of them take twenty times as long."""
+    rule alone."""
 
     def run(finding):
-        ask = read_back()
-        diagnose.find(in_memory, [row["session_id"] for row in ask("FROM sessions")], [RULES[finding]])
-        return ask
+        return read_back(rules=[RULES[finding]])
 
     return run
 

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from analysis import database, focus, schema
 from analysis.load import load
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import Rows, ask, fetch
+from tests.unit.analysis.conftest import Rows, ask
 
 STORED = "SELECT * EXCLUDE (finding_order) FROM diagnosis ORDER BY ALL"
 DAYS = {"s0": 10.0, "s1": 12.0, "s2": 12.0}
@@ -69,30 +68,3 @@ def test_a_session_that_goes_to_another_suite_leaves_the_history_of_the_first(re
     shutil.rmtree(results / "s0")
     plant(results, "s0", suite="another")
     assert regressed(found(results)) == []
-
-
-def test_within_a_focus_every_view_says_of_a_session_what_it_says_without(results):
-    session_id = "s1"
-    for name in DAYS:
-        plant(results, name)
-    load(results)
-    views = [view for view in schema.view_files() if view not in ("history", "regressions", "fabric_lines")]
-    with database.reader(results) as connection:
-        queries = {view: f"FROM {view} WHERE session_id = '{session_id}' ORDER BY ALL" for view in views}
-        before = {view: fetch(connection, query) for view, query in queries.items()}
-        with focus.reading(connection, [session_id]):
-            within = {view: fetch(connection, query) for view, query in queries.items()}
-            assert {row["session_id"] for row in fetch(connection, "FROM runs")} == {session_id}
-        assert len(fetch(connection, "SELECT DISTINCT session_id FROM runs")) == len(DAYS)
-    assert within["scaling"]
-    for view in views:
-        assert str(_rounded(within[view])) == str(_rounded(before[view])), view
-
-
-def _rounded(value):
-    """Sums over ranks and steps have no order, and so no last digit."""
-    if isinstance(value, float):
-        return round(float(f"{value:.6g}"), 9)
-    if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list) else value

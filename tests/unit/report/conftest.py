@@ -152,7 +152,7 @@ def page_of(pages: list[Path]) -> dict[str, str]:
 
 def contents_of(results: Path, *sessions: str) -> dict[str, Contents]:
     """What the page of each would show, read as the report reads it: a third of the time of reading views anew."""
-    with database.reader(results) as connection, frames.kept(connection, sessions):
+    with database.reader(results) as connection:
         return {session: read(connection, session) for session in sessions}
 
 
@@ -165,7 +165,7 @@ def table_of(results: Path, session: str, name: str) -> list[Row]:
 
 def comparison(results: Path, sessions: Sequence[str]) -> str:
     """HTML of the page that compares them, without Vega; `write` would make the page of every session, too."""
-    with database.reader(results) as connection, frames.kept(connection, sessions):
+    with database.reader(results) as connection:
         return compare_page(connection, sessions, bundle="")
 
 

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import database
-from analysis.report import frames
 from analysis.report.files import history_name, page_name
 from analysis.report.history import charts, contents
 from analysis.report.history.sentence import sentences
@@ -66,7 +65,7 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def histories(results):
     every = [session["session_id"] for session in SESSIONS]
-    with database.reader(results) as connection, frames.kept(connection, every):
+    with database.reader(results) as connection:
         return {suite: contents.read(connection, suite) for suite in contents.suites(connection, every)}
 
 
@@ -86,7 +85,7 @@ def test_suites_with_something_measured_twice_have_a_history(histories):
 
 
 def test_a_report_of_one_session_has_the_whole_history_of_its_suite(results):
-    with database.reader(results) as connection, frames.kept(connection, ["night4"]):
+    with database.reader(results) as connection:
         assert contents.suites(connection, ["night4"]) == ["nightly"]
         assert len(contents.read(connection, "nightly").sessions) == 6
 

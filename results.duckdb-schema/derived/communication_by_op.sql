@@ -1,0 +1,50 @@
+-- One row per session, case, placement and kind of collective in its profiled steps: of a rank in a step, means over
+-- ranks, profiled steps and ok repeats. `control` is what carries neither parameters nor gradients: single numbers and
+-- integers.
+WITH last_attempts AS (
+    SELECT * FROM runs
+    WHERE status = 'ok'
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+rank_steps AS (
+    SELECT session_id, run_id, attempt, count(*) AS steps FROM profile GROUP BY session_id, run_id, attempt
+),
+per_run AS (
+    SELECT
+        session_id, run_id, attempt, op,
+        sum(calls) / any_value(steps) AS calls,
+        if(bool_or(message_bytes IS NULL), NULL, sum(message_bytes)) / any_value(steps) AS message_bytes,
+        sum(time_ns) / any_value(steps) / 1e6 AS time_ms
+    FROM profile_collectives
+    JOIN rank_steps USING (session_id, run_id, attempt)
+    GROUP BY session_id, run_id, attempt, op
+),
+over_repeats AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads, op,
+        any_value(strategy) AS strategy,
+        any_value(world_size) AS world_size,
+        any_value(placement_of(nodes, ranks_per_node, axis, threads)) AS placement,
+        any_value(device_type) AS device_type,
+        count(*) AS repeats,
+        avg(calls) AS calls,
+        if(count(message_bytes) = count(*), avg(message_bytes), NULL) AS message_bytes,
+        avg(time_ms) AS time_ms
+    FROM per_run
+    JOIN last_attempts USING (session_id, run_id, attempt)
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads, op
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, strategy, world_size, nodes, ranks_per_node, threads, placement, device_type, op,
+        repeats,        -- ok runs
+        calls,
+        message_bytes,  -- of all calls together, counted as in collectives
+        time_ms,        -- union of their intervals, waiting for other ranks included
+        -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second; null on one rank, which sends nothing
+        CASE WHEN world_size > 1 THEN message_bytes / nullif(time_ms, 0) / 1e6 END AS algorithm_gbps,
+        -- bus_gbps: that by nccl-tests' factor over all ranks; null on one rank, and where the operation has none
+        bus_factor_of(op, world_size) * algorithm_gbps AS bus_gbps
+    FROM over_repeats
+)
+SELECT * FROM final;

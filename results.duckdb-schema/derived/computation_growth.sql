@@ -1,0 +1,49 @@
+-- One row per session, case and placement under weak scaling over ranks (not the baseline) whose computation is known
+-- there and at the baseline, in one way: how much longer a rank computes for as many examples, beyond what the term
+-- clocks of efficiency_loss takes of that.
+WITH losses AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, known_by,
+        CASE WHEN known_by = 'estimated' THEN 'one rank' ELSE known_by END AS baseline_known_by,
+        coalesce(sum(lost_ms) FILTER (term = 'clocks'), 0) AS clocks_ms
+    FROM efficiency_loss
+    WHERE efficiency_loss.scaling = 'weak' AND axis = 'ranks' AND NOT oversubscribed AND known_by IS NOT NULL
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
+),
+parts AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, known_by,
+        avg(step_ms) AS step_ms,
+        avg(computation_ms) AS computation_ms
+    FROM run_parts
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
+    HAVING avg(computation_ms) > 0
+),
+batches AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, batch_per_rank FROM scaling
+),
+final AS (
+    SELECT
+        losses.session_id, losses.case_name, sizes.workers, sizes.world_size, losses.nodes, losses.ranks_per_node,
+        losses.threads, sizes.baseline_case, sizes.baseline_workers,
+        losses.known_by,               -- as in run_parts, here; the baseline of what is estimated is one rank
+        here.computation_ms,
+        base.computation_ms AS baseline_computation_ms,  -- of a rank's mean step at the baseline
+        losses.clocks_ms,              -- of it, what lower clocks cost here; 0 where clocks are not known
+        -- growth: of the baseline's, without clocks_ms; below 0: it is shorter
+        (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth,
+        -- growth_share: of the mean step here, what the growth takes
+        (here.computation_ms - losses.clocks_ms - base.computation_ms) / here.step_ms AS growth_share
+    FROM losses
+    JOIN scaling AS sizes USING (session_id, case_name, nodes, ranks_per_node, threads)
+    JOIN parts AS here USING (session_id, case_name, nodes, ranks_per_node, threads, known_by)
+    JOIN parts AS base
+        ON base.session_id = losses.session_id AND base.case_name = sizes.baseline_case
+        AND base.nodes = sizes.baseline_nodes AND base.ranks_per_node = sizes.baseline_ranks_per_node
+        AND base.threads = sizes.baseline_threads AND base.known_by = losses.baseline_known_by
+    JOIN batches AS of_base
+        ON of_base.session_id = base.session_id AND of_base.case_name = base.case_name
+        AND of_base.nodes = base.nodes AND of_base.ranks_per_node = base.ranks_per_node
+        AND of_base.threads = base.threads AND of_base.batch_per_rank = sizes.batch_per_rank
+)
+SELECT * FROM final;

@@ -1,0 +1,148 @@
+-- One row per session, case, placement (not the baseline) and term: where the efficiency went. An example costs
+-- c = workers ÷ throughput seconds of all ranks together (of all threads, where these are the axis), so that
+-- 1 - efficiency = (c - the baseline's c) ÷ c. Of t seconds in a rank's mean step an example costs t × workers ÷
+-- examples of a step. The share of a term is what an example costs of it here minus at the baseline, ÷ c: by the parts
+-- of run_parts, known on both sides in the same way. A term that is not known is null, and in the remainder; the six
+-- add up to 1 - efficiency. Intervals: two-sided 95 %, Welch on the difference of costs, c taken for exact; the repeat
+-- is the unit; null below two repeats on either side. docs/methodology.md has a formula for each term.
+WITH pairs AS MATERIALIZED (
+    SELECT
+        *,
+        row_number() OVER () AS pair,
+        workers / throughput AS cost_s
+    FROM scaling
+    WHERE efficiency IS NOT NULL AND NOT is_baseline AND scaling.scaling <> 'none'
+),
+sides AS (
+    SELECT pair, scaling, 'here' AS side, session_id, case_name, workers, nodes, ranks_per_node, threads FROM pairs
+    UNION ALL
+    SELECT
+        pair, scaling, 'baseline', session_id, baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node,
+        baseline_threads
+    FROM pairs
+),
+-- Every run of both sides, once for each way in which it might be known: the surest that all of them have is taken.
+-- What is estimated was estimated from the baseline's one rank, and is compared with it.
+candidates AS (
+    SELECT
+        sides.*, run_id, attempt, preference, way,
+        CASE WHEN side = 'baseline' AND way = 'estimated' THEN 'one rank' ELSE way END AS known_by,
+        sides.workers / throughput AS run_cost_s,
+        sides.workers / examples_per_step / 1e3 AS cost_s_per_ms
+    FROM sides
+    JOIN (FROM run_summary WHERE throughput IS NOT NULL) AS ok_runs
+        USING (session_id, case_name, nodes, ranks_per_node, threads)
+    CROSS JOIN (VALUES (1, 'profiled'), (2, 'one rank'), (3, 'estimated'), (4, NULL)) AS ways(preference, way)
+),
+taken_apart AS (
+    SELECT
+        candidates.*,
+        data_ms, imbalance_ms, communication_ms, computation_ms,
+        sm_clock_mhz,
+        way IS NULL OR bool_and(run_parts.run_id IS NOT NULL) OVER (PARTITION BY pair, way) AS all_have_it
+    FROM candidates
+    LEFT JOIN run_parts
+        ON run_parts.session_id = candidates.session_id AND run_parts.run_id = candidates.run_id
+        AND run_parts.attempt = candidates.attempt AND run_parts.known_by IS NOT DISTINCT FROM candidates.known_by
+),
+in_one_way AS (
+    SELECT * FROM taken_apart
+    WHERE all_have_it
+    QUALIFY preference = min(preference) OVER (PARTITION BY pair)
+),
+with_clocks AS (
+    SELECT
+        *,
+        CASE
+            WHEN count(sm_clock_mhz) OVER of_pair = count(*) OVER of_pair
+            THEN computation_ms * (1 - sm_clock_mhz / avg(sm_clock_mhz) FILTER (side = 'baseline') OVER of_pair)
+        END AS clocks_ms
+    FROM in_one_way
+    WINDOW of_pair AS (PARTITION BY pair)
+),
+long AS (
+    SELECT
+        pair, side, way, session_id, run_id, run_cost_s,
+        unnest(['data', 'imbalance', 'communication', 'clocks', 'work']) AS term,
+        cost_s_per_ms * unnest([
+            data_ms, imbalance_ms, communication_ms, clocks_ms,
+            CASE WHEN scaling = 'strong' THEN computation_ms - coalesce(clocks_ms, 0) END
+        ]) AS term_s
+    FROM with_clocks
+),
+known AS (
+    SELECT * REPLACE (
+        CASE
+            WHEN count(term_s) OVER (PARTITION BY pair, term) = count(*) OVER (PARTITION BY pair, term) THEN term_s
+        END AS term_s
+    )
+    FROM long
+),
+with_remainder AS MATERIALIZED (
+    SELECT pair, side, way, term, term_s FROM known
+    UNION ALL
+    SELECT pair, side, any_value(way), 'remainder', any_value(run_cost_s) - coalesce(sum(term_s), 0)
+    FROM known
+    GROUP BY pair, side, session_id, run_id
+),
+over_repeats AS (
+    SELECT
+        pair, term,
+        any_value(way) AS known_by,
+        list(term_s) FILTER (side = 'here') AS here_s,
+        list(term_s) FILTER (side = 'baseline') AS baseline_s
+    FROM with_remainder
+    GROUP BY pair, term
+),
+differences AS (
+    SELECT
+        *,
+        mean_of(here_s) - mean_of(baseline_s) AS difference_s,
+        len(here_s) AS m,
+        len(baseline_s) AS n,
+        variance_of(here_s) / m AS a,
+        variance_of(baseline_s) / n AS b,
+        welch_df(a, m, b, n) AS df
+    FROM over_repeats
+),
+with_shares AS (
+    SELECT
+        pairs.*, known_by,
+        term,
+        list_position(['data', 'imbalance', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
+        -- Means of throughputs are geometric: the remainder takes what that makes of a difference.
+        CASE
+            WHEN term = 'remainder'
+            THEN 1 - efficiency - coalesce(sum(difference_s) FILTER (term <> 'remainder') OVER of_pair, 0) / cost_s
+            ELSE difference_s / cost_s
+        END AS share,
+        t_quantile(df) * sqrt(a + b) / cost_s AS half_width
+    FROM differences
+    JOIN pairs USING (pair)
+    WINDOW of_pair AS (PARTITION BY pair)
+),
+-- Added up in another order, which no load promises, a sum differs in its sixteenth digit, and so does what is left of
+-- one that is 0; + 0 makes -0.0 a plain 0.
+rounded AS (
+    SELECT * REPLACE (round(share, 12) + 0 AS share, round(half_width, 12) + 0 AS half_width) FROM with_shares
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed, baseline_case, baseline_workers, repeats,
+        efficiency,
+        -- is_decided: whether efficiency's interval lies below 1 and spans at most two verdicts; null: no interval
+        efficiency_hi < 1 AND NOT is_open(verdict_lo, verdict_hi) AS is_decided,
+        term_order,                  -- 1 to 6; what two terms share is the earlier one's
+        -- term: data, imbalance, communication, clocks, work, remainder
+        term,
+        share,                       -- of the rank-time at this size; below 0: a gain; null: not known
+        share - half_width AS share_lo,
+        share + half_width AS share_hi,
+        share * cost_s AS rank_s_per_example,  -- rank-seconds that an example costs more than at the baseline
+        -- lost_ms: of a rank's mean step
+        share * cost_s * 1e3 * global_batch / workers AS lost_ms,
+        known_by                     -- as in run_parts: profiled, one rank, estimated; null: communication is not known
+    FROM rounded
+)
+SELECT * FROM final;

@@ -1,0 +1,52 @@
+-- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is what
+-- the counters of the GPUs that were used rose by, their memory included and the rest of the machine not; null without
+-- such a counter. Per example: the geometric mean over repeats, with a two-sided 95 % interval (Student's t on
+-- logarithms), null below two repeats.
+WITH points AS (
+    SELECT * FROM placements WHERE repeats > 0
+),
+each_run AS (
+    SELECT *, energy_j / nullif(examples_per_step * measured_steps, 0) AS j_per_example FROM hardware_use
+),
+over_repeats AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(devices) AS devices,
+        count(j_per_example) AS energy_repeats,
+        avg(energy_j) AS energy_j,
+        avg(energy_j / measured_steps) AS j_per_step,
+        avg(energy_j / nullif(span_s, 0)) AS power_w,
+        geometric_mean(j_per_example) AS j_per_example,
+        variance_of_log(j_per_example) AS log_variance
+    FROM each_run
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+with_widening AS (
+    SELECT
+        *,
+        exp(mean_half_width(energy_repeats, log_variance)) AS widening
+    FROM over_repeats
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, device_type, device_name, precision,
+        energy_repeats,                -- ok runs whose energy is known
+        devices,
+        energy_j,                      -- of the measured steps, all GPUs together; mean over repeats
+        j_per_step,                    -- of an optimizer step, all GPUs together; mean over repeats
+        power_w,                       -- energy ÷ time of the measured steps, all GPUs together; mean over repeats
+        j_per_example,                 -- energy of an example
+        j_per_example / widening AS j_per_example_lo,
+        j_per_example * widening AS j_per_example_hi,
+        1 / j_per_example AS examples_per_j,  -- of the GPUs
+        1 / j_per_example_hi AS examples_per_j_lo,
+        1 / j_per_example_lo AS examples_per_j_hi,
+        1e6 * j_per_example AS j_per_million_examples,  -- of the GPUs
+        1e6 * j_per_example / tokens_per_example AS j_per_million_tokens,  -- null where the workload has no tokens
+        -- gpu_hours_per_million_examples: devices × time; null on a CPU
+        CASE WHEN device_type = 'cuda' THEN devices * 1e6 / throughput / 3600 END AS gpu_hours_per_million_examples
+    FROM points
+    JOIN with_widening USING (session_id, case_name, nodes, ranks_per_node, threads)
+)
+SELECT * FROM final;

@@ -1,0 +1,41 @@
+-- One row per ok run, its last attempt: FLOPs of a step, and what the GPUs that its ranks used did in its measured
+-- steps. Ranks of a node use its first GPUs, one each; the others of the node are in no figure.
+WITH last_attempts AS (
+    SELECT * FROM runs
+    WHERE probe IS NOT TRUE
+    QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
+),
+used_devices AS (
+    SELECT
+        session_id, run_id, attempt,
+        count(*) AS devices_read,
+        avg(run_device_stats.gpu_util_pct) AS gpu_util_pct,
+        avg(run_device_stats.sm_clock_mhz) AS sm_clock_mhz,
+        CASE WHEN count(run_device_stats.energy_j) = count(*) THEN sum(run_device_stats.energy_j) END AS energy_j
+    FROM run_device_stats
+    JOIN last_attempts USING (session_id, run_id, attempt)
+    WHERE device_type = 'cuda' AND device < ranks_per_node
+    GROUP BY session_id, run_id, attempt
+),
+final AS (
+    SELECT
+        session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, examples_per_step, tokens_per_example,
+        flops_per_step, flops_note,
+        -- devices: GPUs that its ranks use, fewer than ranks where they share; on CPUs ranks; null: not known.
+        -- In a Slurm step a node's sensors see the GPUs of its first task alone.
+        CASE
+            WHEN device_type = 'cuda' AND slurm_job_id IS NULL AND devices_read > 0 THEN devices_read
+            WHEN device_type = 'cpu' OR NOT oversubscribed THEN world_size
+        END AS devices,
+        measured_steps,
+        span_ns / 1e9 AS span_s,       -- of the measured steps
+        gpu_util_pct,                  -- mean over GPUs and readings during measured steps; null on a CPU
+        sm_clock_mhz,                  -- likewise
+        -- energy_j: of all these GPUs in measured steps; null unless each has a counter
+        CASE WHEN devices_read = devices AND energy_j > 0 THEN energy_j END AS energy_j
+    FROM last_attempts
+    JOIN run_stats USING (session_id, run_id, attempt)
+    LEFT JOIN used_devices USING (session_id, run_id, attempt)
+    WHERE status = 'ok' AND measured_steps > 0
+)
+SELECT * FROM final;

@@ -1,0 +1,150 @@
+-- One row per session, case, placement other than the case's baseline, and repeat: whether it trained as the baseline
+-- did. The same repeat has the same seed, and under strong scaling the same global batches: losses may differ by
+-- rounding alone. Compared are the losses of the first 20 steps, warm-up included; what follows is told without a
+-- verdict. Baseline: the case's smallest ok n (fewest nodes among equals), whatever `baseline:` names.
+WITH summaries AS (
+    SELECT * FROM run_summary
+),
+attempts AS (
+    SELECT
+        session_id, run_id, attempt, accumulate, couples_examples,
+        -- What gradients travelled as, where the strategy says: ddp, fsdp. PowerSGD does not hang on n.
+        coalesce(
+            config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
+        ) AS reduced_as
+    FROM runs
+),
+each_run AS (
+    SELECT summaries.*, accumulate, couples_examples, reduced_as
+    FROM summaries
+    JOIN attempts USING (session_id, run_id, attempt)
+    WHERE status <> 'skipped'
+),
+-- A step that some rank did not complete has no mean over all ranks.
+early_steps AS (
+    SELECT session_id, run_id, attempt, step, ranks, loss, nonfinite_losses
+    FROM step_stats
+    WHERE step < 20 AND kind IN ('warmup', 'measured')
+),
+losses AS MATERIALIZED (
+    SELECT
+        each_run.session_id, each_run.case_name, each_run.nodes, each_run.ranks_per_node, each_run.threads,
+        each_run.repeat, step, loss, early_steps.nonfinite_losses > 0 AS nonfinite
+    FROM early_steps
+    JOIN each_run USING (session_id, run_id, attempt)
+    WHERE ranks = world_size
+),
+baseline_placements AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads
+    FROM each_run
+    WHERE status = 'ok'
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name ORDER BY workers, nodes, ranks_per_node, threads, repeat
+    ) = 1
+),
+baselines AS (
+    SELECT
+        session_id, case_name, repeat,
+        nodes AS baseline_nodes,
+        ranks_per_node AS baseline_ranks_per_node,
+        threads AS baseline_threads,
+        workers AS baseline_workers,
+        placement AS baseline_placement,
+        global_batch AS baseline_global_batch,
+        accumulate AS baseline_accumulate,
+        steps_completed AS baseline_steps,
+        mean_loss AS baseline_mean_loss,
+        final_loss AS baseline_final_loss
+    FROM each_run
+    SEMI JOIN baseline_placements USING (session_id, case_name, nodes, ranks_per_node, threads)
+),
+paired AS (
+    SELECT
+        each_run.*,
+        baselines.* EXCLUDE (session_id, case_name, repeat),
+        scaling <> 'weak' AND global_batch = baseline_global_batch AND accumulate = baseline_accumulate AS is_alike,
+        least(20, greatest(steps_completed, baseline_steps)) AS steps_wanted
+    FROM each_run
+    LEFT JOIN baselines USING (session_id, case_name, repeat)
+    ANTI JOIN baseline_placements USING (session_id, case_name, nodes, ranks_per_node, threads)
+),
+compared_steps AS (
+    SELECT
+        paired.session_id, run_id, one.step,
+        one.nonfinite AS one_nonfinite,
+        many.nonfinite AS many_nonfinite,
+        -- Two losses of zero agree.
+        if(one.loss = many.loss, 0, abs(many.loss - one.loss) / greatest(abs(one.loss), abs(many.loss))) AS difference
+    FROM paired
+    JOIN losses AS many USING (session_id, case_name, nodes, ranks_per_node, threads, repeat)
+    JOIN losses AS one
+        ON one.session_id = paired.session_id AND one.case_name = paired.case_name AND one.repeat = paired.repeat
+        AND one.nodes = baseline_nodes AND one.ranks_per_node = baseline_ranks_per_node
+        AND one.threads = baseline_threads AND one.step = many.step
+    WHERE is_alike
+),
+differences AS (
+    SELECT
+        session_id, run_id,
+        count(difference) AS steps_compared,
+        max(difference) AS largest_relative_difference,
+        arg_max(step, (difference, -step)) FILTER (difference > 0) AS at_step,
+        min(step) FILTER (one_nonfinite <> many_nonfinite) AS one_sided_step,
+        min(step) FILTER (one_nonfinite AND many_nonfinite) AS both_sided_step
+    FROM compared_steps
+    GROUP BY session_id, run_id
+),
+with_tolerance AS (
+    SELECT *, greatest(loss_tolerance_of(precision), loss_tolerance_of(reduced_as)) AS tolerance
+    FROM paired
+    LEFT JOIN differences USING (session_id, run_id)
+),
+-- The first that holds decides; a verdict needs no reason but where a loss is not finite.
+with_reason AS (
+    SELECT
+        *,
+        CASE
+            WHEN baseline_workers IS NULL THEN 'the baseline has no such repeat'
+            WHEN scaling = 'weak' THEN 'weak scaling: more ranks, another global batch'
+            WHEN global_batch <> baseline_global_batch
+            THEN format('global batch {} against {}', global_batch, baseline_global_batch)
+            WHEN accumulate <> baseline_accumulate
+            THEN format('{} micro-batches a step against {}', accumulate, baseline_accumulate)
+            WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
+            WHEN one_sided_step IS NOT NULL THEN format('not finite on one side alone at step {}', one_sided_step)
+            WHEN largest_relative_difference > tolerance AND couples_examples IS NULL
+            THEN 'not recorded whether the model couples the examples of a batch'
+            WHEN largest_relative_difference > tolerance AND precision = 'fp16'
+            THEN 'beyond the tolerance of fp16, whose loss scaler may have skipped a step on one side alone'
+            WHEN largest_relative_difference > tolerance THEN NULL
+            WHEN both_sided_step IS NOT NULL THEN format('not finite on either side from step {} on', both_sided_step)
+            WHEN coalesce(steps_compared, 0) = 0 THEN 'no step is there on both sides'
+            WHEN steps_compared < steps_wanted
+            THEN format('{} of {} steps are there on both sides', steps_compared, steps_wanted)
+        END AS reason
+    FROM with_tolerance
+),
+final AS (
+    SELECT
+        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers, world_size,
+        nodes, ranks_per_node, threads, placement, repeat, status, precision,
+        baseline_workers,              -- n of the baseline
+        baseline_placement,            -- of the baseline
+        couples_examples,
+        coalesce(steps_compared, 0) AS steps_compared,  -- of the first 20, finite on both sides
+        largest_relative_difference,   -- of the losses of one step, of the larger of the two
+        at_step,                       -- where that was, the first of equals; null where the losses are the same
+        tolerance,                     -- on it, by precision, or by what gradients travelled as if that is coarser
+        CASE
+            WHEN reason IS NULL AND largest_relative_difference > tolerance THEN 'different'
+            WHEN reason IS NULL THEN 'same'
+            WHEN one_sided_step IS NOT NULL AND reason LIKE 'not finite on one side%' THEN 'different'
+        END AS verdict,                -- same, different; null where the two cannot be judged
+        reason,                        -- why there is no verdict, or why it is not from the difference
+        -- mean_loss_relative_difference: of mean_loss, all measured steps, of the baseline's; never judged
+        if(is_alike, mean_loss / nullif(baseline_mean_loss, 0) - 1, NULL) AS mean_loss_relative_difference,
+        -- final_loss_relative_difference: of final_loss, of the baseline's; never judged
+        if(is_alike, final_loss / nullif(baseline_final_loss, 0) - 1, NULL) AS final_loss_relative_difference
+    FROM with_reason
+)
+SELECT * FROM final;

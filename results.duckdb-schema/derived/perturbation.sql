@@ -1,0 +1,70 @@
+-- One row per session, case and placement with an ok run that trained: what stamps, reading the loss and storing the
+-- row cost a step, by pairs of a bare step and an instrumented one after the measured steps of the first repeat. Of a
+-- pair both times are means over ranks. Figures are medians over pairs; the interval of the difference is between two
+-- of the pairs' own differences, two-sided 95 %, null below six pairs. Where nothing was measured all is null but why.
+WITH measuring AS (
+    SELECT
+        session_id, run_id, attempt,
+        suite, case_name, nodes, ranks_per_node, threads, repeat, workers, world_size, placement, device_type
+    FROM run_summary
+    WHERE status = 'ok' AND measured_steps > 0
+),
+asked AS (
+    SELECT
+        session_id, run_id, attempt,
+        try_cast(config -> 'measure' ->> 'selfcheck' AS BIGINT) AS asked_steps,
+        json_exists(config, '$.measure.selfcheck') AS knows_selfcheck
+    FROM runs
+),
+pairs AS (
+    SELECT
+        session_id, run_id, attempt, pair,
+        avg(step_ns) FILTER (kind = 'bare') AS bare_ns,
+        avg(step_ns) FILTER (kind = 'instrumented') AS instrumented_ns,
+        instrumented_ns - bare_ns AS difference_ns
+    FROM selfcheck
+    GROUP BY session_id, run_id, attempt, pair
+),
+over_pairs AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        any_value(placement) AS placement,
+        any_value(device_type) AS device_type,
+        min(repeat) AS first_ok_repeat,
+        max(asked_steps) AS asked_steps,
+        bool_and(knows_selfcheck) AS knows_selfcheck,
+        count(difference_ns) AS pairs,
+        median(bare_ns) / 1e6 AS bare_step_ms,
+        median(instrumented_ns) / 1e6 AS instrumented_step_ms,
+        median(difference_ns) / 1e3 AS difference_us,
+        list_sort(list(difference_ns / 1e3) FILTER (difference_ns IS NOT NULL)) AS sorted_us
+    FROM measuring
+    LEFT JOIN asked USING (session_id, run_id, attempt)
+    LEFT JOIN pairs USING (session_id, run_id, attempt)
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, device_type,
+        pairs,                 -- of steps
+        2 * pairs AS steps,    -- that were used, of each rank
+        bare_step_ms,          -- median
+        instrumented_step_ms,  -- median; its distance from the bare one is not exactly the median of the differences
+        difference_us,         -- instrumented minus bare, median over pairs: what measuring adds to a step
+        sorted_us[median_lo_rank(pairs)] AS difference_us_lo,
+        sorted_us[pairs + 1 - median_lo_rank(pairs)] AS difference_us_hi,
+        difference_us / 1e3 / bare_step_ms AS share,  -- of the bare step
+        difference_us_lo / 1e3 / bare_step_ms AS share_lo,
+        difference_us_hi / 1e3 / bare_step_ms AS share_hi,
+        -- left_out: why none was measured: switched off, first repeat not ok, too short; null where it was or unknown
+        CASE
+            WHEN pairs > 0 THEN NULL
+            WHEN asked_steps = 0 THEN 'switched off'
+            WHEN first_ok_repeat > 0 AND knows_selfcheck THEN 'first repeat not ok'
+            WHEN asked_steps IS NULL AND knows_selfcheck THEN 'too short'
+        END AS left_out
+    FROM over_pairs
+)
+SELECT * FROM final;

@@ -1,0 +1,52 @@
+-- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, also where no repeat is ok:
+-- then its throughput is null. Throughput is the geometric mean over ok repeats; log_variance is that of the repeats'
+-- ln(throughput), from which intervals are made.
+WITH summaries AS (
+    SELECT
+        *,
+        CASE WHEN status = 'ok' AND step_ms > 0 THEN step_ms END AS ok_step_ms,
+        CASE WHEN status = 'ok' AND elapsed_s > 0 THEN elapsed_s END AS ok_elapsed_s
+    FROM run_summary
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, nodes, ranks_per_node, threads,
+        any_value(scaling) AS scaling,
+        any_value(strategy) AS strategy,
+        any_value(workload) AS workload,
+        any_value(axis) AS axis,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        any_value(placement) AS placement,
+        any_value(locality) AS locality,
+        any_value(device_type) AS device_type,
+        any_value(device_name) AS device_name,
+        any_value(precision) AS precision,
+        any_value(batch_per_rank) AS batch_per_rank,
+        any_value(global_batch) AS global_batch,
+        any_value(baseline) AS baseline,
+        any_value(until) AS until,
+        any_value(throughput_unit) AS throughput_unit,
+        bool_or(oversubscribed) AS oversubscribed,
+        string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
+        count(*) AS runs,  -- last attempts, whatever their status
+        count(throughput) AS repeats,  -- ok runs
+        variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two ok repeats
+        geometric_mean(throughput) AS throughput,  -- geometric mean over ok repeats
+        geometric_mean(ok_step_ms) AS step_ms,  -- geometric mean over ok repeats of a run's median step
+        -- step_ms_log_variance: sample variance of ln(step_ms); null where an ok repeat has none
+        CASE WHEN count(ok_step_ms) = count(throughput) THEN variance_of_log(ok_step_ms) END AS step_ms_log_variance,
+        avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over ok repeats
+        sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over ok repeats
+        geometric_mean(ok_elapsed_s) AS elapsed_s,  -- geometric mean over ok repeats, start-up included
+        -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null where an ok repeat has none
+        CASE WHEN count(ok_elapsed_s) = count(throughput) THEN variance_of_log(ok_elapsed_s) END
+            AS elapsed_s_log_variance,
+        any_value(tokens_per_s / throughput) AS tokens_per_example,
+        any_value(time_per_epoch_s * throughput) AS dataset_size,
+        min(best_val_loss) AS best_val_loss,  -- smallest over repeats
+        max(best_val_accuracy) AS best_val_accuracy  -- fraction; largest over repeats
+    FROM summaries
+    GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
+)
+SELECT * FROM final;

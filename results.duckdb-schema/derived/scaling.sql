@@ -1,0 +1,220 @@
+-- One row per session, case and placement (nodes, ranks_per_node, threads), also where no repeat is ok: then its
+-- numbers are null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to
+-- that of the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log
+-- throughput, Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact.
+-- Over a baseline on another kind of device there is a speedup, but neither efficiency nor verdict: a GPU is no core.
+WITH points AS MATERIALIZED (
+    SELECT * FROM placements
+),
+baselines AS (
+    SELECT
+        session_id AS baseline_session_id,
+        case_name AS baseline_case,
+        workers AS baseline_workers,
+        nodes AS baseline_nodes,
+        ranks_per_node AS baseline_ranks_per_node,
+        threads AS baseline_threads,
+        device_type AS baseline_device_type,
+        axis AS baseline_axis,
+        repeats AS baseline_repeats,
+        throughput AS baseline_throughput,
+        log_variance AS baseline_log_variance
+    FROM points
+    WHERE repeats > 0
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name ORDER BY workers, nodes, ranks_per_node, threads
+    ) = 1
+),
+smaller AS (
+    -- Of placements with the same n the one that a baseline would be taken from stands for n.
+    SELECT
+        session_id AS larger_session_id,
+        case_name AS larger_case_name,
+        workers AS larger_workers,
+        lag(workers) OVER by_size AS next_smaller_workers,
+        lag(throughput) OVER by_size AS next_smaller_throughput,
+        lag(repeats) OVER by_size AS next_smaller_repeats,
+        lag(log_variance) OVER by_size AS next_smaller_log_variance
+    FROM (
+        SELECT * FROM points
+        WHERE repeats > 0 AND NOT oversubscribed
+        QUALIFY row_number() OVER (
+            PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
+        ) = 1
+    ) AS one_per_size
+    WINDOW by_size AS (PARTITION BY session_id, case_name ORDER BY workers)
+),
+paired AS (
+    SELECT
+        points.*,
+        baselines.*,
+        next_smaller_workers, next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
+        coalesce(
+            repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
+                AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
+            false
+        ) AS is_baseline,
+        coalesce(baseline_device_type = device_type, true) AS is_alike
+    FROM points
+    LEFT JOIN baselines
+        ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
+    LEFT JOIN smaller
+        ON larger_session_id = points.session_id AND larger_case_name = points.case_name
+        AND larger_workers = points.workers
+),
+ratios AS MATERIALIZED (
+    SELECT
+        *,
+        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio,
+        log_variance / repeats AS a,
+        baseline_log_variance / baseline_repeats AS b,
+        next_smaller_log_variance / next_smaller_repeats AS c,
+        -- half_width of columns, in two steps: called twice it would take longer to plan
+        welch_df(a, repeats, b, baseline_repeats) AS ratio_df,
+        welch_df(a, repeats, c, next_smaller_repeats) AS smaller_df
+    FROM paired
+),
+with_t AS (
+    SELECT
+        *,
+        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
+        CASE
+            WHEN is_baseline THEN 0
+            ELSE t_quantile(ratio_df) * sqrt(a + b)
+        END AS ratio_half_width,
+        t_quantile(smaller_df) * sqrt(a + c) AS smaller_half_width
+    FROM ratios
+),
+with_half_widths AS (
+    SELECT
+        *,
+        half_width_of_sd * sqrt(log_variance) AS throughput_half_width,
+        half_width_of_sd * sqrt(step_ms_log_variance) AS step_ms_half_width,
+        half_width_of_sd * sqrt(elapsed_s_log_variance) AS elapsed_s_half_width
+    FROM with_t
+),
+with_intervals AS (
+    SELECT
+        *,
+        throughput * exp(-throughput_half_width) AS throughput_lo,
+        throughput * exp(throughput_half_width) AS throughput_hi,
+        ratio * exp(-ratio_half_width) AS ratio_lo,
+        ratio * exp(ratio_half_width) AS ratio_hi,
+        workers / baseline_workers AS relative_workers
+    FROM with_half_widths
+),
+judged AS MATERIALIZED (
+    SELECT
+        *,
+        CASE WHEN is_alike THEN baseline_workers / workers END AS share,
+        ratio * share AS efficiency,
+        ratio_lo * share AS efficiency_lo,
+        ratio_hi * share AS efficiency_hi,
+        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
+        -- Below two repeats on either side the points decide.
+        coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
+            AS retrograde,
+        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
+        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
+        CASE
+            WHEN is_alike AND scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
+        END AS karp_flatt_scale,
+        CASE
+            WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
+        END AS gustafson_scale
+    FROM with_intervals
+),
+-- How many more repeats are needed is asked only where the interval does not say that none is.
+questions AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        'verdict' AS question,
+        repeats, log_variance, baseline_repeats, baseline_log_variance,
+        list_min([abs(ln(efficiency / border)) FOR border IN [0.50, 0.75, 0.90, 1.05]]) AS wanted
+    FROM judged
+    WHERE verdict_lo <> verdict_hi
+    UNION ALL
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, 'until', repeats, log_variance, 2, 0, ln(1 + until)
+    FROM judged
+    WHERE throughput_half_width > ln(1 + until)
+),
+answers AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, question,
+        more_units(log_variance, repeats, baseline_log_variance, baseline_repeats, wanted) AS more
+    FROM questions
+),
+needs AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads,
+        any_value(more) FILTER (question = 'verdict') AS repeats_to_a_verdict,
+        any_value(more) FILTER (question = 'until') AS repeats_until
+    FROM answers
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
+        threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch, oversubscribed,
+        slurm_job_id, runs, repeats, throughput,
+        throughput_lo,
+        throughput_hi,
+        throughput_unit,
+        throughput * tokens_per_example AS tokens_per_s,
+        throughput_lo * tokens_per_example AS tokens_per_s_lo,
+        throughput_hi * tokens_per_example AS tokens_per_s_hi,
+        baseline_case,                 -- the case that is compared with
+        baseline_workers,              -- its n
+        baseline_axis,                 -- of its workers: ranks, threads
+        baseline_nodes,                -- its nodes
+        baseline_ranks_per_node,       -- its ranks per node
+        baseline_threads,              -- its threads per rank
+        baseline_device_type,          -- its kind of device: cpu, cuda
+        is_baseline,                   -- whether that is this row
+        next_smaller_workers,          -- the case's next smaller n of ok runs, not oversubscribed; null at the smallest
+        next_smaller_throughput,       -- there, on the fewest nodes
+        -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling
+        ratio * baseline_workers AS speedup,
+        ratio_lo * baseline_workers AS speedup_lo,
+        ratio_hi * baseline_workers AS speedup_hi,
+        efficiency,                    -- speedup ÷ workers; null over a baseline on another kind of device
+        efficiency_lo,
+        efficiency_hi,
+        -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1. Both
+        -- serial fractions fall as the ratio rises, so that their lower end belongs to its upper one.
+        -- karp_flatt: serial fraction, strong scaling only; null at the baseline
+        (1 / ratio - 1 / relative_workers) * karp_flatt_scale AS karp_flatt,
+        (1 / ratio_hi - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_lo,
+        (1 / ratio_lo - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_hi,
+        -- gustafson: serial fraction, weak scaling only; null at the baseline
+        (relative_workers - ratio) * gustafson_scale AS gustafson,
+        (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
+        (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
+        -- verdict: on efficiency, or retrograde; null for baselines, scaling none, oversubscribed rows and those that
+        -- are compared with another kind of device
+        CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
+        verdict_lo,
+        verdict_hi,
+        -- repeats_needed: further ones, here and of the baseline, until both ends of efficiency have one verdict; null:
+        -- no verdict, no interval, or more than 1,000
+        CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
+        until,
+        -- repeats_needed_until: further ones until throughput is as narrow as the suite's measure.until asks; null: it
+        -- does not ask, no interval, or more than 1,000
+        CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
+        step_ms,
+        step_ms * exp(-step_ms_half_width) AS step_ms_lo,
+        step_ms * exp(step_ms_half_width) AS step_ms_hi,
+        step_ms_mean, step_ms_std,
+        elapsed_s,
+        elapsed_s * exp(-elapsed_s_half_width) AS elapsed_s_lo,
+        elapsed_s * exp(elapsed_s_half_width) AS elapsed_s_hi,
+        dataset_size / throughput AS time_per_epoch_s,
+        dataset_size / throughput_hi AS time_per_epoch_s_lo,
+        dataset_size / throughput_lo AS time_per_epoch_s_hi,
+        best_val_loss, best_val_accuracy
+    FROM judged
+    LEFT JOIN needs USING (session_id, case_name, nodes, ranks_per_node, threads)
+)
+SELECT * FROM final;

@@ -1,0 +1,40 @@
+-- One row per session, case and placement with measured steps: the mean step of a rank taken apart as in run_parts,
+-- means over ok repeats; the parts add up to step_ms. All repeats are known in one way, the surest that each of them
+-- has: profiled, else one rank, else estimated.
+WITH points AS MATERIALIZED (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, known_by,
+        list_position(['estimated', 'one rank', 'profiled'], known_by) AS sureness,
+        count(*) AS repeats,
+        avg(step_ms) AS step_ms,
+        CASE WHEN count(data_ms) = count(*) THEN avg(data_ms) END AS data_ms,
+        avg(imbalance_ms) AS imbalance_ms,
+        avg(communication_ms) AS communication_ms,
+        avg(computation_ms) AS computation_ms,
+        avg(other_ms) AS other_ms
+    FROM run_parts
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
+),
+chosen AS (
+    SELECT * FROM points
+    QUALIFY row_number() OVER (
+        PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
+        ORDER BY repeats DESC, sureness DESC NULLS LAST
+    ) = 1
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed,
+        chosen.repeats,              -- ok runs with measured steps
+        known_by,                    -- as in run_parts; null: communication, and what hangs on it, is not known
+        chosen.step_ms,              -- of a rank, the mean over ranks and measured steps; the parts add up to it
+        data_ms,                     -- by which waiting for data puts off the rank that the others wait for
+        imbalance_ms,                -- computation of the rank with most in each step, beyond computation_ms
+        communication_ms,            -- exposed, of the rank that waits least for others
+        computation_ms,              -- of the rank that computes least
+        other_ms                     -- neither, such as Python, launches and copies; 0 unless profiled
+    FROM chosen
+    JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
+)
+SELECT * FROM final;

@@ -1,0 +1,86 @@
+-- One row per session, case, placement and rank, of placements with more than one rank: how much longer the rank takes
+-- before it first waits for the others in a step (DDP: data and forward; FSDP: data, since ranks meet in forward), over
+-- ok repeats. Compared with the median rank, of two middle ones the faster. A straggler is a rank whose excess is
+-- above 2 % of the mean step with its whole interval (two-sided 95 %, the repeat is the unit, Student's t), and beyond
+-- what the largest of so many ranks shows by chance; null below two ok repeats. Null for strategies whose waits are
+-- not known.
+WITH summaries AS (
+    SELECT * FROM run_summary WHERE status = 'ok' AND world_size > 1
+),
+each_run AS (
+    SELECT session_id, run_id, attempt, max_minus_median_ns_mean FROM run_stats
+),
+each_rank AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed, run_id, attempt, rank, node,
+        step_ms_mean,
+        times_last / nullif(run_rank_stats.measured_steps, 0) AS times_last_share,
+        before_wait_of(strategy, data_ns_mean, forward_ns_mean) / 1e6 AS before_wait_ms
+    FROM summaries
+    JOIN run_rank_stats USING (session_id, run_id, attempt)
+),
+medians AS (
+    SELECT session_id, run_id, attempt, quantile_disc(before_wait_ms, 0.5) AS median_before_wait_ms
+    FROM each_rank
+    GROUP BY session_id, run_id, attempt
+),
+over_repeats AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed, rank, node,
+        count(before_wait_ms) AS repeats,
+        avg(step_ms_mean) AS step_ms_mean,
+        avg(before_wait_ms) AS before_wait_ms,
+        avg(median_before_wait_ms) AS median_before_wait_ms,
+        avg(before_wait_ms - median_before_wait_ms) AS excess_ms,
+        var_samp(before_wait_ms - median_before_wait_ms) / count(before_wait_ms) AS excess_variance,
+        avg(times_last_share) AS times_slowest_share,
+        avg(max_minus_median_ns_mean) / 1e6 AS max_minus_median_ms
+    FROM each_rank
+    JOIN medians USING (session_id, run_id, attempt)
+    JOIN each_run USING (session_id, run_id, attempt)
+    GROUP BY ALL
+),
+quantiles AS (
+    SELECT repeats, t_quantile(repeats - 1) AS t FROM (SELECT DISTINCT repeats FROM over_repeats) AS counts
+),
+judged AS (
+    SELECT
+        *,
+        excess_ms - t * sqrt(excess_variance) AS excess_ms_lo,
+        excess_ms + t * sqrt(excess_variance) AS excess_ms_hi,
+        -- A bound on the largest of world_size standard normals that is passed in 2.5 % of cases at most.
+        sqrt(2 * ln(world_size / 0.025)) * sqrt(avg(excess_variance) OVER of_placement) AS largest_by_chance_ms,
+        if(
+            oversubscribed, NULL, excess_ms_lo > 0.02 * step_ms_mean AND excess_ms > largest_by_chance_ms
+        ) AS is_straggler
+    FROM over_repeats
+    LEFT JOIN quantiles USING (repeats)
+    WINDOW of_placement AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads)
+),
+final AS (
+    SELECT
+        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed,
+        rank, node,
+        repeats,                       -- ok runs
+        before_wait_ms,                -- time before the rank first waits: mean over measured steps and ok repeats
+        before_wait_ms / nullif(median_before_wait_ms, 0) AS ratio,  -- of that time to the median rank's
+        excess_ms,                     -- that time minus the median rank's: what the others wait for it
+        excess_ms_lo, excess_ms_hi,
+        excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
+        times_slowest_share,           -- of measured steps, those in which the rank was the last to wait
+        1 / world_size AS expected_share,  -- of times_slowest_share, where all ranks are alike
+        max_minus_median_ms,           -- of the placement: slowest minus median rank of a step, mean over steps
+        is_straggler,                  -- null below two ok repeats, and where ranks shared slots
+        -- node_excess_ms: mean over the node's ranks
+        avg(excess_ms) OVER of_node AS node_excess_ms,
+        -- node_stragglers: ranks of the node that are stragglers
+        count(*) FILTER (is_straggler) OVER of_node AS node_stragglers,
+        -- is_slow_node: all its ranks are stragglers, and there are other nodes; null on one node
+        if(nodes > 1, bool_and(is_straggler) OVER of_node, NULL) AS is_slow_node
+    FROM judged
+    WINDOW of_node AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads, node)
+)
+SELECT * FROM final;
