@@ -7,15 +7,6 @@ import duckdb
 from analysis import schema
 from analysis.rules import Rule
 
-_FINDINGS = """
-INSERT INTO {table} BY NAME
-SELECT '{finding}' AS finding, *
-FROM (
-{definition}
-)
-WHERE session_id IN (SELECT session_id FROM sessions)
-"""
-
 
 def ask_again(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     """Put what a rule finds now in the place of what it found before."""
@@ -25,7 +16,8 @@ def ask_again(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
 
 def ask(connection: duckdb.DuckDBPyConnection, rule: Rule, table: str = schema.FOUND_TABLE) -> None:
     """Add what a rule finds to the table of findings."""
-    connection.execute(_FINDINGS.format(table=table, finding=rule.finding, definition=rule.definition))
+    query = schema.text("findings_of_rule")
+    connection.execute(query.format(table=table, finding=rule.finding, definition=rule.definition))
 
 
 def compares_sessions(rule: Rule) -> bool:

@@ -21,14 +21,6 @@ from analysis.sql_words import literal
 
 _PATTERN = re.compile(r"[*?\[\\]")
 _OWNERS = "incoming_files"
-_ROWS = f"""
-SELECT {_OWNERS}.session_id, {_OWNERS}.run_id, {_OWNERS}.attempt, {{columns}}
-FROM read_parquet(
-    {{paths}}, union_by_name = true, filename = '{parquet.PATH_COLUMN}', hive_partitioning = false
-) AS file
-JOIN {_OWNERS} ON {_OWNERS}.path = file.{parquet.PATH_COLUMN}
-"""  # noqa: S608
-"""Which run a file belongs to stands in its metadata, which load has checked."""
 
 
 @contextmanager
@@ -59,9 +51,10 @@ def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
 def rows_of(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
     """The query for a table's rows in files; it reads whose they are from `incoming_files`. Empty without a file."""
     parts = [
-        _ROWS.format(
+        schema.text("rows_of_files").format(
             paths=f"[{', '.join(literal(path) for path, _ in found)}]",
             columns=", ".join(_columns(table, columns)),
+            path_column=parquet.PATH_COLUMN,
         )
         for columns, found in (
             (columns, list(group))

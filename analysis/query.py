@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
-from analysis import database, direct
-from analysis.direct import Chosen
+from analysis import database
 from analysis.errors import AnalysisError
-from analysis.load import Problem
+
+if TYPE_CHECKING:
+    from analysis.direct import Chosen
+    from analysis.load import Problem
 
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that show something; PIVOT is a MULTI, DESCRIBE, SUMMARIZE and SHOW are a SELECT. The connection
@@ -32,6 +34,8 @@ def run_direct(
     results: Path, query: str, chosen: Chosen
 ) -> Iterator[tuple[duckdb.DuckDBPyRelation, tuple[Problem, ...]]]:
     """The same without a database, and the files that were left out."""
+    from analysis import direct
+
     with (
         direct.reader(results, query, chosen) as opened,
         _asked(opened.connection, query) as relation,
@@ -50,11 +54,12 @@ def _asked(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[duckdb
         raise
     except duckdb.Error as error:
         raise AnalysisError(f"query failed: {error}") from error
-    except (
-        OverflowError,
-        ValueError,
-        pa.ArrowException,
-    ) as error:  # years beyond 9999, types of DuckDB alone
+    except Exception as error:
+        import pyarrow as pa  # takes longer than most queries
+
+        if not isinstance(error, OverflowError | ValueError | pa.ArrowException):
+            raise
+        # years beyond 9999, types of DuckDB alone
         raise AnalysisError(
             f"a value of the result cannot be written: {error}: cast it in the query, as in x::VARCHAR"
         ) from error

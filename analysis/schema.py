@@ -1,5 +1,5 @@
 """The SQL definitions in results.duckdb-schema/, one file each: tables/ are filled from files and from Python, derived/
-are tables that load fills with a query, views/ are asked whenever they are read, macros/ are called."""
+are tables that load fills with a query, views/ are asked whenever they are read, macros/ are called, rules/ find."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARQUET_TABLES = (
     "selfcheck",
 )
 """Tables that are filled from Parquet files of the same name."""
-SESSION_TABLES = ("sessions", "planned_runs", "environment", "runs", *PARQUET_TABLES)
+SESSION_TABLES = ("sessions", "runs", *PARQUET_TABLES, "environment", "planned_runs")
 """Tables that are filled from a session's files, and have its session_id."""
 RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "run_part_stats", "sensors")
 """Derived from the rows of whole runs, in this order."""
@@ -48,14 +48,15 @@ def folder() -> Path:
 
 @cache
 def _files(kind: str) -> dict[str, Path]:
-    """Name -> file, of tables, derived, views or macros."""
+    """Name -> file, of one of the folders."""
     return {path.stem: path for path in sorted((folder() / kind).glob("*.sql"))}
 
 
 @cache
 def text(name: str) -> str:
-    """The SQL of a table, view or macro; of a derived table the query that fills it, without a semicolon."""
-    for kind in ("tables", "derived", "views", "macros"):
+    """The SQL of a table, a view, a macro or a step of load; of a derived table the query that fills it, without a
+    semicolon."""
+    for kind in ("tables", "derived", "views", "macros", "load"):
         if path := _files(kind).get(name):
             return path.read_text(encoding="utf-8").rstrip().removesuffix(";" if kind == "derived" else "")
     raise KeyError(name)
@@ -142,7 +143,7 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(text(name))
     for name in _in_order():
         if name in _files("derived"):
-            connection.execute(f"CREATE TABLE {name} AS FROM (\n{text(name)}\n) LIMIT 0")
+            connection.execute(f"CREATE TABLE {name} AS {text(name)} WITH NO DATA")
         elif name != FITTED_TABLE:
             connection.execute(text(name))
     rules.note(connection, shipped_rules())

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from analysis.errors import AnalysisError
-from analysis.export.kinds import Pictures
 from analysis.stopping import temporary
+
+if TYPE_CHECKING:
+    from analysis.export.kinds import Pictures
 
 
 @contextmanager

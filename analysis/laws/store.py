@@ -20,11 +20,7 @@ LAWS = {"strong": (AMDAHL, USL), "weak": (GUSTAFSON, USL)}
 """That apply to a mode of scaling."""
 
 
-_POINTS = """
-SELECT session_id, case_name, scaling, axis, workers, mean_throughput
-FROM law_points
-ORDER BY session_id, case_name, workers
-"""
+_POINTS = "SELECT session_id, case_name, scaling, axis, workers, mean_throughput FROM law_points ORDER BY ALL"
 
 
 class Point(NamedTuple):

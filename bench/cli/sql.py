@@ -62,7 +62,6 @@ def command(  # noqa: PLR0917 - the options
     suites: tuple[str, ...],
 ) -> int:
     """Ask results.duckdb a question: bench sql "FROM scaling". It only reads."""
-    from analysis.direct import Chosen
     from analysis.query import run, run_direct
     from bench.cli._said import say
     from bench.errors import InputError
@@ -75,6 +74,8 @@ def command(  # noqa: PLR0917 - the options
         with run(folder, query) as relation:
             _write(relation, form, rows, out)
         return 0
+    from analysis.direct import Chosen
+
     with run_direct(folder, query, Chosen(sessions=sessions, suites=suites)) as (relation, problems):
         for problem in problems:
             say(f"left out: {problem.path}: {problem.reason}", err=True)

@@ -20,6 +20,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "strategies": partial(suite_keys.chosen, "strategy"),
     "shipped-suites": shipped.suites,
     "example-suites": shipped.examples,
+    "derived": sql_schema.derived,
     "tables": sql_schema.tables,
     "views": sql_schema.views,
     "macros": sql_schema.macros,

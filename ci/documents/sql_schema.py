@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """A table, a view or a table macro."""
+    """A table, a derived table, a view or a table macro."""
 
     name: str
     kind: str
@@ -43,6 +43,10 @@ class Relation:
 
 def tables() -> str:
     return "\n".join(_relation(one) for one in relations() if one.kind == "TABLE")
+
+
+def derived() -> str:
+    return "\n".join(_relation(one) for one in _by_name("DERIVED"))
 
 
 def views() -> str:
@@ -98,7 +102,7 @@ def _passed_on(text: str, found: list[Relation]) -> dict[str, str]:
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: dict[str, str]) -> Relation:
     made = _MADE.search(text)
-    kind = made[1] if made else "TABLE"  # a derived one is a query
+    kind = made[1] if made else "DERIVED"  # its file is a query
     own = _comments(text)
     call, described = _described(
         connection, name, made[3] if made and kind == "MACRO" else "", "AS TABLE" in text

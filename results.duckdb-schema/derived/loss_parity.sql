@@ -73,8 +73,9 @@ compared_steps AS (
         paired.session_id, run_id, one.step,
         one.nonfinite AS one_nonfinite,
         many.nonfinite AS many_nonfinite,
-        -- Two losses of zero agree.
-        if(one.loss = many.loss, 0, abs(many.loss - one.loss) / greatest(abs(one.loss), abs(many.loss))) AS difference
+        -- Two losses of zero agree, and so do two means over ranks that differ in the order of their sums alone.
+        greatest(abs(one.loss), abs(many.loss)) AS larger,
+        if(abs(many.loss - one.loss) <= 1e-12 * larger, 0, abs(many.loss - one.loss) / larger) AS difference
     FROM paired
     JOIN losses AS many USING (session_id, case_name, nodes, ranks_per_node, threads, repeat)
     JOIN losses AS one
