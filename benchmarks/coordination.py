@@ -25,8 +25,9 @@ from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
 from bench.launch.gathering import Gathered, Gathering
 from bench.launch.host import Host
-from bench.launch.orders import Fault, Orders
+from bench.launch.orders import Orders
 from bench.launch.stop import StopRequest
+from bench.records.messages import Fault
 from bench.records.run_spec import RunSpec
 
 _BARRIERS = 20

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -21,15 +21,15 @@ from typing import cast
 from bench.launch import environment
 from bench.launch.agent import HostJob
 from bench.launch.following import _host_until_dismissed
-from bench.launch.host import Host, Report
+from bench.launch.host import Host
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import join
 from bench.launch.link.secret import share
-from bench.launch.offer import Offer
-from bench.launch.orders import Fault, Orders, Standing
+from bench.launch.orders import Orders
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
+from bench.records.messages import Fault, Hello, Leave, Offer, Ready, Report, Standing
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.slurm.step import Step
 
@@ -172,9 +172,9 @@ class _Follower:
         self.channel = join(here, share(self.results, here.key))
         host, server = cast(Host, self.host), cast(WarmServer, _NoServer())
         with suppress(Lost):
-            self.channel.send({"offer": asdict(own), "facts": self.facts | {"hostname": own.node_name}})
-            if self.channel.receive(600.0)["do"] != "leave":
-                self.channel.send({"ready": True})
+            self.channel.send(Hello(offer=own, facts=self.facts | {"hostname": own.node_name}))
+            if not isinstance(self.channel.receive(600.0), Leave):
+                self.channel.send(Ready())
                 _host_until_dismissed(self.channel, own, host, server, StopRequest())
 
     def die(self) -> None:

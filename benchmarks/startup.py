@@ -20,10 +20,10 @@ from time import perf_counter_ns
 
 from bench.launch.agent import Agent, HostJob
 from bench.launch.leading import Leading
-from bench.launch.places import Place
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure import recorder
+from bench.records.messages import Place
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.train import rank as ranks
 from bench.train.job import step_file

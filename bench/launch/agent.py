@@ -16,13 +16,13 @@ from typing import Any
 
 from bench import lost_image
 from bench.launch import postmortem, stacks
-from bench.launch.orders import Fault, Orders, Standing
-from bench.launch.places import Place
+from bench.launch.orders import Orders
 from bench.launch.stop import StopRequest
 from bench.launch.warm import ServerGoneError, WarmServer
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
 from bench.process import is_stopped, kill_group
+from bench.records.messages import Fault, Place, Standing
 from bench.records.run_spec import RunSpec
 from bench.train.job import RankJob, outcome_file, step_file
 

@@ -9,20 +9,19 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from bench.launch.agent import HostJob
 from bench.launch.gathering import Gathered
-from bench.launch.host import Host, Report
+from bench.launch.host import Host
 from bench.launch.leading import Leading
 from bench.launch.link.channel import Lost
 from bench.launch.link.hub import Hub
-from bench.launch.offer import Offer
-from bench.launch.places import Place, places
+from bench.launch.places import places
 from bench.launch.stop import StopRequest
 from bench.measure.recorder import LastStep
+from bench.records.messages import HostRun, Offer, Place, Report, Unusable, Watch
 from bench.records.run_spec import RunSpec
 from bench.train import group
 
@@ -67,8 +66,8 @@ class Crew:
             news = follower.channel.poll()
             if news is None and late:
                 raise Lost(f"it did not load torch within {READY_S:g} s")
-            if news is not None and "unusable" in news:
-                raise Lost(str(news["unusable"]))
+            if isinstance(news, Unusable):
+                raise Lost(news.reason)
         except Lost as error:
             self._lose(task, f"task {task} on {follower.offer.node_name}: {error}")
             return True
@@ -90,9 +89,11 @@ class Crew:
             rendezvous = self._rendezvous(run, where, reserved)
             others = {task: self._followers[task] for task in where if task != self._own.task}
             leading = Leading(run, others, self._stop, self._stop_file, self._watch)
-            order = _order(run, rendezvous, folder)
             for task in others:
-                leading.send(task, order | {"places": [vars(place) for place in where[task]]})
+                order = HostRun(
+                    run=run, places=where[task], rendezvous=rendezvous, folder=str(folder.resolve())
+                )
+                leading.send(task, order)
             own = job_of(run, self._own, where[self._own.task], rendezvous, self._address)
             reports = leading.finish(self._host.host(own, leading, folder, show))
         for task, why in leading.lost.items():
@@ -129,7 +130,7 @@ class Crew:
             self._host.watch(task, pids)
         elif first != task and first in self._followers:
             with suppress(Lost):  # who hosts its ranks finds that out
-                self._followers[first].channel.send({"do": "watch", "task": task, "pids": pids})
+                self._followers[first].channel.send(Watch(task=task, pids=pids))
 
     def _look_for_the_lost(self) -> None:
         for task, follower in list(self._followers.items()):
@@ -148,16 +149,6 @@ def _first_of_node(offers: Sequence[Offer]) -> dict[int, int]:
     """The task of each node that reads its sensors."""
     last_first = sorted(offers, key=lambda offer: offer.local_task, reverse=True)
     return {offer.node: offer.task for offer in last_first}
-
-
-def _order(run: RunSpec, rendezvous: str, folder: Path) -> dict[str, Any]:
-    """What every follower is told of a run; each also learns its own places."""
-    return {
-        "do": "host",
-        "run": run.to_json(),
-        "rendezvous": rendezvous,
-        "folder": str(folder.resolve()),
-    }
 
 
 def job_of(run: RunSpec, offer: Offer, here: list[Place], rendezvous: str, address: str) -> HostJob:

@@ -13,7 +13,7 @@ from bench.launch.crew import Crew
 from bench.launch.fingerprint import fingerprint
 from bench.launch.flops import Flops, FlopsCounter
 from bench.launch.gathering import Gathered
-from bench.launch.host import OF_THE_SLOWEST, Host, Report, largest
+from bench.launch.host import OF_THE_SLOWEST, Host, largest
 from bench.launch.rounds import Rounds
 from bench.launch.salvage import agent_scratch, mark
 from bench.launch.searching import Search
@@ -25,6 +25,7 @@ from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
 from bench.plan import most_runs
 from bench.plan_batch import measured, pending_sizes
+from bench.records.messages import Report
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,31 @@ from typing import Any
 from bench.container import gpus_left_out
 from bench.errors import InputError
 from bench.launch import environment
-from bench.launch.agent import Agent, HostJob
+from bench.launch.agent import Agent
 from bench.launch.crew import job_of
 from bench.launch.host import Host, UnstoredError
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import PATIENCE_S, join
 from bench.launch.link.secret import share
-from bench.launch.offer import Offer, own_offer
-from bench.launch.orders import Fault, Standing
-from bench.launch.places import Place
+from bench.launch.offer import own_offer
 from bench.launch.salvage import agent_scratch
 from bench.launch.stop import StopRequest
 from bench.launch.warm import WarmServer
 from bench.measure.recorder import LastStep
-from bench.records.run_spec import RunSpec
+from bench.records.messages import (
+    AskStanding,
+    End,
+    Fault,
+    Hello,
+    HostRun,
+    Leave,
+    Offer,
+    Ready,
+    Standing,
+    Started,
+    Unusable,
+    Watch,
+)
 from bench.slots import visible_gpus
 from bench.slurm.step import Step
 
@@ -40,11 +50,11 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     left_out = gpus_left_out(visible_gpus())
     if left_out is not None:
         sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
-    hello = {"offer": asdict(offer), "facts": environment.gather()}  # the leader does not wait long for it
+    hello = Hello(offer=offer, facts=environment.gather())  # the leader does not wait long for it
     channel = join(step, share(results, step.key))
     try:
         channel.send(hello)
-        if channel.receive(2 * PATIENCE_S)["do"] == "leave":
+        if isinstance(channel.receive(2 * PATIENCE_S), Leave):
             return 0
         return _serve(channel, offer)
     except Lost as error:
@@ -59,11 +69,11 @@ def _serve(channel: Channel, offer: Offer) -> int:
     try:
         server.start()
     except InputError as error:
-        channel.send({"unusable": str(error)})
+        channel.send(Unusable(reason=str(error)))
         return 2
     with StopRequest() as stop, agent_scratch() as scratch:
         host = Host(Agent(server, stop), scratch, offer.task)
-        channel.send({"ready": True})
+        channel.send(Ready())
         try:
             return _host_until_dismissed(channel, offer, host, server, stop)
         except UnstoredError as error:
@@ -79,12 +89,13 @@ def _host_until_dismissed(
     while not stop.requested:
         connection.wait([channel.fileno(), stop.fd])
         while not stop.requested and (order := channel.poll()) is not None:
-            if order["do"] == "leave":
+            if isinstance(order, Leave):
                 return 0
-            if order["do"] == "host":
+            if isinstance(order, HostRun):
                 orders = Following(channel, offer, host, stop)
-                report = host.host(_job(order, offer, channel), orders, Path(order["folder"]), _nobody)
-                channel.send({"report": report.to_json()})
+                job = job_of(order.run, offer, order.places, order.rendezvous, channel.own_address)
+                report = host.host(job, orders, Path(order.folder), _nobody)
+                channel.send(report)
                 if report.fault is not None and not stop.requested:
                     server.start()  # what ended the run may have ended the server too; alive, it answers at once
     return stop.exit_code
@@ -105,17 +116,20 @@ class Following:
     def started(self, pids: list[int]) -> None:
         self._host.watch(self._offer.task, pids)
         with suppress(Lost):  # `look` finds that out
-            self._channel.send({"pids": pids})
+            self._channel.send(Started(pids=pids))
 
     def look(self, standing: Callable[[], Standing]) -> Fault | None:
         try:
             while (order := self._channel.poll()) is not None:
-                if order["do"] == "end":
-                    return Fault(**order["fault"])
-                if order["do"] == "stand":
-                    self._channel.send({"standing": standing().to_json()})
-                if order["do"] == "watch":
-                    self._host.watch(order["task"], order["pids"])
+                match order:
+                    case End():
+                        return order.fault
+                    case AskStanding():
+                        self._channel.send(standing())
+                    case Watch():
+                        self._host.watch(order.task, order.pids)
+                    case _:
+                        pass
         except Lost as error:
             # told apart from a signal: nobody is left who would write the run's outcome
             return Fault(
@@ -125,13 +139,8 @@ class Following:
 
     def report(self, fault: Fault) -> Fault:
         with suppress(Lost):  # the leader is gone too: what was measured is kept all the same
-            self._channel.send({"fault": asdict(fault)})
+            self._channel.send(fault)
         return fault
-
-
-def _job(order: dict[str, Any], offer: Offer, channel: Channel) -> HostJob:
-    run, here = RunSpec.from_json(order["run"]), [Place(**place) for place in order["places"]]
-    return job_of(run, offer, here, order["rendezvous"], channel.own_address)
 
 
 def _nobody(last: LastStep) -> None:

@@ -14,7 +14,8 @@ from bench.launch import environment
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import Meeting
 from bench.launch.link.secret import secret_file, share
-from bench.launch.offer import Offer, own_offer, total
+from bench.launch.offer import own_offer, total
+from bench.records.messages import Begin, Leave, Offer
 from bench.records.run_spec import Slots
 from bench.slurm.step import Step
 
@@ -54,7 +55,7 @@ class Gathered:
         """Followers may load torch; until then they can be let go at once."""
         for follower in self.followers.values():
             with suppress(Lost):  # missed when it is waited for
-                follower.channel.send({"do": "begin"})
+                follower.channel.send(Begin())
 
 
 class Gathering:
@@ -89,9 +90,9 @@ class Gathering:
         finally:
             secret_file(self._results, self._step.key).unlink(missing_ok=True)
         for task, one in sorted(joined.items()):
-            offer = Offer(**one.hello["offer"])
+            offer = one.hello.offer
             self._followers[task] = Follower(offer=offer, channel=one.channel)
-            said = one.hello["facts"]
+            said = one.hello.facts
             facts[offer.node] = {**said, **facts.get(offer.node, {}), **_task_facts(offer, said)}
         if self._meeting.refused:
             sys.stderr.write(
@@ -125,5 +126,5 @@ def _task_facts(offer: Offer, facts: Mapping[str, str]) -> dict[str, str]:
 
 def _dismiss(channel: Channel) -> None:
     with suppress(Lost, OSError):  # gone already
-        channel.send({"do": "leave"})
+        channel.send(Leave())
     channel.close()

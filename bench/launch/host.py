@@ -6,7 +6,6 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +14,15 @@ from bench.errors import InputError
 from bench.files import attempt_folder, copy_whole, raw_files
 from bench.launch.agent import Agent, AgentOutcome, HostJob
 from bench.launch.keeper import Keeper
-from bench.launch.orders import Fault, Orders
+from bench.launch.orders import Orders
 from bench.measure import evals, finalise, recorder
 from bench.measure.recorder import LastStep, StepRows
 from bench.measure.sensors import Sensors
+from bench.records.messages import Report
 from bench.records.run_spec import RunSpec
 
 OF_THE_SLOWEST = ("compile_s", "measured_recompiles")
 """Of what ranks say of themselves, that of which the run's is the largest: the others wait for it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """How a run went on one agent; as JSON it is what a follower says at its end."""
-
-    fault: Fault | None
-    said: dict[str, Any]
-    """What the first rank that could say anything said of model and device; with `device_names` of all."""
-    rows: dict[int, int]
-    """Completed steps by rank, those after the training left out."""
-    setup_s: float | None
-    """From the begin of the run to the ranks' common barrier."""
-    finalised: bool
-    """Whether its rows are Parquet; else they are raw files in the run's folder."""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"rows": sorted(self.rows.items())}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Report:
-        fault = None if value["fault"] is None else Fault(**value["fault"])
-        return cls(**{**value, "rows": dict(value["rows"]), "fault": fault})
 
 
 class UnstoredError(InputError):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 from bench.launch.gathering import Follower
-from bench.launch.host import Report
 from bench.launch.link.channel import Lost
 from bench.launch.link.hub import Hub
-from bench.launch.orders import Fault, Standing
 from bench.launch.stop import StopRequest
 from bench.launch.timeout import timed_out
+from bench.records.messages import AskStanding, End, Fault, Message, Report, Standing, Started
 from bench.records.run_spec import RunSpec
 
 _CAUSE_S = 2.0
@@ -56,7 +55,7 @@ class Leading:
         self.lost: dict[int, str] = {}
         """Why, by task."""
 
-    def send(self, task: int, message: dict[str, Any]) -> None:
+    def send(self, task: int, message: Message) -> None:
         """To one follower; one that does not take it is lost."""
         try:
             self._channels[task].send(message)
@@ -103,7 +102,7 @@ class Leading:
     def _tell(self, fault: Fault) -> Fault:
         """Every follower ends its ranks now."""
         for task in list(self._channels):
-            self.send(task, {"do": "end", "fault": asdict(fault)})
+            self.send(task, End(fault=fault))
         return fault
 
     def _collect(self) -> None:
@@ -122,16 +121,19 @@ class Leading:
             except Lost as error:
                 self._lose(task, error)
 
-    def _take(self, task: int, news: dict[str, Any]) -> None:
-        if "fault" in news:
-            self._faults.append(Fault(**news["fault"]))
-        elif "pids" in news:
-            self._watch(task, news["pids"])
-        elif "standing" in news:
-            self._standings[task] = Standing.from_json(news["standing"])
-        elif "report" in news:
-            self._reports[task] = Report.from_json(news["report"])
-            self._leave_out(task)
+    def _take(self, task: int, news: Message) -> None:
+        match news:
+            case Fault():
+                self._faults.append(news)
+            case Started():
+                self._watch(task, news.pids)
+            case Standing():
+                self._standings[task] = news
+            case Report():
+                self._reports[task] = news
+                self._leave_out(task)
+            case _:
+                pass  # said before this run
 
     def _lose(self, task: int, error: Lost) -> None:
         offer = self._followers[task].offer
@@ -157,7 +159,7 @@ class Leading:
 
     def _overdue(self, own: Standing) -> Fault:
         for task in list(self._channels):
-            self.send(task, {"do": "stand"})
+            self.send(task, AskStanding())
         deadline = time.monotonic() + _ANSWER_S
         while self._silent() and time.monotonic() < deadline:
             connection.wait(self.waits(), timeout=0.5)

@@ -5,49 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bench import slots as node_slots
+from bench.records.messages import Offer
 from bench.records.run_spec import Slots
-from bench.records.vocabulary import DeviceType
 from bench.slurm.allocation import fewer_than_asked
 from bench.slurm.step import Step
-
-
-@dataclass(frozen=True, kw_only=True)
-class Offer:
-    """One agent's. As JSON it is part of what a follower says first."""
-
-    task: int
-    """Of the step; 0 leads."""
-    node: int
-    node_name: str
-    local_task: int
-    """Among its node's, from 0."""
-    cpus: list[int]
-    """Cores for this agent's ranks."""
-    devices: list[int]
-    """CUDA devices, by the index under which this process sees them."""
-    slots: int
-    """Ranks; where not `fixed`, of one thread each."""
-    fixed: bool
-    """Set by hand (--ranks-per-node) or by Slurm's number of GPUs: holds for every device and number of threads."""
-
-    def hosts(self, device_type: DeviceType, threads: int) -> int:
-        """Ranks that fit here, each with its own device or cores."""
-        if self.fixed:
-            return self.slots
-        return len(self.devices) if device_type == "cuda" else len(self.cpus) // threads
-
-    def cores(self, slot: int, device_type: DeviceType, threads: int) -> list[int]:
-        """Of one rank here, the same at every world size. Ranks beyond the slots share cores."""
-        count = max(1, self.hosts(device_type, threads))
-        share = max(1, len(self.cpus) // count)
-        if device_type == "cpu":
-            # cores beyond the threads asked for would stand idle or, worse, not: a loader worker could take them
-            share = min(share, max(threads, 1))
-        first = slot % count * share
-        return [self.cpus[(first + offset) % len(self.cpus)] for offset in range(share)]
 
 
 def own_offer(step: Step | None, ranks_per_node: int | None) -> Offer:

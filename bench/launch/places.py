@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from bench.launch.offer import Offer
+from bench.records.messages import Offer, Place
 from bench.records.run_spec import RunSpec
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where one rank of a run runs."""
-
-    rank: int
-    local_rank: int
-    """On its node."""
-    cores: list[int]
-    device_index: int | None
-    """CUDA device; null on CPU."""
 
 
 def places(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.launch.orders import Fault
+from bench.records.messages import Fault
 from bench.records.vocabulary import Status
 from bench.train.job import UNSAID
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bench.launch.orders import Fault, Standing
+from bench.records.messages import Fault, Standing
 from bench.records.run_spec import RunSpec
 
 _SHOWN = 16

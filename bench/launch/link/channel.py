@@ -1,4 +1,5 @@
-"""Messages between two agents: JSON objects over TCP, each signed with a key that only this connection has.
+"""Messages between two agents (bench/records/messages.py): JSON over TCP, each signed with a key that only this
+connection has.
 
 A frame is its length (4 bytes), an HMAC-SHA256 over its number and content, and the content. Who does not know the
 step's secret can neither connect nor change, repeat or leave out a message without being noticed.
@@ -15,7 +16,11 @@ import struct
 import time
 from collections import deque
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from bench.records.messages import Message, to_json
 
 _LENGTH = struct.Struct("!I")
 _NUMBER = struct.Struct("!Q")
@@ -25,6 +30,7 @@ _LARGEST_BYTES = 1 << 24
 """A message; the largest there are hold a node's facts or the outcomes of its ranks."""
 _SEND_S = 20.0
 """An agent that takes no message for so long is as good as gone."""
+_MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 GREETING = b"scalebench agents 1\n"
 """What a leader says first; other services say something else."""
 
@@ -44,7 +50,7 @@ class Channel:
         self._send_key, self._receive_key = _mac(key, ours), _mac(key, theirs)
         self._sent = self._received = 0
         self._buffer = bytearray()
-        self._messages: deque[dict[str, Any]] = deque()
+        self._messages: deque[Message] = deque()
         self._end: str | None = None
         """Why nothing more is read."""
 
@@ -57,9 +63,9 @@ class Channel:
         """For select and multiprocessing.connection.wait."""
         return self._socket.fileno()
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Message) -> None:
         """Raises Lost where nobody takes it."""
-        content = json.dumps(message).encode()
+        content = json.dumps(to_json(message)).encode()
         digest = _mac(self._send_key, _NUMBER.pack(self._sent) + content)
         self._sent += 1
         try:
@@ -67,7 +73,7 @@ class Channel:
         except OSError as error:
             raise Lost(str(error)) from error
 
-    def poll(self) -> dict[str, Any] | None:
+    def poll(self) -> Message | None:
         """The next message where one is there. Raises Lost once all that came before the end has been taken."""
         if not self._messages and self._end is None:
             self._read()
@@ -77,7 +83,7 @@ class Channel:
             raise Lost(self._end)
         return None
 
-    def receive(self, patience_s: float) -> dict[str, Any]:
+    def receive(self, patience_s: float) -> Message:
         """The next message. Raises Lost where none comes in time."""
         deadline = time.monotonic() + patience_s
         while (message := self.poll()) is None:
@@ -114,7 +120,7 @@ class Channel:
             self._socket.settimeout(_SEND_S)
         return True
 
-    def _next(self) -> dict[str, Any] | None:
+    def _next(self) -> Message | None:
         head = _LENGTH.size + _DIGEST_BYTES
         if len(self._buffer) < head:
             return None
@@ -128,8 +134,12 @@ class Channel:
         if not hmac.compare_digest(digest, _mac(self._receive_key, _NUMBER.pack(self._received) + content)):
             raise Lost("a message was not signed with this step's secret")
         self._received += 1
-        message: dict[str, Any] = json.loads(content)
-        return message
+        try:
+            return _MESSAGE.validate_python(json.loads(content))
+        except ValueError as error:
+            raise Lost(
+                "it sent no message that is known here; do all nodes have the same scalebench?"
+            ) from error
 
 
 def welcome(connection: socket.socket, secret: bytes, patience_s: float) -> Channel:

@@ -14,10 +14,10 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from bench.errors import InputError
-from bench.launch.link.channel import Channel, introduce, welcome
+from bench.launch.link.channel import Channel, Lost, introduce, welcome
+from bench.records.messages import Hello
 from bench.slurm.step import Step
 
 _PORTS = 16
@@ -48,7 +48,7 @@ class Joined:
     """A follower that is here."""
 
     channel: Channel
-    hello: dict[str, Any]
+    hello: Hello
 
 
 class Meeting:
@@ -118,13 +118,15 @@ class Meeting:
         try:
             channel = welcome(connection, self._secret, _HANDSHAKE_S)
             hello = channel.receive(_HANDSHAKE_S)
+            if not isinstance(hello, Hello):
+                raise Lost("it does not say who it is")
             with self._news:
-                task = int(hello["offer"]["task"])
+                task = hello.offer.task
                 if task in self._joined:
-                    raise ValueError(f"task {task} is here already")
+                    raise Lost(f"task {task} is here already")
                 self._joined[task] = Joined(channel=channel, hello=hello)
                 self._news.notify()
-        except (OSError, KeyError, TypeError, ValueError):
+        except OSError:
             with self._news:
                 self.refused += 1
             connection.close()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.launch import leading
 from bench.launch.gathering import Follower
-from bench.launch.host import Report
 from bench.launch.leading import Leading
 from bench.launch.link.channel import Channel
-from bench.launch.orders import Fault, Standing
 from bench.launch.stop import StopRequest
+from bench.records.messages import AskStanding, End, Fault, Message, Report, Standing, Started
 from bench.records.run_spec import MeasureSpec
 from tests.unit.launch.link.sockets import channels
 from tests.unit.launch.test_offer import offer
@@ -54,14 +51,14 @@ class Crowd:
             lambda task, pids: self.watched.append((task, pids)),
         )
 
-    def say(self, task: int, **message: Any) -> None:
+    def say(self, task: int, message: Message) -> None:
         self.far[task].send(message)
 
-    def say_soon(self, task: int, **message: Any) -> None:
+    def say_soon(self, task: int, message: Message) -> None:
         """While the leader waits."""
-        threading.Timer(0.1, self.say, [task], message).start()
+        threading.Timer(0.1, self.say, [task, message]).start()
 
-    def heard(self, task: int) -> list[dict[str, Any]]:
+    def heard(self, task: int) -> list[Message]:
         """All that a follower was told."""
         found = []
         while (message := self.far[task].poll()) is not None:
@@ -79,10 +76,6 @@ def own_standing() -> Standing:
     return Standing(node=0, rows={0: 5, 1: 5})
 
 
-def end(fault: Fault) -> dict[str, Any]:
-    return {"do": "end", "fault": asdict(fault)}
-
-
 def look_until(orders: Leading) -> Fault | None:
     """As an agent does it: look, wait for news, look again."""
     for _ in range(100):
@@ -95,7 +88,7 @@ def look_until(orders: Leading) -> Fault | None:
 
 def test_while_nothing_is_wrong_there_is_no_fault(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(1, pids=[11, 12])
+    crowd.say(1, Started(pids=[11, 12]))
     orders.started([1, 2])
     for _ in range(3):
         assert orders.look(own_standing) is None
@@ -105,22 +98,22 @@ def test_while_nothing_is_wrong_there_is_no_fault(crowd: Crowd) -> None:
 
 def test_a_follower_that_says_what_went_wrong_ends_the_run_on_every_other(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(1, fault=asdict(CAUSE))
+    crowd.say(1, CAUSE)
     assert look_until(orders) == CAUSE
-    assert crowd.heard(2) == [end(CAUSE)]
+    assert crowd.heard(2) == [End(fault=CAUSE)]
 
 
 def test_a_lost_connection_waits_for_what_befell_the_other_side(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say_soon(1, fault=asdict(CAUSE))
+    crowd.say_soon(1, CAUSE)
     assert orders.report(SECONDHAND) == CAUSE
-    assert crowd.heard(2) == [end(CAUSE)]
+    assert crowd.heard(2) == [End(fault=CAUSE)]
 
 
 def test_of_many_lost_connections_the_one_cause_counts(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(2, fault=asdict(SECONDHAND) | {"rank": 5, "node": 2})
-    crowd.say_soon(1, fault=asdict(CAUSE))
+    crowd.say(2, replace(SECONDHAND, rank=5, node=2))
+    crowd.say_soon(1, CAUSE)
     assert look_until(orders) == CAUSE
 
 
@@ -129,13 +122,13 @@ def test_a_lost_connection_without_another_cause_is_the_cause(
 ) -> None:
     monkeypatch.setattr(leading, "_CAUSE_S", SHORT_S)
     assert crowd.leading().report(SECONDHAND) == SECONDHAND
-    assert crowd.heard(1) == crowd.heard(2) == [end(SECONDHAND)]
+    assert crowd.heard(1) == crowd.heard(2) == [End(fault=SECONDHAND)]
 
 
 def test_what_went_wrong_first_stays_the_reason(crowd: Crowd) -> None:
     orders = crowd.leading()
     assert orders.report(CAUSE) == CAUSE
-    crowd.say(1, fault=asdict(CAUSE) | {"error": "later"})
+    crowd.say(1, replace(CAUSE, error="later"))
     assert look_until(orders) == CAUSE
 
 
@@ -150,7 +143,7 @@ def test_a_lost_follower_is_told_with_its_task_and_node(crowd: Crowd) -> None:
         node=1,
     )
     assert orders.lost == {1: fault.error}
-    assert crowd.heard(2) == [end(fault)]
+    assert crowd.heard(2) == [End(fault=fault)]
 
 
 def test_a_follower_lost_together_with_its_ranks_is_the_cause(crowd: Crowd) -> None:
@@ -162,7 +155,7 @@ def test_a_follower_lost_together_with_its_ranks_is_the_cause(crowd: Crowd) -> N
 
 def test_what_a_follower_said_before_it_was_lost_is_the_cause(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(1, fault=asdict(CAUSE))
+    crowd.say(1, CAUSE)
     crowd.far[1].close()
     assert look_until(orders) == CAUSE
 
@@ -171,7 +164,7 @@ def test_a_follower_that_takes_no_message_is_lost(crowd: Crowd) -> None:
     orders = crowd.leading()
     crowd.far[1].close()
     while not orders.lost:
-        orders.send(1, {"do": "host"})
+        orders.send(1, AskStanding())
     assert list(orders.lost) == [1]
     assert look_until(orders) is not None
 
@@ -190,28 +183,28 @@ def test_a_stop_while_followers_finish_ends_their_ranks(crowd: Crowd) -> None:
     crowd.stop.ask("the file STOP")
     told = Fault(status="interrupted", error="stopped by the file STOP", rank=None, node=None)
     for task in (1, 2):
-        crowd.say_soon(task, report=THEIRS.to_json())
+        crowd.say_soon(task, THEIRS)
     reports = orders.finish(OWN)
     assert reports[0].fault == told
-    assert crowd.heard(1) == crowd.heard(2) == [end(told)]
+    assert crowd.heard(1) == crowd.heard(2) == [End(fault=told)]
 
 
 def test_a_run_that_is_overdue_asks_everyone_how_far_they_are(crowd: Crowd) -> None:
     orders = crowd.leading(timeout_s=0)
-    crowd.say_soon(1, standing=Standing(node=1, rows={2: 5, 3: 5}, stopped=[3]).to_json())
-    crowd.say_soon(2, standing=Standing(node=2, rows={4: 5, 5: 5}).to_json())
+    crowd.say_soon(1, Standing(node=1, rows={2: 5, 3: 5}, stopped=[3]))
+    crowd.say_soon(2, Standing(node=2, rows={4: 5, 5: 5}))
     fault = orders.look(own_standing)
     assert fault is not None
     assert (fault.status, fault.rank, fault.node) == ("timeout", 3, 1)
     assert "rank 0: 5, rank 1: 5, rank 2: 5, rank 3: 5, rank 4: 5, rank 5: 5; " in fault.error
-    assert crowd.heard(1) == crowd.heard(2) == [{"do": "stand"}, end(fault)]
+    assert crowd.heard(1) == crowd.heard(2) == [AskStanding(), End(fault=fault)]
 
 
 def test_a_follower_that_does_not_answer_holds_up_no_timeout(
     crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leading, "_ANSWER_S", SHORT_S)
-    crowd.say_soon(2, standing=Standing(node=2, rows={4: 5, 5: 3}).to_json())
+    crowd.say_soon(2, Standing(node=2, rows={4: 5, 5: 3}))
     fault = crowd.leading(timeout_s=0).look(own_standing)
     assert fault is not None
     assert (fault.status, fault.rank, fault.node) == ("timeout", None, None)
@@ -224,19 +217,19 @@ def test_a_follower_that_does_not_answer_holds_up_no_timeout(
 def test_at_the_end_there_is_a_report_of_everyone_the_leaders_first(crowd: Crowd) -> None:
     orders = crowd.leading()
     for task in (2, 1):
-        crowd.say_soon(task, report=THEIRS.to_json())
+        crowd.say_soon(task, THEIRS)
     assert orders.finish(OWN) == [OWN, THEIRS, THEIRS]
     assert orders.lost == {}
 
 
 def test_a_fault_after_the_leaders_own_ranks_have_ended_is_the_runs(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(1, fault=asdict(CAUSE))
-    crowd.say(1, report=(THEIRS.to_json() | {"fault": asdict(CAUSE)}))
-    crowd.say_soon(2, report=THEIRS.to_json())
+    crowd.say(1, CAUSE)
+    crowd.say(1, replace(THEIRS, fault=CAUSE))
+    crowd.say_soon(2, THEIRS)
     reports = orders.finish(OWN)
     assert [report.fault for report in reports] == [CAUSE, CAUSE, None]
-    assert end(CAUSE) in crowd.heard(2)
+    assert End(fault=CAUSE) in crowd.heard(2)
 
 
 def test_a_follower_that_does_not_report_in_time_is_lost(
@@ -245,7 +238,7 @@ def test_a_follower_that_does_not_report_in_time_is_lost(
     monkeypatch.setattr(leading, "_REPORT_S", SHORT_S)
     orders = crowd.leading()
     orders.report(CAUSE)
-    crowd.say(2, report=THEIRS.to_json())
+    crowd.say(2, THEIRS)
     reports = orders.finish(replace(OWN, fault=CAUSE))
     assert [report.fault for report in reports] == [CAUSE, None]
     assert orders.lost == {1: "the agent of task 1 on n2 is gone: it did not end its ranks within 0.2 s"}
@@ -253,9 +246,9 @@ def test_a_follower_that_does_not_report_in_time_is_lost(
 
 def test_a_follower_lost_after_its_report_costs_the_run_nothing(crowd: Crowd) -> None:
     orders = crowd.leading()
-    crowd.say(1, report=THEIRS.to_json())
+    crowd.say(1, THEIRS)
     crowd.far[1].close()
-    crowd.say(2, report=THEIRS.to_json())
+    crowd.say(2, THEIRS)
     assert orders.finish(OWN) == [OWN, THEIRS, THEIRS]
 
 
@@ -265,8 +258,3 @@ def test_alone_an_agent_only_has_its_own_ranks(tmp_path: Path) -> None:
     assert alone.look(own_standing) is None
     assert alone.report(SECONDHAND) == SECONDHAND
     assert alone.finish(OWN) == [OWN]
-
-
-def test_a_report_survives_the_way_to_the_leader() -> None:
-    report = Report(fault=CAUSE, said={"parameters": 5}, rows={11: 4, 2: 3}, setup_s=None, finalised=False)
-    assert Report.from_json(json.loads(json.dumps(report.to_json()))) == report

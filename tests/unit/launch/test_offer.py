@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from bench import slots
-from bench.launch.offer import Offer, odd, own_offer, total, uneven
+from bench.launch.offer import odd, own_offer, total, uneven
 from bench.launch.places import places
+from bench.records.messages import Offer
 from bench.records.run_spec import Slots
 from bench.records.vocabulary import DeviceType
 from bench.slurm.step import Step

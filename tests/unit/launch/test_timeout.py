@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.launch.orders import Fault, Standing
 from bench.launch.timeout import timed_out
+from bench.records.messages import Fault, Standing
 from bench.records.run_spec import MeasureSpec
 from tests.unit.launch.test_session import run_spec
 
@@ -60,11 +60,6 @@ def test_ranks_that_have_ended_are_not_waited_for() -> None:
 
 def test_a_run_whose_ranks_have_all_ended_blames_none() -> None:
     assert fault(Standing(node=0), Standing(node=1)).rank is None
-
-
-def test_a_standing_survives_the_way_to_the_leader() -> None:
-    standing = Standing(node=1, rows={11: 4, 2: 3}, stopped=[11], busy={2: "my_model.py:12, in loss"})
-    assert Standing.from_json(standing.to_json()) == standing
 
 
 def test_of_ranks_that_have_done_as_much_the_only_one_that_waits_for_nobody_is_behind() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hmac
 import socket
+import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any
 
 from bench.launch.link.channel import Channel, introduce, welcome
+from bench.records.messages import Message
 
 KEY = b"k" * 32
 SECRET = b"s" * 32
@@ -44,7 +47,13 @@ def reading() -> Iterator[tuple[socket.socket, Channel]]:
         yield one, reader
 
 
-def frames(*messages: dict[str, Any], key: bytes = KEY, leads: bool = True) -> list[bytes]:
+def framed(content: bytes) -> bytes:
+    """A leader's first frame, with this content."""
+    digest = hmac.digest(hmac.digest(KEY, b"leader", "sha256"), struct.pack("!Q", 0) + content, "sha256")
+    return struct.pack("!I", len(content)) + digest + content
+
+
+def frames(*messages: Message, key: bytes = KEY, leads: bool = True) -> list[bytes]:
     """What a channel sends for each message, in order."""
     found = []
     with connected() as (one, other):

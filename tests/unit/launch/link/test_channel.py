@@ -5,28 +5,49 @@ from __future__ import annotations
 import secrets
 import socket
 import struct
-from typing import Any
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.launch.link.channel import GREETING, Channel, Lost, introduce, welcome
+from bench.records.messages import (
+    AskStanding,
+    Begin,
+    End,
+    Fault,
+    Hello,
+    HostRun,
+    Leave,
+    Message,
+    Place,
+    Ready,
+    Report,
+    Standing,
+    Started,
+    Unusable,
+    Watch,
+)
+from bench.records.run_spec import FindSpec, MeasureSpec
 from tests.unit.launch.link.sockets import (
     PATIENCE_S,
     SECRET,
     channels,
     connected,
+    framed,
     frames,
     meanwhile,
     reading,
 )
+from tests.unit.launch.test_offer import offer
+from tests.unit.launch.test_session import run_spec
 
-FIRST, SECOND, THIRD = {"number": 1}, {"number": 2}, {"number": 3}
+FIRST, SECOND, THIRD = Started(pids=[1]), Started(pids=[2]), Started(pids=[3])
 FRAME = frames(FIRST)[0]
 
 
-def all_of(reader: Channel) -> list[dict[str, Any]]:
+def all_of(reader: Channel) -> list[Message]:
     """Every message until the end, which must have come."""
     found = []
     try:
@@ -36,7 +57,7 @@ def all_of(reader: Channel) -> list[dict[str, Any]]:
         return found
 
 
-def delivered(sent: bytes) -> list[dict[str, Any]]:
+def delivered(sent: bytes) -> list[Message]:
     """What a follower takes of these bytes, after which the connection ends."""
     with reading() as (wire, reader):
         wire.sendall(sent)
@@ -46,16 +67,64 @@ def delivered(sent: bytes) -> list[dict[str, Any]]:
 
 def test_both_sides_say_and_hear_everything_in_order() -> None:
     with channels() as (leader, follower):
-        for message in (FIRST, SECOND):
+        answers = [Unusable(reason="µ"), THIRD]
+        for message, answer in zip((FIRST, SECOND), answers, strict=True):
             leader.send(message)
-            follower.send(message | {"text": "µ"})
+            follower.send(answer)
         assert [follower.receive(PATIENCE_S) for _ in "12"] == [FIRST, SECOND]
-        assert [leader.receive(PATIENCE_S) for _ in "12"] == [FIRST | {"text": "µ"}, SECOND | {"text": "µ"}]
+        assert [leader.receive(PATIENCE_S) for _ in "12"] == answers
         assert leader.poll() is None
 
 
+RUN = run_spec(
+    nodes=2,
+    find_batch=FindSpec(largest=64),
+    measure=MeasureSpec(steps=3, timeout_s=0.5),
+    strategy_options={"bucket_cap_mb": 25, "first": None},
+)
+FAULT = Fault(status="oom", error="µ", rank=0, node=None)
+EVERY = [
+    Hello(offer=offer(devices=[1, 0], fixed=True), facts={"hostname": "n1"}),
+    Ready(),
+    Unusable(reason="no torch"),
+    FIRST,
+    FAULT,
+    Standing(node=1, rows={2: 5, 3: 0}, stopped=[3], busy={2: "x.py:3"}),
+    Report(fault=FAULT, said={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False),
+    Begin(),
+    HostRun(
+        run=RUN,
+        places=[Place(rank=1, local_rank=0, cores=[0, 1], device_index=None)],
+        rendezvous="file:///x",
+        folder="/r",
+    ),
+    Watch(task=2, pids=[7]),
+    AskStanding(),
+    End(fault=FAULT),
+    Leave(),
+]
+
+
+def test_every_message_arrives_as_it_was_said() -> None:
+    assert {type(message) for message in EVERY} == {*get_args(Message)}
+    with channels() as (leader, follower):
+        for message in EVERY:
+            leader.send(message)
+        assert [follower.receive(PATIENCE_S) for _ in EVERY] == EVERY
+
+
+@pytest.mark.parametrize(
+    "said", [b"{}", b"[]", b"1", b"{", b'{"kind": "run"}', b'{"kind": "started", "pids": ["x"]}', b"\xff"]
+)
+def test_what_is_no_message_ends_the_connection(said: bytes) -> None:
+    with reading() as (wire, reader):
+        wire.sendall(framed(said))
+        with pytest.raises(Lost, match="it sent no message that is known here"):
+            reader.receive(PATIENCE_S)
+
+
 def test_a_message_larger_than_every_buffer_arrives_whole() -> None:
-    large = {"facts": "x" * (8 << 20)}
+    large = Unusable(reason="x" * (8 << 20))
     with channels() as (leader, follower), meanwhile(leader.send, large) as sending:
         assert follower.receive(PATIENCE_S) == large
         sending.result()

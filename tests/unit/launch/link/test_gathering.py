@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +16,7 @@ from bench.launch.gathering import Gathering
 from bench.launch.link.channel import Channel, Lost
 from bench.launch.link.meeting import join
 from bench.launch.link.secret import secret_file, share
+from bench.records.messages import Hello
 from tests.unit.launch.link.sockets import PATIENCE_S
 from tests.unit.launch.link.test_meeting import step
 from tests.unit.launch.test_offer import offer
@@ -33,8 +32,7 @@ def _no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def follow(results: Path, task: int) -> Channel:
     channel = join(step(task), share(results, step().key), PATIENCE_S)
-    hello: dict[str, Any] = {"offer": asdict(offer(task=task, local_task=task)), "facts": {f"of{task}": "x"}}
-    channel.send(hello)
+    channel.send(Hello(offer=offer(task=task, local_task=task), facts={f"of{task}": "x"}))
     return channel
 
 
@@ -53,7 +51,7 @@ def words(channel: Channel) -> list[str]:
     found = []
     try:
         while True:
-            found.append(channel.receive(PATIENCE_S)["do"])
+            found.append(channel.receive(PATIENCE_S).kind)
     except Lost:
         return found
 

@@ -14,6 +14,7 @@ from bench.errors import InputError
 from bench.launch.link import meeting
 from bench.launch.link.hub import Hub
 from bench.launch.link.meeting import Meeting
+from bench.records.messages import Ready
 from tests.unit.launch.link.sockets import channels
 from tests.unit.launch.link.test_meeting import step
 
@@ -51,9 +52,9 @@ def test_a_hub_knows_who_has_something_to_say_and_who_has_left() -> None:
     with channels() as (one, far_one), channels() as (two, far_two):
         hub = Hub({1: one, 2: two})
         assert hub.ready() == []
-        far_two.send({"news": 1})
+        far_two.send(Ready())
         assert those_who_speak(hub) == [2]
-        assert two.poll() == {"news": 1}
+        assert two.poll() == Ready()
         assert hub.ready() == []
         far_one.close()
         assert those_who_speak(hub) == [1]

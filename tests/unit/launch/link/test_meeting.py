@@ -14,8 +14,10 @@ from bench.errors import InputError
 from bench.launch.link import meeting
 from bench.launch.link.channel import Channel
 from bench.launch.link.meeting import Meeting, join, own_address, ports, resolve
+from bench.records.messages import Hello, Started
 from bench.slurm.step import Step
 from tests.unit.launch.link.sockets import PATIENCE_S
+from tests.unit.launch.test_offer import offer
 
 SHORT_S = 0.5
 """For handshakes that are meant to take too long."""
@@ -38,7 +40,7 @@ def step(task: int = 0, *, tasks: tuple[int, ...] = (3,)) -> Step:
 def follow(task: int, secret: bytes) -> Channel:
     """Join as a follower and say hello."""
     channel = join(step(task), secret, PATIENCE_S)
-    channel.send({"offer": {"task": task}})
+    channel.send(Hello(offer=offer(task=task), facts={}))
     return channel
 
 
@@ -67,9 +69,9 @@ def test_every_follower_joins_under_its_task_and_is_heard(secret: bytes) -> None
         joined = leader.wait(PATIENCE_S)
         assert sorted(joined) == [1, 2]
         for task, channel in ((1, first), (2, second)):
-            assert joined[task].hello == {"offer": {"task": task}}
-            joined[task].channel.send({"for": task})
-            assert channel.receive(PATIENCE_S) == {"for": task}
+            assert joined[task].hello.offer.task == task
+            joined[task].channel.send(Started(pids=[task]))
+            assert channel.receive(PATIENCE_S) == Started(pids=[task])
     assert leader.refused == 0
 
 
@@ -94,7 +96,7 @@ def test_only_one_address_is_listened_on_and_nothing_once_all_are_here(secret: b
 def test_nothing_is_listened_on_after_those_who_came_were_counted(secret: bytes) -> None:
     leader = Meeting(step(), secret)
     with following(secret, 2):
-        assert [one.hello["offer"]["task"] for one in leader.whoever_comes(SHORT_S)] == [2]
+        assert [one.hello.offer.task for one in leader.whoever_comes(SHORT_S)] == [2]
     assert listening(secret) == []
 
 

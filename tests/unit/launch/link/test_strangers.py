@@ -10,13 +10,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.launch.link import meeting
 from bench.launch.link.channel import GREETING, Lost, introduce
 from bench.launch.link.meeting import Meeting, join, ports
+from bench.records.messages import Ready
 from tests.unit.launch.link.sockets import PATIENCE_S, connected
 from tests.unit.launch.link.test_meeting import SHORT_S, following, step
 
@@ -106,11 +106,10 @@ def test_a_moment_without_free_descriptors_ends_no_meeting(stack: ExitStack, sec
         assert sorted(leader.wait(PATIENCE_S)) == [1, 2]
 
 
-@pytest.mark.parametrize("hello", [{}, {"offer": None}, {"offer": {"task": "first"}}])
-def test_who_knows_the_secret_and_says_nonsense_is_refused(secret: bytes, hello: dict[str, Any]) -> None:
+def test_who_knows_the_secret_and_says_something_else_is_refused(secret: bytes) -> None:
     leader = Meeting(step(), secret)
     channel = join(step(1), secret, PATIENCE_S)
-    channel.send(hello)
+    channel.send(Ready())
     with pytest.raises(Lost):
         channel.receive(PATIENCE_S)
     all_refused(leader, 1)
