@@ -237,7 +237,7 @@ cases:
 def test_the_examples_are_those_that_contributing_promises() -> None:
     folders = [str(Path(name).parent) for name in saved_examples(ROOT / "CONTRIBUTING.md")]
     assert folders == [
-        "bench/workloads", "bench/strategies", "results.duckdb-schema", "analysis/report/queries",
+        "bench/workloads", "bench/strategies", "results.duckdb-schema/derived", "analysis/report/queries",
         "analysis/report/charts", "analysis/export/formats", "bench/cli", "bench/doctor/checks",
     ]  # fmt: skip
 
@@ -251,7 +251,7 @@ def test_an_added_workload_and_strategy_train(extended: tuple[Path, Shell]) -> N
     ]
 
 
-def test_an_added_view_answers(extended: tuple[Path, Shell]) -> None:
+def test_an_added_derived_table_answers(extended: tuple[Path, Shell]) -> None:
     _, run = extended
     done = run(
         'bench sql "SELECT run_id, measured_steps, share <= 1 FROM slow_steps ORDER BY 1" --format csv'
