@@ -47,6 +47,10 @@ class Batch:
         """Ids of those whose rows are there."""
         return [row["session_id"] for row in self.rows.get("sessions", [])]
 
+    def step_rows(self) -> int:
+        """Of all runs."""
+        return sum(file.rows for file in self.files if file.table == "steps")
+
     def note(self, folder: SessionFolder, entry: Entry, problem: str | None) -> None:
         """Keep in the ledger that an entry was seen."""
         self.ledger.append(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from analysis import batch, blame, database, ingest, own_findings, own_rule_files, schema
+from analysis import database, own_findings, own_rule_files, schema
 from analysis.discover import SessionFolder, discover
+
+if TYPE_CHECKING:
+    from analysis.batch import Batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +88,13 @@ def _load_readable(
     ledger = _ledger(connection)
     changed = [folder for folder in folders if ledger.get(folder.name) != _state(folder)]
     gone = ledger.keys() - {folder.name for folder in folders}
-    found = _take_in(connection, changed, [*gone, *(one.name for one in changed if one.name in ledger)])
+    leaving = [*gone, *(folder.name for folder in changed if folder.name in ledger)]
+    found = _take_in(connection, changed, leaving) if changed or leaving else None
     return LoadReport(
         database=database.database_path(results),
-        sessions=len(found.rows.get("sessions", [])),
-        runs=len(found.rows.get("runs", [])),
-        step_rows=sum(file.rows for file in found.files if file.table == "steps"),
+        sessions=len(found.sessions()) if found else 0,
+        runs=len(found.rows.get("runs", [])) if found else 0,
+        step_rows=found.step_rows() if found else 0,
         unchanged_sessions=len(folders) - len(changed),
         removed_sessions=len(gone),
         problems=problems(connection),
@@ -98,10 +103,14 @@ def _load_readable(
 
 def _take_in(
     connection: duckdb.DuckDBPyConnection, changed: list[SessionFolder], leaving: list[str]
-) -> batch.Batch:
+) -> Batch:
     """Put the rows of the changed folders in place of those of the sessions that leave."""
-    if not changed and not leaving:
-        return batch.Batch(unreadable={})
+    from analysis import (  # PyArrow takes as long as all that a load does that finds nothing new
+        batch,
+        blame,
+        ingest,
+    )
+
     left_out: dict[Path, str] = {}
     is_limited = True
     while True:

@@ -127,7 +127,7 @@ def _in_a_batch_script(folder: Path) -> bool:
 
 def _load(session: Path, *, quiet: bool) -> int:
     from analysis.load import load
-    from bench.measure.finalise import finalise
+    from bench.measure.raw_rows import finalise
     from bench.paths import rules_folder
 
     lost_image.read_pages()  # DuckDB's

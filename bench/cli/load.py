@@ -28,7 +28,7 @@ def command(results: str | None, option: str | None, rules: str | None) -> int:
     from bench.cli._said import say
     from bench.errors import InputError
     from bench.launch.salvage import begun_and_never_ended
-    from bench.measure.finalise import finalise
+    from bench.measure.raw_rows import finalise
     from bench.packing.unpack import looks_like_one, unpack
     from bench.paths import results_folder, rules_folder, writable_results_folder
     from bench.slurm.accounting import note_max_rss

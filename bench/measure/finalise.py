@@ -103,20 +103,9 @@ def write_rank_tables(raws: Path, folder: Path, run: tuple[str, str, int]) -> No
         _write(folder / name, whole, identity_of(*run, node), ["rank", "node", *keys], {})
 
 
-def finalise(results: Path) -> list[str]:
-    """Make Parquet of every interrupted run's raw files below `results`. Returns what could not be read."""
-    problems = []
-    for run_json in sorted(results.rglob("run.json")):
-        if not raw_files(run_json.parent):
-            continue
-        try:
-            _finalise_run(run_json)
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            problems.append(f"{run_json.parent}: raw step rows were left as they are: {error}")
-    return problems
-
-
-def _finalise_run(run_json: Path) -> None:
+def finalise_run(run_json: Path) -> None:
+    """Make Parquet of an interrupted run's raw files. Raises ValueError, KeyError, TypeError or OSError where they
+    cannot be read or stored: then they are left as they were."""
     folder = run_json.parent
     run = read_json(run_json)
     recorded = [recorder.read(path) for path in sorted(folder.glob("steps.rank*.raw"))]

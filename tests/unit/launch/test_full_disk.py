@@ -13,7 +13,7 @@ from bench.errors import InputError
 from bench.files import copy_whole, write_json
 from bench.launch import keeper, salvage
 from bench.launch.session import SessionFolder, utc_now
-from bench.measure import evals, finalise, recorder
+from bench.measure import evals, finalise, raw_rows, recorder
 from bench.measure.recorder import MEASURED, StepFile
 from bench.records.session_head import SessionHead
 from tests.disks import Disk
@@ -75,11 +75,11 @@ def test_raw_rows_stay_as_they_are_where_there_is_no_room_for_parquet(disk: Disk
     raw_file(results.folder, 0, 2_500)
     run = {"session_id": "s", "run_id": "r", "attempt": 0, "outcome": {"finalised": False}}
     write_json(results.folder / "run.json", run)
-    (problem,) = finalise.finalise(results.folder)
+    (problem,) = raw_rows.finalise(results.folder)
     assert "raw step rows were left as they are: [Errno 28] No space left on device" in problem
     assert sorted(path.name for path in results.folder.iterdir()) == ["run.json", "steps.rank0.raw"]
     results.mount("size=4m")
-    assert finalise.finalise(results.folder) == []
+    assert raw_rows.finalise(results.folder) == []
     assert pq.read_metadata(results.folder / "steps.node0.parquet").num_rows == 2_500
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from bench.files import write_json
-from bench.measure import evals, finalise
+from bench.measure import evals, finalise, raw_rows
 from tests.factory_tables import EVAL_SCHEMA
 
 IDENTITY = finalise.identity_of("s", "ddp.1x2.r0", 0, 0)
@@ -51,6 +51,6 @@ def test_validations_of_an_interrupted_run_are_finalised_later(tmp_path: Path) -
     append(folder, 4)
     run = {"session_id": "s", "run_id": "ddp.1x2.r0", "attempt": 0, "outcome": {"finalised": False}}
     write_json(folder / "run.json", run)
-    assert finalise.finalise(tmp_path) == []
+    assert raw_rows.finalise(tmp_path) == []
     assert pq.read_table(folder / "evals.parquet")["step"].to_pylist() == [4]
     assert not (folder / evals.FILE_NAME).exists()

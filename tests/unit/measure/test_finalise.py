@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from bench.files import write_json
-from bench.measure import finalise, rank_tables, recorder
+from bench.measure import finalise, rank_tables, raw_rows, recorder
 from bench.measure.recorder import MEASURED, UNKNOWN, StepFile
 
 RUN = {"session_id": "s", "run_id": "r", "attempt": 0}
@@ -80,7 +80,7 @@ def test_an_interrupted_run_is_finalised_later(tmp_path: Path) -> None:
     for rank in (0, 1):
         raw_file(folder / f"steps.rank{rank}.raw", rank, 20)
     write_json(folder / "run.json", {**RUN, "outcome": {"status": "interrupted", "finalised": False}})
-    assert finalise.finalise(tmp_path) == []
+    assert raw_rows.finalise(tmp_path) == []
     assert pq.read_table(folder / "steps.node0.parquet").num_rows == 40
     assert '"finalised": true' in (folder / "run.json").read_text()
     assert list(folder.glob("*.raw")) == []
@@ -96,7 +96,7 @@ def test_rows_beside_the_steps_make_one_file_per_agent(tmp_path: Path) -> None:
             rank_tables.append(tmp_path, "profile_collectives", writer, row)
     cut = tmp_path / "profile_collectives.node3.task0.rank1.raw"
     cut.write_bytes(cut.read_bytes()[:-1])
-    assert finalise.finalise(tmp_path) == []
+    assert raw_rows.finalise(tmp_path) == []
     first = pq.read_table(tmp_path / "profile_collectives.node3.parquet")
     assert first["rank"].to_pylist() == [0, 0, 1]
     assert first["op"].to_pylist() == ["all_reduce"] * 3
@@ -110,7 +110,7 @@ def test_a_damaged_raw_file_is_named_and_left(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "steps.rank0.raw").write_bytes(b"junk" * 2000)
     write_json(folder / "run.json", {"outcome": {"status": "interrupted"}})
-    (problem,) = finalise.finalise(tmp_path)
+    (problem,) = raw_rows.finalise(tmp_path)
     assert "steps.rank0.raw: not a recorder file" in problem
     assert (folder / "steps.rank0.raw").exists()
 
@@ -121,7 +121,7 @@ def test_rows_that_are_brought_later_join_those_of_their_node(tmp_path: Path) ->
         identity = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": rank, "node": 1, "local_task": 0}
         file = recorder.StepFile(tmp_path / f"steps.rank{rank}.raw", 2, identity)
         file.store(recorder.MEASURED, 0, 1, 1, 1, 1, 0.5, -1, -1)
-        assert finalise.finalise(tmp_path) == []
+        assert raw_rows.finalise(tmp_path) == []
     assert pq.read_table(tmp_path / "steps.node1.parquet")["rank"].to_pylist() == [2, 3]
 
 
