@@ -1,6 +1,7 @@
-"""What `bench --help` and `bench list` cost, whole processes, beside a Python that does nothing.
+"""What a person waits for: commands as whole processes, beside a Python that does nothing, and beside one that opens
+the database with DuckDB and asks it one question.
 
-The three alternate; medians over the rounds.
+All alternate, on one small session that is measured first; medians over the rounds.
 
     python benchmarks/command_line.py [--rounds 15]
 """
@@ -11,33 +12,69 @@ import argparse
 import statistics
 import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter_ns
+from time import perf_counter
 
 BENCH = str(Path(sys.executable).parent / "bench")
-COMMANDS = {
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "bench --help": [BENCH, "--help"],
-    "bench list": [BENCH, "list"],
-}
+COUNT = "SELECT count(*) FROM runs"
+ASK = "import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).execute(sys.argv[2]).fetchall())"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A command that is timed."""
+
+    shown: str
+    command: list[str]
+    beside: str
+    """The command that it is divided by."""
+    afresh: bool = False
+    """Without a database at its begin."""
+
+
+def waits(results: Path, out: Path) -> list[Wait]:
+    database, place = str(results / "results.duckdb"), ["--results", str(results)]
+    python, plain = "python -c pass", "DuckDB alone"
+    return [
+        Wait(shown=python, command=[sys.executable, "-c", "pass"], beside=python),
+        Wait(shown="bench --help", command=[BENCH, "--help"], beside=python),
+        Wait(shown="bench list", command=[BENCH, "list"], beside=python),
+        Wait(shown="bench load, of one session", command=[BENCH, "load", *place], beside=plain, afresh=True),
+        Wait(shown=plain, command=[sys.executable, "-c", ASK, database, COUNT], beside=plain),
+        Wait(shown="bench load, nothing new", command=[BENCH, "load", *place], beside=plain),
+        Wait(shown="bench sql", command=[BENCH, "sql", COUNT, *place], beside=plain),
+        Wait(shown="bench summary", command=[BENCH, "summary", *place], beside=plain),
+        Wait(shown="bench report", command=[BENCH, "report", *place, "--out", str(out)], beside=plain),
+    ]
+
+
+def timed(wait: Wait, results: Path) -> float:
+    """Seconds on the clock."""
+    if wait.afresh:
+        (results / "results.duckdb").unlink(missing_ok=True)
+    began = perf_counter()
+    subprocess.run(wait.command, stdout=subprocess.DEVNULL, check=True)
+    return perf_counter() - began
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    for number in range(parser.parse_args().rounds + 1):
-        for name, command in COMMANDS.items():
-            begin = perf_counter_ns()
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-            if number:  # the first round warms the file cache
-                times[name].append((perf_counter_ns() - begin) / 1e6)
-    floor = statistics.median(times["python -c pass"])
-    for name, taken in times.items():
-        middle = statistics.median(taken)
-        print(
-            f"{name:<15} median {middle:6.1f} ms  ({min(taken):.1f} .. {max(taken):.1f})  {middle / floor:.1f} x python"
-        )
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results"
+        measured = [BENCH, "suite", "smoke", "--quick", "--repeats", "1", "--results", str(results)]
+        subprocess.run(measured, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        every = waits(results, Path(folder) / "public")
+        taken = [[timed(wait, results) for wait in every] for _ in range(rounds + 1)]
+    columns = zip(every, zip(*taken[1:], strict=True), strict=True)  # the first round warms the caches
+    medians = {wait.shown: statistics.median(times) for wait, times in columns}
+    print("| command | median | beside |\n| --- | --- | --- |")
+    for wait in every:
+        ratio = medians[wait.shown] / medians[wait.beside]
+        print(f"| {wait.shown} | {1000 * medians[wait.shown]:.0f} ms | {ratio:.1f} x {wait.beside} |")
 
 
 if __name__ == "__main__":
