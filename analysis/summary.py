@@ -21,7 +21,7 @@ from analysis.why import because
 from analysis.widths import still_too_wide
 
 
-def show(  # noqa: C901 - one loop for each kind of line
+def show(
     results: Path,
     session: str | None = None,
     *,

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="With --direct: read the sessions of this suite alone. Repeatable.",
 )
-def command(  # noqa: PLR0917 - the options
+def command(
     query: str,
     results: str | None,
     form: str,

@@ -47,7 +47,7 @@ class Display(Protocol):
 class Execution:
     """Carries out a plan on everyone who has gathered."""
 
-    def __init__(  # noqa: PLR0917 - what a session consists of
+    def __init__(
         self,
         session: SessionFolder,
         gathered: Gathered,

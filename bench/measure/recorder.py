@@ -78,7 +78,7 @@ class StepFile:
         """The run's common zero on this rank's own monotonic clock."""
         self._ints[_H_BARRIER_NS] = now_ns
 
-    def store(  # noqa: PLR0917 - the row, in its order
+    def store(
         self,
         kind: int,
         start_ns: int,

@@ -44,7 +44,7 @@ class FusedAttention(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _attention(  # noqa: PLR0917 - torch's signature
+def _attention(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,

@@ -112,7 +112,7 @@ def test_parquet_with_odd_columns_is_loaded_or_left_out(
 
 
 @st.composite
-def _changed(draw: st.DrawFn, table: pa.Table) -> pa.Table:  # noqa: PLR0911 - one line per kind of change
+def _changed(draw: st.DrawFn, table: pa.Table) -> pa.Table:
     if not table.num_columns:
         return table
     place = draw(st.integers(0, table.num_columns - 1))
