@@ -9,7 +9,7 @@ from analysis.plain import number
 
 
 def limits(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
-    """A sentence for every row of the view batch_limits; `name` makes of a case's name what is shown."""
+    """A sentence for every row of the table batch_limits; `name` makes of a case's name what is shown."""
     for row in rows:
         if row["largest_micro_batch"] is not None or row["too_large_micro_batch"] is not None:
             yield f"{name(row['case_name'])} {row['placement']}: {_fits(row)}{_memory(row)}{_measured(row)}."

@@ -97,17 +97,20 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: batch.Batch, query: str,
     _lay_views(connection, list(zip(paths, found.files, strict=True)))
     ingest.insert_rows(connection, found)
     read = tables_read(query)
-    unfilled = [] if schema.FOUND_TABLE in read else [schema.FOUND_TABLE]
-    if read & {*schema.derived(), schema.FOUND_TABLE}:
+    derived = schema.derived()
+    if schema.FOUND_TABLE in read:
+        read |= {*derived}
+    if not read.isdisjoint(schema.RUN_TABLES):
+        read |= {*schema.RUN_TABLES}
         for files in chunks.of_whole_runs(found.files, chunks.ROWS):
             with incoming.of_files(connection, files):
                 ingest.derive_runs(connection)
-        ingest.derive_sessions(connection, found.sessions(), () if unfilled else schema.shipped_rules())
-    else:
-        unfilled += schema.derived()
-    # Whoever reads them by a way that the query's words do not show gets an error, not an answer without rows.
-    for table in unfilled:
-        connection.execute(f"DROP TABLE {table}")
+    rules = schema.shipped_rules() if schema.FOUND_TABLE in read else ()
+    ingest.derive_sessions(connection, found.sessions(), rules, wanted=read)
+    # Whoever reads the others by a way that the query's words do not show gets an error, not an answer without rows.
+    for table in (*derived, schema.FOUND_TABLE):
+        if table not in read:
+            connection.execute(f"DROP TABLE {table}")
     _lock(connection, paths)
 
 

@@ -66,8 +66,7 @@ def derive_sessions(
     wanted: Collection[str] | None = None,
 ) -> None:
     """From all rows of these sessions, as if there were no others, and what these rules find in them; rules that
-    compare sessions are asked of all. With `wanted`
-    only the tables that these tables and views read."""
+    compare sessions are asked of all. With `wanted` only the tables that these tables and views read."""
     tables = schema.derived_of_sessions()
     if wanted is not None:
         needed = schema.reached_from(wanted)

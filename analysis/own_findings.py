@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 
 import duckdb
 
@@ -27,6 +27,7 @@ _MANY = (
 _NOTE_PROBLEM = "UPDATE diagnosis_rules SET problem = $2 WHERE is_own AND finding = $1"
 LIMIT_S = 30.0
 """For one rule over all sessions."""
+_AGAIN_S = 0.05
 
 
 def remembered(results: Path) -> list[Rule]:
@@ -58,9 +59,10 @@ def ask(
         _replace(connection, own)
     for rule in own:
         if not _is_asked(connection, rule) and (reason := _left_out(connection, rule, limit_s)):
-            with transaction(connection):
-                connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
-                connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
+            if own_rule_files.misnamed(rule) is None:  # else the findings of that name are a shipped rule's
+                with transaction(connection):
+                    connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
+                    connection.execute(_NOTE_PROBLEM, [rule.finding, reason])
             yield rule, reason
 
 
@@ -103,14 +105,22 @@ def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float)
 
 @contextmanager
 def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[None]:
-    timer = Timer(limit_s, connection.interrupt)
-    timer.daemon = True
-    timer.start()
+    """Interrupted at its end and ever again: an interrupt that comes between two statements ends neither."""
+    ended = Event()
+
+    def interrupt() -> None:
+        is_over = ended.wait(limit_s)
+        while not is_over:
+            connection.interrupt()
+            is_over = ended.wait(_AGAIN_S)
+
+    thread = Thread(target=interrupt, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()  # an interrupt on its way would end the next statement
+        ended.set()
+        thread.join()  # an interrupt on its way would end the next statement
 
 
 def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:

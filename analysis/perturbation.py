@@ -1,4 +1,4 @@
-"""What measuring cost, in a sentence, from rows of the view `perturbation`."""
+"""What measuring cost, in a sentence, from rows of the table `perturbation`."""
 
 from __future__ import annotations
 

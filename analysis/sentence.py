@@ -9,7 +9,7 @@ from analysis import verdicts
 from analysis.rounding import estimate
 
 Point = dict[str, Any]
-"""A row of the view `scaling`."""
+"""A row of the table `scaling`."""
 _IN_REASON = 2
 """So many times the repeats that there are may be advised on top of them, as by the rules of repeats."""
 

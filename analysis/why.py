@@ -11,7 +11,7 @@ from analysis.rounding import estimate
 from analysis.sentence import Point, most_telling
 
 Loss = dict[str, Any]
-"""A row of the view `efficiency_loss`."""
+"""A row of the table `efficiency_loss`."""
 Finding = dict[str, Any]
 """A row of the view `diagnosis`."""
 

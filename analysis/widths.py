@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Point = dict[str, Any]
-"""A row of the view `scaling`."""
+"""A row of the table `scaling`."""
 
 
 def still_too_wide(points: Sequence[Point], name: Callable[[str], str] = str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How often the rule of the view `stragglers` blames a rank though none is slow, and how often it finds one that is.
+"""How often the rule of the table `stragglers` blames a rank though none is slow, and how often it finds one that is.
 
 python benchmarks/straggler_rule.py --draws 4000
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from analysis import schema
 from analysis.errors import AnalysisError
 
 
@@ -14,20 +15,13 @@ def summary(connection: duckdb.DuckDBPyConnection, session_id: str) -> duckdb.Du
 
 
 def of_view(connection: duckdb.DuckDBPyConnection, name: str, session_id: str) -> duckdb.DuckDBPyRelation:
-    """Tables as they were loaded, views in the order of their columns: the same rows are the same file. Raises
-    AnalysisError where there is none of that name with a column session_id."""
-    views = _with_sessions(connection)
-    if name not in views:
-        raise AnalysisError(
-            f"--view: no table or view {name!r} of sessions: there are {', '.join(sorted(views))}"
-        )
-    order = " ORDER BY ALL" if views[name] else ""
+    """Tables of what the files hold as they were loaded, all others in the order of their columns: the same rows are
+    the same file. Raises AnalysisError where there is none of that name with a column session_id."""
+    names = [found for (found,) in connection.execute(_query("with_sessions")).fetchall()]
+    if name not in names:
+        raise AnalysisError(f"--view: no table or view {name!r} of sessions: there are {', '.join(names)}")
+    order = "" if name in schema.SESSION_TABLES else " ORDER BY ALL"
     return connection.sql(f'FROM "{name}" WHERE session_id = $id{order}', params={"id": session_id})
-
-
-def _with_sessions(connection: duckdb.DuckDBPyConnection) -> dict[str, bool]:
-    """Name -> whether it is a view."""
-    return dict(connection.execute(_query("with_sessions")).fetchall())
 
 
 def _query(name: str) -> str:

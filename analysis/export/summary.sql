@@ -1,4 +1,4 @@
--- One row per case and placement that was run, in the order of the plan: the view `scaling`, and beside it what became
+-- One row per case and placement that was run, in the order of the plan: the table `scaling`, and beside it what became
 -- of the runs, so that a failure has its reason here too.
 SELECT
     scaling.*,

@@ -10,7 +10,7 @@ _DIGITS = 4
 
 
 def closer(row: dict[str, Any]) -> str:
-    """A sentence about a row of the view `scaling_law`; nothing where two laws were not fitted."""
+    """A sentence about a row of the table `scaling_law`; nothing where two laws were not fitted."""
     serial, universal = row["serial_r2"], row["r2"]
     if serial is None or universal is None:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.rounding import estimate
 
 Law = dict[str, Any]
-"""A row of the view `scaling_law`."""
+"""A row of the table `scaling_law`."""
 SURE = 4
 """Factor between the ends of an interval, and from the largest size to the peak, up to which either is told."""
 

@@ -49,7 +49,7 @@ class _Format(click.ParamType[str]):
 def command(session: str | None, form: str, results: str | None, **options: Any) -> None:
     """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
 
-    csv and json are the rows of the view `scaling` in the order of the suite, with every digit; latex, markdown and
+    csv and json are the rows of the table `scaling` in the order of the suite, with every digit; latex, markdown and
     text the table of `bench summary`, rounded; png and svg the table and every chart of the report as pictures."""
     import sys
 

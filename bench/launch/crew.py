@@ -89,9 +89,10 @@ class Crew:
             rendezvous = self._rendezvous(run, where, reserved)
             others = {task: self._followers[task] for task in where if task != self._own.task}
             leading = Leading(run, others, self._stop, self._stop_file, self._watch)
+            spec = run.to_json()
             for task in others:
                 order = HostRun(
-                    run=run, places=where[task], rendezvous=rendezvous, folder=str(folder.resolve())
+                    run=spec, places=where[task], rendezvous=rendezvous, folder=str(folder.resolve())
                 )
                 leading.send(task, order)
             own = job_of(run, self._own, where[self._own.task], rendezvous, self._address)

@@ -37,6 +37,7 @@ from bench.records.messages import (
     Unusable,
     Watch,
 )
+from bench.records.run_spec import RunSpec
 from bench.slots import visible_gpus
 from bench.slurm.step import Step
 
@@ -93,7 +94,9 @@ def _host_until_dismissed(
                 return 0
             if isinstance(order, HostRun):
                 orders = Following(channel, offer, host, stop)
-                job = job_of(order.run, offer, order.places, order.rendezvous, channel.own_address)
+                job = job_of(
+                    RunSpec.from_json(order.run), offer, order.places, order.rendezvous, channel.own_address
+                )
                 report = host.host(job, orders, Path(order.folder), _nobody)
                 channel.send(report)
                 if report.fault is not None and not stop.requested:

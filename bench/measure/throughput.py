@@ -1,4 +1,4 @@
-"""A finished run's throughput from its files, as the view run_summary says it: a test holds both together."""
+"""A finished run's throughput from its files, as the table run_summary says it: a test holds both together."""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType, Status
 
 
@@ -147,7 +146,8 @@ class HostRun:
     """A follower is to host these ranks of a run."""
 
     kind: Literal["host"] = "host"
-    run: RunSpec
+    run: dict[str, Any]
+    """RunSpec.to_json()."""
     places: list[Place]
     rendezvous: str
     """What the ranks meet by: see bench/train/group.py."""
@@ -201,7 +201,3 @@ Message = (
     | End
     | Leave
 )
-
-
-def to_json(message: Message) -> dict[str, Any]:
-    return asdict(message)

@@ -7,5 +7,5 @@ CREATE TABLE diagnosis_rules (
     is_own BOOLEAN,                -- whether it is of --rules
     definition VARCHAR,            -- its SELECT
     problem VARCHAR,               -- why it was left out at load; null of one that looked
-    is_due BOOLEAN                 -- of a rule of --rules: to be asked, because a load was ended before it could be
+    is_due BOOLEAN                 -- of a rule of --rules: to be asked: a load was ended before it, or it was left out
 );

@@ -51,6 +51,6 @@ CREATE TABLE runs (
     whole_run_examples BIGINT,     -- that this training processed, over all epochs; null: not known
     whole_run_epochs BIGINT,       -- passes over the data of this training; null: not known
     tags VARCHAR[],
-    fingerprint JSON,              -- what it was made with and where; the view fingerprint has it in rows
+    fingerprint JSON,              -- what it was made with and where; the table fingerprint has it in rows
     config JSON                    -- the whole specification of the run
 );

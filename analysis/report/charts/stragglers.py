@@ -19,7 +19,7 @@ from analysis.report.chart import (
 )
 
 LIMIT = 0.02
-"""Of the mean step: an excess below it does not matter, as in the view stragglers."""
+"""Of the mean step: an excess below it does not matter, as in the table stragglers."""
 _RANKS = alt.Axis(
     format="d",
     tickCount=4,

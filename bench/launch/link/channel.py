@@ -15,12 +15,14 @@ import socket
 import struct
 import time
 from collections import deque
+from dataclasses import asdict
+from functools import cache
 from multiprocessing.connection import wait
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from bench.records.messages import Message, to_json
+from bench.records.messages import Message
 
 _LENGTH = struct.Struct("!I")
 _NUMBER = struct.Struct("!Q")
@@ -30,8 +32,7 @@ _LARGEST_BYTES = 1 << 24
 """A message; the largest there are hold a node's facts or the outcomes of its ranks."""
 _SEND_S = 20.0
 """An agent that takes no message for so long is as good as gone."""
-_MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
-GREETING = b"scalebench agents 1\n"
+GREETING = b"scalebench agents 2\n"
 """What a leader says first; other services say something else."""
 
 
@@ -65,7 +66,7 @@ class Channel:
 
     def send(self, message: Message) -> None:
         """Raises Lost where nobody takes it."""
-        content = json.dumps(to_json(message)).encode()
+        content = json.dumps(asdict(message)).encode()
         digest = _mac(self._send_key, _NUMBER.pack(self._sent) + content)
         self._sent += 1
         try:
@@ -135,11 +136,17 @@ class Channel:
             raise Lost("a message was not signed with this step's secret")
         self._received += 1
         try:
-            return _MESSAGE.validate_python(json.loads(content))
+            return _adapter().validate_python(json.loads(content))
         except ValueError as error:
             raise Lost(
                 "it sent no message that is known here; do all nodes have the same scalebench?"
             ) from error
+
+
+@cache
+def _adapter() -> TypeAdapter[Message]:
+    """Made where the first message comes: an agent that is alone needs none."""
+    return TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 
 
 def welcome(connection: socket.socket, secret: bytes, patience_s: float) -> Channel:

@@ -1,4 +1,4 @@
-"""The view batch_limits and its words, from sessions with probing runs."""
+"""The table batch_limits and its words, from sessions with probing runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""View `efficiency_loss`: each cause planted alone and in pairs is found with its size, and the six add up."""
+"""Table `efficiency_loss`: each cause planted alone and in pairs is found with its size, and the six add up."""
 
 from __future__ import annotations
 

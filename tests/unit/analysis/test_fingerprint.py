@@ -1,4 +1,4 @@
-"""The view `fingerprint`: which runs were made with what, and where that differs."""
+"""The table `fingerprint`: which runs were made with what, and where that differs."""
 
 from __future__ import annotations
 

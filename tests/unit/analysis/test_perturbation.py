@@ -1,4 +1,4 @@
-"""View `perturbation` on pairs of steps that were made up."""
+"""Table `perturbation` on pairs of steps that were made up."""
 
 from __future__ import annotations
 

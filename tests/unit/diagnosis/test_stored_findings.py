@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from analysis import diagnose, schema
 from analysis.load import load
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import Rows, ask
+from tests.unit.analysis.conftest import Rows, alike, ask
 
 STORED = "SELECT * EXCLUDE (finding_order) FROM diagnosis ORDER BY ALL"
 DAYS = {"s0": 10.0, "s1": 12.0, "s2": 12.0}
@@ -68,3 +69,19 @@ def test_a_session_that_goes_to_another_suite_leaves_the_history_of_the_first(re
     shutil.rmtree(results / "s0")
     plant(results, "s0", suite="another")
     assert regressed(found(results)) == []
+
+
+def test_what_is_derived_of_a_session_is_the_same_whoever_was_there_before(results, tmp_path):
+    for name in DAYS:
+        plant(results, name)
+        load(results)
+        plant(tmp_path / "at once", name)
+    load(tmp_path / "at once")
+    for table in (*schema.derived(), *schema.views(), "findings"):
+        rows = [ask(folder, f"FROM {table}") for folder in (results, tmp_path / "at once")]
+        assert alike(*rows), table
+
+
+def test_rules_that_reach_other_sessions_by_way_of_views_are_known():
+    comparing = {rule.finding for rule in schema.shipped_rules() if diagnose.compares_sessions(rule)}
+    assert {"regression", "low_utilisation"} <= comparing

@@ -93,7 +93,7 @@ EVERY = [
     Report(fault=FAULT, said={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False),
     Begin(),
     HostRun(
-        run=RUN,
+        run=RUN.to_json(),
         places=[Place(rank=1, local_rank=0, cores=[0, 1], device_index=None)],
         rendezvous="file:///x",
         folder="/r",
