@@ -71,7 +71,8 @@ def _watch(heard: int, connection: duckdb.DuckDBPyConnection, over: Event) -> No
     while number := os.read(heard, 1):
         if number[0] != signal.SIGINT:
             continue
-        connection.interrupt()
+        with suppress(duckdb.ConnectionException):  # closed, where Ctrl-C came as the query ended
+            connection.interrupt()
         if not over.wait(_GRACE_S):
             _end_at_once()
 
