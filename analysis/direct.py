@@ -107,7 +107,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, found: batch.Batch, query: str,
                 ingest.derive_runs(connection)
     rules = schema.shipped_rules() if schema.FOUND_TABLE in read else ()
     ingest.derive_sessions(connection, found.sessions(), rules, wanted=read)
-    # Whoever reads the others by a way that the query's words do not show gets an error, not an answer without rows.
+    # A query that reads another table without naming it gets an error instead of an empty table.
     for table in (*derived, schema.FOUND_TABLE):
         if table not in read:
             connection.execute(f"DROP TABLE {table}")

@@ -95,7 +95,7 @@ def fit_laws(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def derive(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] = ()) -> None:
-    """Everything anew, from the rows that the tables of SESSION_TABLES have."""
+    """Delete all derived rows and findings, and derive them again from the rows of SESSION_TABLES."""
     for table in (*schema.derived(), schema.FOUND_TABLE):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608
     derive_runs(connection)

@@ -105,7 +105,7 @@ def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float)
 
 @contextmanager
 def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[None]:
-    """Interrupted at its end and ever again: an interrupt that comes between two statements ends neither."""
+    """Interrupt after the limit, repeatedly: an interrupt that comes between two statements ends neither."""
     ended = Event()
 
     def interrupt() -> None:

@@ -54,7 +54,7 @@ class Shadows:
 
 @contextmanager
 def shadows(connection: duckdb.DuckDBPyConnection) -> Iterator[Shadows]:
-    """None yet."""
+    """Drop at the end what was laid inside the block."""
     found = Shadows(connection)
     yield found
     found.drop()
