@@ -1,1 +1,1 @@
-"""scalebench's analysis: load, query, summarise, report. Of the runner it knows the files, and bench/records."""
+"""scalebench's analysis: load, query, summarise, report. It uses the runner's files, and its package bench/records."""

@@ -1,8 +1,8 @@
-"""Errors that a user can mend. Only the command line turns them into exit codes."""
+"""Errors that a user can fix. Only the command line turns them into exit codes."""
 
 
 class AnalysisError(ValueError):
-    """The database, the results folder or a query is unusable; the message names the place and the remedy."""
+    """The database, the results folder or a query is unusable. The message names the place and says what to do."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""What a session found, on a terminal: the scaling table, every run's training summary, one closing sentence."""
+"""`bench summary`: a session's tables, lines about what stood out, and the closing sentence."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
-from analysis import database, findings, lost, machine, machine_tables, perturbation, sessions, tables
-from analysis.batch_words import limits
-from analysis.fetched import Row
-from analysis.laws.words import peaks
-from analysis.plain import cell, number
-from analysis.provenance import imported_from
-from analysis.sentence import closing_sentence
-from analysis.session_rows import session_rows
-from analysis.summary_columns import column, key_columns, number_of, reasons, text_of, value_columns
-from analysis.why import because
-from analysis.widths import still_too_wide
+from analysis.database import connections
+from analysis.database.rows import Row, session_rows
+from analysis.diagnosis import findings
+from analysis.laws.wording import peaks
+from analysis.sql import choose_session
+from analysis.tables import machine as machine_tables
+from analysis.tables import terminal
+from analysis.tables.column import Column, number_of, text_of
+from analysis.tables.scaling import scaling_table
+from analysis.tables.table import Table
+from analysis.wording import lost_efficiency, machine, recorder_overhead
+from analysis.wording.batch_search import limits
+from analysis.wording.caveats import imported_from, still_too_wide
+from analysis.wording.closing import because, closing_sentence
+from analysis.wording.failures import reasons
+from analysis.wording.plain_text import number, printable
 
 
 def show(
@@ -30,81 +34,65 @@ def show(
     program: str = "bench",
     out: Console | None = None,
 ) -> None:
-    """Print a session, by default the newest; `every_run` adds a line per run to the scaling table. `program` is how
-    the commands that it advises begin.
+    """Print a session, by default the newest. `every_run` adds a table of the runs and one of every message size and
+    shape that was measured; `program` is the start of the commands that it advises.
 
-    Raises AnalysisError where there is none of that name or tag."""
-    out = out or tables.console()
-    with database.reader(results) as connection:
-        session_id = sessions.choose(connection, session, tag)
-        points, coverage, runs = (
-            session_rows(connection, view, session_id) for view in ("scaling", "coverage", "run_summary")
-        )
-        laws = session_rows(connection, "scaling_law", session_id)
-        session_row = sessions.head(connection, session_id)
-        batches = session_rows(connection, "batch_limits", session_id)
-        found = machine.read(connection, session_id)
-        used = session_rows(connection, "utilisation", session_id)
-        sizes = machine_tables.read(connection, session_id)
-        losses = lost.explained(session_rows(connection, "efficiency_loss", session_id))
+    Raises AnalysisError if no session has that id or tag."""
+    out = out or terminal.console()
+    with connections.reader(results) as connection:
+        session_id = choose_session.choose(connection, session, tag)
+
+        def rows(view: str) -> list[Row]:
+            return session_rows(connection, view, session_id)
+
+        session_row = choose_session.head(connection, session_id)
+        points, coverage, runs = rows("scaling"), rows("coverage"), rows("run_summary")
+        utilisation, perturbation = rows("utilisation"), rows("perturbation")
+        batches, laws = rows("batch_limits"), rows("scaling_law")
+        losses = lost_efficiency.explained(rows("efficiency_loss"))
         diagnosed = findings.read(connection, session_id)
-        perturbed = session_rows(connection, "perturbation", session_id)
-    _show_points(out, session_id, points, value_columns(points, coverage, used), found)
+        of_machine = machine.read(connection, session_id)
+        sizes = machine_tables.sizes(machine_tables.read_sizes(connection, session_id))
+
+    tables = machine_tables.peaks(of_machine)
+    if not of_machine or any(point["throughput"] is not None for point in points):
+        tables.insert(0, scaling_table(points, coverage, utilisation))
+    for place, table in enumerate(tables):
+        terminal.show(out, session_id if place == 0 else "", table)
     if every_run:
-        machine_tables.show(out, sizes)
-        _show_runs(out, [run for run in runs if run["measured_steps"]])
-    if session_row["imported"] is not None:
-        out.print(Text(cell(imported_from(session_row))))
-    for reason in reasons(coverage):
-        out.print(Text(reason))
-    for line in still_too_wide(points, cell):
-        out.print(Text(line))
-    for limit in limits(batches, cell):
-        out.print(Text(limit))
-    for line in compiling(runs):
-        out.print(Text(line))
-    for line in lost.lines(points, losses, cell):
-        out.print(Text(line))
-    for line in findings.lines(diagnosed, points, results, cell, program):
-        out.print(Text(line))
-    for line in perturbation.lines(perturbed, cell):
-        out.print(Text(line))
-    for peak in peaks(laws, cell):
-        out.print(Text(peak))
-    closing = [
-        closing_sentence(points, cell, machine.sentence(found, cell)),
-        because(points, losses, [], cell),
-    ]
-    out.print(Text(" ".join(filter(None, closing)), style="bold"))
-
-
-def _show_points(
-    out: Console, title: str, points: list[Row], values: list[tables.Column], found: machine.Machine
-) -> None:
-    """The scaling table with these values; where nothing was trained, what the machine can do."""
-    if not found or any(point["throughput"] is not None for point in points):
-        tables.show(out, title, key_columns(points), values)
-        title = ""
-    shown = [machine.exchange_columns(found.exchanges)] if found.exchanges else []
-    shown += [machine.multiplication_columns(found.multiplications)] if found.multiplications else []
-    for keys, others in shown:
-        tables.show(out, title, keys, others)
-        title = ""
+        for title, table in sizes.items():
+            terminal.show(out, title, table)
+        if trained := [run for run in runs if run["measured_steps"]]:
+            terminal.show(out, "Runs", _runs_table(trained))
+    for line in [
+        *([imported_from(session_row)] if session_row["imported"] is not None else []),
+        *reasons(coverage),
+        *still_too_wide(points),
+        *limits(batches),
+        *compiling(runs),
+        *lost_efficiency.lines(points, losses),
+        *findings.lines(diagnosed, points, results, printable, program, out.width),
+        *recorder_overhead.lines(perturbation),
+        *peaks(laws),
+    ]:
+        terminal.say(out, line)
+    closing = [closing_sentence(points, machine=machine.sentence(of_machine)), because(points, losses, [])]
+    terminal.say(out, " ".join(filter(None, closing)), "bold")
 
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
-    """A session's rows in the order of its plan, by view: `scaling`, what was measured of the machine, what was
-    found, and what measuring cost; values that JSON knows only."""
-    with database.reader(results) as connection:
+    """View -> its rows of the session, in the order of the plan: scaling, what was measured of the machine, where
+    efficiency was lost, findings, and what measuring cost. All values fit JSON."""
+    with connections.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
         diagnosis = {"diagnosis": findings.read(connection, session_id)}
         perturbed = {"perturbation": session_rows(connection, "perturbation", session_id)}
-        return scaling | machine_tables.read(connection, session_id) | losses | diagnosis | perturbed
+        return scaling | machine_tables.read_sizes(connection, session_id) | losses | diagnosis | perturbed
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:
-    """How long torch.compile took at most; nothing where no run compiled. `runs`: rows of run_summary."""
+    """The longest time that torch.compile took, if any run compiled. `runs` are rows of run_summary."""
     compiled = [run for run in runs if run["compile_s"] is not None]
     if compiled:
         late = any(run["measured_recompiles"] for run in compiled)
@@ -113,18 +101,19 @@ def compiling(runs: list[Row]) -> Iterator[str]:
         yield f"compiling took up to {number(longest, 3)} s of a run (`compile_s`), {when}"
 
 
-def _show_runs(out: Console, runs: list[Row]) -> None:
-    if not runs:
-        return
-    columns = [
-        column(runs, "steps", text_of("measured_steps")),
-        column(runs, "step ms", number_of("step_ms_mean")),
-        column(runs, "min", number_of("step_ms_min")),
-        column(runs, "max", number_of("step_ms_max")),
-        column(runs, "examples/s", number_of("throughput")),
-        column(runs, "mean loss", number_of("mean_loss")),
-        column(runs, "final loss", number_of("final_loss")),
-        column(runs, "peak MiB", number_of("peak_memory_allocated_bytes", factor=2**-20)),
-        column(runs, "mean MiB", number_of("mean_memory_allocated_bytes", factor=2**-20)),
-    ]
-    tables.show(out, "Runs", [column(runs, "run", text_of("run_id"), number=False)], columns)
+def _runs_table(runs: list[Row]) -> Table:
+    return Table(
+        rows=runs,
+        keys=[Column("run", text_of("run_id"), untrusted=True)],
+        values=[
+            Column("steps", text_of("measured_steps"), number=True),
+            Column("step ms", number_of("step_ms_mean"), number=True),
+            Column("min", number_of("step_ms_min"), number=True),
+            Column("max", number_of("step_ms_max"), number=True),
+            Column("examples/s", number_of("throughput"), number=True),
+            Column("mean loss", number_of("mean_loss"), number=True),
+            Column("final loss", number_of("final_loss"), number=True),
+            Column("peak MiB", number_of("peak_memory_allocated_bytes", factor=2**-20), number=True),
+            Column("mean MiB", number_of("mean_memory_allocated_bytes", factor=2**-20), number=True),
+        ],
+    )

@@ -1,10 +1,10 @@
-"""What others' loops and profilers cost a training step, beside what scalebench's stamps cost.
+"""Compare the cost of other loops and profilers per training step with the cost of scalebench's stamps.
 
 One model, one optimizer and the same batches in one process: a bare PyTorch loop against the same loop under each of
 scalebench's recorder, accelerate, Lightning's Trainer (as it comes, and with its SimpleProfiler), transformers'
 Trainer that logs every step, and torch.profiler around every step. Blocks of the bare loop and of one other alternate
-in random order. A step is the time from one request for a batch to the next, of all loops alike, so that what a Trainer
-does once, at the begin and the end of its fit() or train(), is in none.
+in random order. For all loops, a step is the time from one request for a batch to the next. It does not include the
+work that a Trainer does once, at the start and the end of its fit() or train().
 
     uv sync --all-extras --group dev --group perturbation
     python benchmarks/against_loops.py [NAME ...] [--workload mnist_cnn] [--seconds 30]
@@ -32,7 +32,7 @@ import torch
 from torch import nn
 
 _STEPS = 500_000
-"""More than are ever taken."""
+"""An upper limit; no run takes as many."""
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -40,22 +40,22 @@ _OFFLINE = {
     "DO_NOT_TRACK": "1",
     "WANDB_DISABLED": "true",
 }
-"""Set before any of them is imported: nothing is asked of any network, and nothing told to it."""
+"""Set before the libraries are imported, so that none of them uses the network."""
 _BLOCK_STEPS = 15
 _SETTLING = 3
-"""Of them, that are not counted: what a Trainer does at its first."""
+"""Steps of a block that are not counted, because a Trainer does extra work at its first ones."""
 _FEWEST_PAIRS = 5
 
 
 @dataclass(kw_only=True)
 class Work:
-    """What every loop trains."""
+    """The model, optimizer and data that every loop trains with."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
     loss: Callable[[nn.Module, dict[str, torch.Tensor]], torch.Tensor]
     batches: list[dict[str, torch.Tensor]]
-    """Made before: loading is no part of the comparison."""
+    """Made in advance: loading is not part of the comparison."""
     folder: Path
     asked_ns: list[tuple[int, int]] = field(default_factory=list)
     """When each batch was asked for: on the clock, and of processor time."""

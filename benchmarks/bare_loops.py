@@ -1,8 +1,8 @@
-"""What a step costs under bench beyond the same step in a loop written by hand.
+"""Measure how much a step costs under bench, compared with the same step in a loop written by hand.
 
 Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is plain PyTorch below: examples
-by index, forward, loss, backward, optimizer, zero_grad, and nothing else; it draws its noise from torch's own
-generator, where ours hangs it on the example. Both train the same model with the same optimizer, on one thread.
+by index, forward, loss, backward, optimizer, zero_grad, and nothing else. It draws noise from torch's
+own generator; ours derives noise from the example. Both train the same model with the same optimizer, on one thread.
 
     python benchmarks/bare_loops.py [WORKLOAD ...] [--device cuda] [--seconds 30]
 """
@@ -31,7 +31,7 @@ Batch = dict[str, torch.Tensor]
 Loss = Callable[[nn.Module, Batch], torch.Tensor]
 
 _STEPS = 500_000
-"""More than are ever taken: examples and rows for them."""
+"""An upper limit; there are examples and rows for as many steps."""
 _EXAMPLES = 1_024
 
 

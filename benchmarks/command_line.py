@@ -1,7 +1,7 @@
-"""What a person waits for: commands as whole processes, beside a Python that does nothing, and beside one that opens
-the database with DuckDB and asks it one question.
+"""Measure how long commands take as whole processes. They are compared with a Python that does nothing, or with one
+that opens the database with DuckDB and runs one query.
 
-All alternate, on one small session that is measured first; medians over the rounds.
+All alternate, on one small session that is measured first. Printed are medians over the rounds.
 
     python benchmarks/command_line.py [--rounds 15]
 """
@@ -28,25 +28,27 @@ class Wait:
 
     shown: str
     command: list[str]
-    beside: str
-    """The command that it is divided by."""
+    reference: str
+    """Name of the command that this one is compared with: the ratio divides by its time."""
     afresh: bool = False
-    """Without a database at its begin."""
+    """Delete the database first."""
 
 
 def waits(results: Path, out: Path) -> list[Wait]:
     database, place = str(results / "results.duckdb"), ["--results", str(results)]
     python, plain = "python -c pass", "DuckDB alone"
     return [
-        Wait(shown=python, command=[sys.executable, "-c", "pass"], beside=python),
-        Wait(shown="bench --help", command=[BENCH, "--help"], beside=python),
-        Wait(shown="bench list", command=[BENCH, "list"], beside=python),
-        Wait(shown="bench load, of one session", command=[BENCH, "load", *place], beside=plain, afresh=True),
-        Wait(shown=plain, command=[sys.executable, "-c", ASK, database, COUNT], beside=plain),
-        Wait(shown="bench load, nothing new", command=[BENCH, "load", *place], beside=plain),
-        Wait(shown="bench sql", command=[BENCH, "sql", COUNT, *place], beside=plain),
-        Wait(shown="bench summary", command=[BENCH, "summary", *place], beside=plain),
-        Wait(shown="bench report", command=[BENCH, "report", *place, "--out", str(out)], beside=plain),
+        Wait(shown=python, command=[sys.executable, "-c", "pass"], reference=python),
+        Wait(shown="bench --help", command=[BENCH, "--help"], reference=python),
+        Wait(shown="bench list", command=[BENCH, "list"], reference=python),
+        Wait(
+            shown="bench load, of one session", command=[BENCH, "load", *place], reference=plain, afresh=True
+        ),
+        Wait(shown=plain, command=[sys.executable, "-c", ASK, database, COUNT], reference=plain),
+        Wait(shown="bench load, nothing new", command=[BENCH, "load", *place], reference=plain),
+        Wait(shown="bench sql", command=[BENCH, "sql", COUNT, *place], reference=plain),
+        Wait(shown="bench summary", command=[BENCH, "summary", *place], reference=plain),
+        Wait(shown="bench report", command=[BENCH, "report", *place, "--out", str(out)], reference=plain),
     ]
 
 
@@ -71,10 +73,10 @@ def main() -> None:
         taken = [[timed(wait, results) for wait in every] for _ in range(rounds + 1)]
     columns = zip(every, zip(*taken[1:], strict=True), strict=True)  # the first round warms the caches
     medians = {wait.shown: statistics.median(times) for wait, times in columns}
-    print("| command | median | beside |\n| --- | --- | --- |")
+    print("| command | median | ratio |\n| --- | --- | --- |")
     for wait in every:
-        ratio = medians[wait.shown] / medians[wait.beside]
-        print(f"| {wait.shown} | {1000 * medians[wait.shown]:.0f} ms | {ratio:.1f} x {wait.beside} |")
+        ratio = medians[wait.shown] / medians[wait.reference]
+        print(f"| {wait.shown} | {1000 * medians[wait.shown]:.0f} ms | {ratio:.1f} x {wait.reference} |")
 
 
 if __name__ == "__main__":

@@ -21,26 +21,26 @@ from typing import cast
 
 from simulated_agents import IDLE, RANKS, Followers, NoRanks, following, run_spec, step
 
-from bench.launch.crew import Crew
-from bench.launch.fingerprint import fingerprint
-from bench.launch.gathering import Gathered, Gathering
-from bench.launch.host import Host
-from bench.launch.orders import Orders
-from bench.launch.stop import StopRequest
+from bench.agent.ranks import RunControl
+from bench.agent.run import Agent
+from bench.cluster.agents import Agents
+from bench.cluster.gather import Gathered, Gathering
+from bench.machine.fingerprint import fingerprint
 from bench.records.messages import Fault
 from bench.records.run_spec import RunSpec
+from bench.session.stop import StopRequest
 
 _BARRIERS = 20
 _IDLE_S = 5.0
 _SETTLED_S = 1.0
-"""Until everyone who was told to begin has said so."""
+"""Time for all followers to confirm that they have begun."""
 _TICK_S = 0.1
-"""As bench/launch/agent.py has it."""
+"""The same as in bench/agent/ranks.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Of one number of agents."""
+    """The results for one number of agents."""
 
     agents: int
     connect_s: float
@@ -58,9 +58,9 @@ class Measured:
     ended_s: float
     """From then on until every other agent has ended the run and said so."""
     facts_bytes: int
-    """Of session.json, what the nodes are."""
+    """Size of the nodes' facts in session.json."""
     fingerprint_bytes: int
-    """Of run.json."""
+    """Size of the fingerprint in run.json."""
     in_order: bool
     """Every agent was told of every run, in order, once."""
 
@@ -88,14 +88,16 @@ def _of_a_session(
 ) -> dict[str, float]:
     agents = len(gathered.offers)
     host = _Leader(followers, idle_s)
-    crew = Crew(gathered, cast(Host, host), StopRequest(), results / "STOP")
+    session_agents = Agents(gathered, cast(Agent, host), StopRequest(), results / "STOP")
     began_s = time.monotonic()
-    gathered.say_that_it_begins()
-    crew.await_ready()
+    gathered.announce_begin()
+    session_agents.await_ready()
     ready_s = time.monotonic() - began_s
-    assert not crew.lost, crew.lost
-    seconds = [_barrier(crew, run_spec(agents, f"run{number}"), results) for number in range(barriers)]
-    crew.host(run_spec(agents, IDLE), results, _nobody)
+    assert not session_agents.lost, session_agents.lost
+    seconds = [
+        _barrier(session_agents, run_spec(agents, f"run{number}"), results) for number in range(barriers)
+    ]
+    session_agents.run(run_spec(agents, IDLE), results, _nobody)
     ended_s = time.monotonic() - host.noticed_at_s
     everyone = list(gathered.facts.values())
     return {
@@ -111,11 +113,11 @@ def _of_a_session(
     }
 
 
-def _barrier(crew: Crew, spec: RunSpec, results: Path) -> tuple[float, float]:
+def _barrier(session_agents: Agents, spec: RunSpec, results: Path) -> tuple[float, float]:
     """One run, from the question who is left to host it; on the clock, and the leader's processor time."""
     began_s, processor_s = time.monotonic(), time.process_time()
-    assert crew.why_not(spec) is None
-    nodes, reports = crew.nodes(spec), crew.host(spec, results, _nobody)
+    assert session_agents.cannot_run(spec) is None
+    nodes, reports = session_agents.nodes(spec), session_agents.run(spec, results, _nobody)
     assert len(nodes) == len(reports) == spec.nodes
     return time.monotonic() - began_s, time.process_time() - processor_s
 
@@ -128,23 +130,23 @@ class _Leader(NoRanks):
         self._followers, self._for_s = followers, idle_s
         self.idle_processor_s = self.died_at_s = self.noticed_at_s = 0.0
 
-    def idle(self, orders: Orders) -> Fault | None:
-        self._look_on(orders, _SETTLED_S)
+    def idle(self, control: RunControl) -> Fault | None:
+        self._look_on(control, _SETTLED_S)
         processor_s = time.process_time()
-        self._look_on(orders, self._for_s)
+        self._look_on(control, self._for_s)
         self.idle_processor_s = time.process_time() - processor_s
         self.died_at_s = time.monotonic()
         self._followers.lose(1)
-        fault = super().idle(orders)
+        fault = super().idle(control)
         self.noticed_at_s = time.monotonic()
         return fault
 
-    def _look_on(self, orders: Orders, for_s: float) -> None:
+    def _look_on(self, control: RunControl, for_s: float) -> None:
         """As an agent watches its ranks."""
         until_s = time.monotonic() + for_s
         while time.monotonic() < until_s:
-            connection.wait(orders.waits(), timeout=_TICK_S)
-            fault = self.look(orders)
+            connection.wait(control.wait_objects(), timeout=_TICK_S)
+            fault = self.check(control)
             assert fault is None, fault
 
 

@@ -21,14 +21,15 @@ import pyarrow as pa
 from scipy.special import exp1
 from scipy.stats import lomax
 
-from analysis import ingest, schema
-from bench.interval import relative_half_width
+from analysis.database import schema
+from analysis.loading.derive import derive_and_diagnose
+from bench.records.t_interval import relative_half_width
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STEPS = (20, 100, 400)
 STEP_NS = 100_000_000
 MOST = 20
-"""Of repeats, where they are added."""
+"""Most repeats of a placement if repeats are added until throughput is known well enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Truth:
     mean: float = 0.0
     """Its expectation."""
     until: float | None = None
-    """Repeats are added until throughput is so narrow, as measure.until does it."""
+    """Add repeats until the interval of throughput is this narrow, as measure.until does."""
 
 
 def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
@@ -93,13 +94,13 @@ TRUTHS = (
 
 
 def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
-    """Of every number of repeats: share of throughput's intervals, and of the speedup's, that hold the truth."""
+    """For every number of repeats: the share of intervals that hold the truth, for throughput and for the speedup."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for repeats, workers in itertools.product(planned, (1, 2)):
             noise = truth.noise(rng, (draws, repeats if truth.until is None else MOST), workers)
             _insert_runs(connection, truth, workers, repeats, noise)
-        ingest.derive_sessions(connection, [str(draw) for draw in range(draws)], wanted=["scaling"])
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
         query = """
             SELECT
@@ -158,7 +159,7 @@ class Steps:
 
     name: str
     correlation: float = 0.0
-    """Of a step's ln(time) with that of the step before."""
+    """Correlation of a step's ln(time) with that of the previous step."""
     between: float = 0.0
     """Standard deviation of ln(time) from run to run, the same for all steps of one."""
 
@@ -172,7 +173,7 @@ PROCESSES = (
 
 
 def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[str]:
-    """Of every number of steps: share of intervals of a run's median step that hold the truth. Steps vary by 2 %."""
+    """For every number of steps: the share of intervals of the median step that hold the truth. Steps vary by 2 %."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for steps in STEPS:

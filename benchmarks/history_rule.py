@@ -17,7 +17,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis import ingest, schema
+from analysis.database import schema
+from analysis.loading.derive import derive_and_diagnose
 
 SESSIONS = 20
 FIRST_JUDGED = 5
@@ -69,7 +70,7 @@ def shares(
     connection.register("made_up", pa.table(made_up))
     for table, columns in {"sessions": SESSION, "runs": RUN, "run_stats": STATS}.items():
         connection.execute(f"INSERT INTO {table} BY NAME SELECT DISTINCT {columns} FROM made_up")
-    ingest.derive_sessions(connection, np.unique(session_id).tolist(), wanted=["history"])
+    derive_and_diagnose(connection, np.unique(session_id).tolist(), (), wanted=["history"])
     ((false, by_repeats, early, found),) = connection.execute(JUDGED).fetchall()
     connection.rollback()  # for the next draws
     return float(false), float(by_repeats), float(early), float(found)

@@ -1,8 +1,7 @@
-"""Two ways to do the same work, held against each other inside one process.
+"""Compare two ways to do the same work, in one process.
 
-Short blocks of both alternate, in random order within each pair, so that what else the machine does hits both alike,
-and a pair's quotient is free of what drifts from pair to pair. Printed are medians of the quotients with 95 % bootstrap
-intervals.
+Short blocks of both alternate, in random order within each pair, so that other load on the machine affects both alike,
+and slow drift does not affect a pair's quotient. Printed are medians of the quotients with 95 % bootstrap intervals.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Block = Callable[[int], None]
-"""Does that many steps, and returns when they are done, on the device too."""
+"""Does this number of steps, and returns when they are complete, also on the device."""
 
 _BLOCK_S = 0.1
 _BLOCK_STEPS = 200
@@ -27,14 +26,14 @@ _DRAWS = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """Of each pair, ns per step."""
+    """The times of each pair in ns per step."""
 
     wall: Array
     """[pairs, 2]: the first way, the second."""
     processor: Array
-    """[pairs, 2], of all threads: what other programs on the machine change least."""
+    """[pairs, 2], over all threads: other programs on the machine change this least."""
     block: int
-    """Steps."""
+    """Steps of a block."""
 
     def median_ms(self, way: int) -> float:
         return float(np.median(self.wall[:, way])) / 1e6

@@ -14,11 +14,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis import ingest, schema
-from analysis.laws.amdahl import AMDAHL
-from analysis.laws.gustafson import GUSTAFSON
+from analysis.database import schema
+from analysis.database.rows import insert_rows
+from analysis.laws.curves import AMDAHL, GUSTAFSON, USL
+from analysis.laws.fit_rows import fit_laws
 from analysis.laws.law import Law
-from analysis.laws.usl import USL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def points(
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """Of the intervals at one doubling beyond the largest size, and at four."""
+    """Results for the intervals at one doubling beyond the largest size, or at four."""
 
     given: float
     """Share of the draws that have an interval."""
@@ -82,7 +82,7 @@ def coverage(truth: Truth, sizes: Sequence[int], noise: float, draws: int, seed:
         connection.execute("INSERT INTO sessions (session_id) VALUES ('made')")
         connection.register("made", pa.Table.from_pylist(list(points(truth, sizes, noise, draws, seed))))
         connection.execute("INSERT INTO law_points BY NAME FROM made")
-        ingest.fit_laws(connection)
+        insert_rows(connection, "law_fits", fit_laws(connection))
         near, far = (_held(connection, truth, max(sizes) * times) for times in (2, 16))
     return Coverage(given=near[0] / draws, near=near[1], far=far[1], error=far[2])
 

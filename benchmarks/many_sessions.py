@@ -1,10 +1,10 @@
-"""What one session costs in a database that holds many: its load, summary and report, and every view over all of them.
+"""Measure the cost of one session in a database of many: load, summary and report, and every view over all sessions.
 
 python benchmarks/many_sessions.py RESULTS SESSION --sessions 1 10 100 1000
 
 Copies the session, loads it, and multiplies its rows under other names, each session an hour older than the one before:
-one long history of one suite, the worst case. Then the session is taken out and loaded again. Prints Markdown tables of
-processor time, over all threads and with the interpreter's start for commands: the least of some times.
+one long history of one suite, the worst case. Then removes the session and loads it again. Prints Markdown tables of
+processor time: the minimum of several attempts, over all threads; for commands it includes the interpreter's start.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import database, ingest, schema
-from analysis.load import load
+from analysis.database import connections, schema
+from analysis.loading import insert
+from analysis.loading.load import load
 
 MULTIPLY = """
 INSERT INTO {table} BY NAME
@@ -52,10 +53,10 @@ def main() -> None:
 
 
 def _column(results: Path, session: Path, sessions: int, times: int) -> dict[str, float]:
-    """What everything takes with so many sessions."""
+    """The time of every command and view with this number of sessions."""
     shutil.copytree(session, results / session.name)
     load(results)
-    with duckdb.connect(database.database_path(results)) as connection:
+    with duckdb.connect(connections.database_path(results)) as connection:
         _multiply(connection, session.name, sessions)
     bench = [sys.executable, "-m", "bench"]
     place = ["--results", str(results)]
@@ -77,8 +78,8 @@ def _multiply(connection: duckdb.DuckDBPyConnection, session_id: str, sessions: 
 
 
 def _loaded_anew(results: Path, session_id: str) -> float:
-    with duckdb.connect(database.database_path(results)) as connection:
-        ingest.forget(connection, [session_id])
+    with duckdb.connect(connections.database_path(results)) as connection:
+        insert.forget(connection, [session_id])
     return _processor([sys.executable, "-m", "bench", "load", str(results)])
 
 
@@ -95,7 +96,7 @@ def _processor(words: list[str]) -> float:
 
 def _views(results: Path, times: int) -> dict[str, float]:
     """All rows of each view."""
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         return {
             f"`{name}`": min(_asked(connection, name) for _ in range(times))
             for name in [*schema.derived(), *schema.views()]

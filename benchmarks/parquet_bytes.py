@@ -12,7 +12,7 @@ from pathlib import Path
 import one_rank
 import torch
 
-from bench.measure import finalise, recorder
+from bench.measure import recorder, write_parquet
 from bench.measure.clock_cpu import CpuClock
 from bench.measure.recorder import StepFile
 
@@ -28,7 +28,7 @@ def main() -> None:
         clock.barrier()
         loop = one_rank.training("spiral_mlp", {}, batch=128, steps=steps, device=torch.device("cpu"))
         loop.run(clock, lambda _steps: None)
-        rows = finalise.write_steps(Path(folder), 0, [recorder.read(raw)])
+        rows = write_parquet.write_steps(Path(folder), 0, [recorder.read(raw)])
         size = (Path(folder) / "steps.node0.parquet").stat().st_size
         print(f"{rows} rows, {size} bytes of Parquet: {size / rows:.1f} bytes per row")
         print(f"the recorder's raw file: {raw.stat().st_size / rows:.1f} bytes per row")

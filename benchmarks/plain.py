@@ -1,4 +1,4 @@
-"""What comparisons of models have in common: options, threads, precision, blocks of steps."""
+"""Code that all comparisons of models share: options, threads, precision, blocks of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sensor process costs training: steps while it samples, against steps while it is stopped.
+"""Measure the cost of the sensor process for training: compare steps while it samples with steps while it is stopped.
 
 Blocks of about a second of both alternate, in random order within each pair. Printed: the median over pairs of the
 quotient of their step times, with its 95 % bootstrap interval.
@@ -21,7 +21,7 @@ import numpy as np
 import one_rank
 import torch
 
-from bench.measure.sensors import Sensors
+from bench.measure.sensors.process import Sensors
 
 _BLOCK_S = 1.0
 """Five samples."""

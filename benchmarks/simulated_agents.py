@@ -1,7 +1,7 @@
 """Agents that host no ranks: what a step's followers say and hear, for real, over loopback, many in one process.
 
-Each is a thread with its own connection, and runs the follower's own code of `bench/launch`; only where that would fork
-ranks and store their rows it answers at once, or, in a run called `idle`, waits for the run's end.
+Each is a thread with its own connection and runs the follower's own code of `bench/cluster`. Instead of forking ranks
+and storing their rows it answers at once or, in a run called `idle`, waits for the run's end.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import cast
 
-from bench.launch import environment
-from bench.launch.agent import HostJob
-from bench.launch.following import _host_until_dismissed
-from bench.launch.host import Host
-from bench.launch.link.channel import Channel, Lost
-from bench.launch.link.meeting import join
-from bench.launch.link.secret import share
-from bench.launch.orders import Orders
-from bench.launch.stop import StopRequest
-from bench.launch.warm import WarmServer
+from bench.agent.fork_server import WarmServer
+from bench.agent.ranks import RunControl, RunPart
+from bench.agent.run import Agent
+from bench.cluster.channel import Channel, Lost
+from bench.cluster.follower import obey
+from bench.cluster.meeting import join
+from bench.cluster.secret import share
+from bench.machine import environment
 from bench.measure.recorder import LastStep
-from bench.records.messages import Fault, Hello, Leave, Offer, Ready, Report, Standing
+from bench.records.messages import Fault, Hello, Leave, Offer, Progress, Ready, Report
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.session.stop import StopRequest
 from bench.slurm.step import Step
 
 RANKS = 8
-"""Of each agent."""
+"""Ranks of each agent."""
 IDLE = "idle"
 """Name of the run in which agents wait until they are told to end it."""
 _PER_PROCESS = 128
 
 
 def step(agents: int, task: int = 0) -> Step:
-    """A step of one task on each of so many nodes, all of them here."""
+    """A Slurm step with one task on each of `agents` nodes, all of them on this machine."""
     return Step(
         job_id="7",
         step_id="0",
@@ -62,7 +61,7 @@ def offer(task: int) -> Offer:
 
 
 class NoRanks:
-    """In place of an agent's `Host`: a run's ranks have ended as soon as they are there."""
+    """In place of an `Agent`: a run's ranks have ended as soon as they are there."""
 
     def __init__(self, task: int) -> None:
         self.scratch = Path()
@@ -71,20 +70,20 @@ class NoRanks:
         self.watched: dict[int, list[int]] = {}
         self._task = task
 
-    def watch(self, task: int, pids: list[int]) -> None:
+    def watch_memory(self, task: int, pids: list[int]) -> None:
         self.watched[task] = pids
 
-    def host(
+    def run_part(
         self,
-        job: HostJob,
-        orders: Orders,
-        folder: Path,  # noqa: ARG002 - Host's signature
-        show: Callable[[LastStep], None],  # noqa: ARG002 - Host's signature
+        part: RunPart,
+        control: RunControl,
+        folder: Path,  # noqa: ARG002 - Agent's signature
+        show: Callable[[LastStep], None],  # noqa: ARG002 - Agent's signature
     ) -> Report:
-        self.heard.append(job.run.run_id)
-        ranks = [place.rank for place in job.places]
-        orders.started([100_000 + rank for rank in ranks])
-        fault = self.idle(orders) if job.run.run_id == IDLE else None
+        self.heard.append(part.run.run_id)
+        ranks = [place.rank for place in part.places]
+        control.ranks_started([100_000 + rank for rank in ranks])
+        fault = self.idle(control) if part.run.run_id == IDLE else None
         return Report(
             fault=fault,
             said={"parameters": 1, "device_names": [platform.processor()]},
@@ -93,15 +92,15 @@ class NoRanks:
             finalised=True,
         )
 
-    def idle(self, orders: Orders) -> Fault | None:
+    def idle(self, control: RunControl) -> Fault | None:
         """Until it is told why the run has to end. An agent with ranks would also look ten times a second, but on a
         node of its own."""
-        while (fault := self.look(orders)) is None:
-            connection.wait(orders.waits())
+        while (fault := self.check(control)) is None:
+            connection.wait(control.wait_objects())
         return fault
 
-    def look(self, orders: Orders) -> Fault | None:
-        return orders.look(lambda: Standing(node=self._task))
+    def check(self, control: RunControl) -> Fault | None:
+        return control.check(lambda: Progress(node=self._task))
 
 
 class Followers:
@@ -133,7 +132,7 @@ class Followers:
                 end.send(task)
 
     def heard(self) -> dict[int, list[str]]:
-        """What each was told to host, once all have left."""
+        """The runs that each agent was told to host, once all have left."""
         found: dict[int, list[str]] = {}
         for end, process in zip(self._ends, self._processes, strict=True):
             end.send(None)
@@ -166,16 +165,16 @@ class _Follower:
     channel: Channel | None = None
 
     def follow(self) -> None:
-        """As bench/launch/following.py, without loading torch."""
+        """As bench/cluster/follower.py, without loading torch."""
         here, own = step(self.agents, self.task), offer(self.task)
         self.go.wait()
         self.channel = join(here, share(self.results, here.key))
-        host, server = cast(Host, self.host), cast(WarmServer, _NoServer())
+        agent, server = cast(Agent, self.host), cast(WarmServer, _NoServer())
         with suppress(Lost):
             self.channel.send(Hello(offer=own, facts=self.facts | {"hostname": own.node_name}))
             if not isinstance(self.channel.receive(600.0), Leave):
                 self.channel.send(Ready())
-                _host_until_dismissed(self.channel, own, host, server, StopRequest())
+                obey(self.channel, own, agent, server, StopRequest())
 
     def die(self) -> None:
         assert self.channel is not None

@@ -23,11 +23,11 @@ REPEATS_VARY = 0.01
 SESSIONS_VARY = (0.01, 0.02, 0.03)
 LIMIT = 0.05
 LOSS = 0.1
-"""That a gate is there to find."""
+"""The loss that a gate should find."""
 
 
 def shares(candidates: int, sessions_vary: float, loss: float, draws: int, seed: int) -> tuple[float, float]:
-    """Of comparisons: those that come out faster or slower, and those that fail the gate."""
+    """The share of comparisons that find a difference, and the share that fail the gate."""
     rng = np.random.default_rng([seed, candidates, round(1e3 * sessions_vary), round(1e3 * loss)])
     sides = [_logs(rng, draws, count, sessions_vary) for count in (BASELINES, candidates)]
     by_session = candidates > 1

@@ -1,4 +1,4 @@
-"""What a session costs as it grows: made as result files, loaded, asked and rendered, each by a process of its own.
+"""Measure the cost of a session as it grows. Separate processes make its files, load, query and render it.
 
 python -m benchmarks.size FOLDER [--shape rows|ranks|runs]... [--most 1e8]
 
@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis import database, schema
+from analysis.database import connections, schema
 from tests.factory import Case, make_session
 
 SESSION = "20261121T014925Z-size-0001"
@@ -100,7 +100,8 @@ def _line(shape: Shape, results: Path) -> str:
     shown = (
         f"{shape.rows():,}", f"{shape.runs():,}", f"{shape.ranks:,}", _mb(files), f"{load.wall_s:.1f} s",
         f"{shape.rows() / load.wall_s / 1e6:.2f} M", f"{load.processor_s:.1f} s", f"{load.resident_mb:,.0f} MB",
-        _mb(database.database_path(results).stat().st_size), f"{summary.wall_s:.1f} s", f"{sum(views.values()):.1f} s",
+        _mb(connections.database_path(results).stat().st_size), f"{summary.wall_s:.1f} s",
+        f"{sum(views.values()):.1f} s",
         f"`{slowest}` {views[slowest]:.2f} s", f"{report.wall_s:.1f} s",
         _mb(max(path.stat().st_size for path in page.glob("*.html"))),
     )  # fmt: skip
@@ -114,7 +115,7 @@ def _mb(size_bytes: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Of a process."""
+    """The cost of a process."""
 
     wall_s: float
     processor_s: float
@@ -136,7 +137,7 @@ def _timed(*words: str) -> Cost:
 def _views(results: Path) -> dict[str, float]:
     """Seconds that each view of the session takes, until all rows have come; not those that have a row per step."""
     found = {}
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         for name in [*schema.derived(), *schema.views()]:
             if name not in ("step_stats", "training_steps"):
                 began = time.perf_counter()

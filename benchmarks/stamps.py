@@ -1,5 +1,6 @@
-"""What stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread; on a GPU transformer_lm
-of 10 M parameters, whose steps take some milliseconds there, and what they add to the host's own time.
+"""Measure how much stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread. On a GPU,
+the model is transformer_lm with 10 M parameters, whose steps take some milliseconds there; the time that they add on
+the host is measured, too.
 
 Instrumented and bare steps alternate in pairs of random order inside one process, as those of a session do
 (bench/train/selfcheck.py), because blocks of steps hide effects under 100 us behind drift. Printed: the difference of
@@ -39,7 +40,7 @@ def on_a_cpu(steps: int) -> Times:
 
 
 def on_a_gpu(steps: int) -> Times:
-    """Of the step, from an idle device to an idle device; of the host, until it has asked for everything."""
+    """The step's time from an idle device to an idle device; the host's time until it has launched all operations."""
     device = torch.device("cuda", 0)
     torch.cuda.set_device(device)
     loop = one_rank.training(

@@ -18,15 +18,15 @@ import tempfile
 from pathlib import Path
 from time import perf_counter_ns
 
-from bench.launch.agent import Agent, HostJob
-from bench.launch.leading import Leading
-from bench.launch.stop import StopRequest
-from bench.launch.warm import WarmServer
+from bench.agent.fork_server import WarmServer
+from bench.agent.ranks import RankGroup, RunPart
+from bench.cluster.leader import LeaderControl
 from bench.measure import recorder
 from bench.records.messages import Place
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
+from bench.session.stop import StopRequest
 from bench.train import rank as ranks
-from bench.train.job import step_file
+from bench.train.rank_job import step_file
 
 
 def run_spec(strategy: str, number: int) -> RunSpec:
@@ -54,13 +54,13 @@ def begin_to_barrier_s(scratch: Path, began_ns: int) -> float:
     return (recorder.read(step_file(scratch, 0)).barrier_ns - began_ns) / 1e9
 
 
-def warm(agent: Agent, spec: RunSpec, scratch: Path) -> float:
+def warm(server: WarmServer, spec: RunSpec, scratch: Path) -> float:
     places = [Place(rank=r, local_rank=r, cores=cores()[r], device_index=None) for r in range(2)]
     rendezvous = f"file://{scratch}/rendezvous"
-    job = HostJob(run=spec, node=0, local_task=0, places=places, rendezvous=rendezvous, interface="lo")
+    part = RunPart(run=spec, node=0, local_task=0, places=places, rendezvous=rendezvous, interface="lo")
     began_ns = perf_counter_ns()
-    orders = Leading(spec, {}, StopRequest(), scratch / "STOP", _nobody)
-    outcome = agent.host(job, orders, scratch, scratch, _nobody)
+    control = LeaderControl(spec, {}, StopRequest(), scratch / "STOP", _nobody)
+    outcome = RankGroup(part, server, StopRequest(), scratch, scratch).run(control, _nobody)
     assert outcome.fault is None, outcome.fault
     return begin_to_barrier_s(scratch, began_ns)
 
@@ -108,12 +108,11 @@ def main() -> None:
         root = Path(folder)
         server = WarmServer()
         server.start()
-        agent = Agent(server, StopRequest())
         for number in range(-1, options.pairs):
             for which, taken in times.items():
                 spec, scratch = run_spec(options.strategy, number), root / f"{which}{number}"
                 scratch.mkdir()
-                seconds = warm(agent, spec, scratch) if which == "warm" else torchrun(spec, scratch)
+                seconds = warm(server, spec, scratch) if which == "warm" else torchrun(spec, scratch)
                 if number >= 0:  # the first pair warms the file cache
                     taken.append(seconds)
     ratios = [slow / fast for slow, fast in zip(times["torchrun"], times["warm"], strict=True)]

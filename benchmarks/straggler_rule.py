@@ -16,7 +16,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis import ingest, schema
+from analysis.database import schema
+from analysis.loading.derive import derive_and_diagnose
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STEP_NS = 100_000_000
@@ -48,7 +49,7 @@ def blamed(connection: duckdb.DuckDBPyConnection, times: Array) -> Array:
             f"INSERT INTO {table} BY NAME SELECT DISTINCT session_id, run_id, 0 AS attempt, {columns} FROM made_up",
             {"ranks": ranks} if table == "runs" else {},
         )
-    ingest.derive_sessions(connection, [str(session) for session in range(draws)], wanted=["stragglers"])
+    derive_and_diagnose(connection, [str(session) for session in range(draws)], (), wanted=["stragglers"])
     found = connection.execute(
         "SELECT is_straggler FROM stragglers ORDER BY session_id::INTEGER, rank"
     ).fetchnumpy()["is_straggler"]

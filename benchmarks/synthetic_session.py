@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis import database, ingest, schema
+from analysis.database import connections, schema
+from analysis.loading.derive import derive_and_diagnose, derive_runs
 
 _SQL = Path(__file__).with_suffix(".sql")
 
@@ -18,13 +19,14 @@ _SQL = Path(__file__).with_suffix(".sql")
 def make(results: Path, *, memory_limit: str | None = None, **parameters: str | int | float) -> int:
     """Number of step rows written; parameters as in synthetic_session.sql."""
     results.mkdir(parents=True, exist_ok=True)
-    with database.writer(results) as connection, database.transaction(connection):
+    with connections.writer(results) as connection, connections.transaction(connection):
         if memory_limit is not None:
             connection.execute("SET memory_limit = $limit", {"limit": memory_limit})
         for name, value in parameters.items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
         connection.execute(_SQL.read_text(encoding="utf-8"))
-        ingest.derive(connection, schema.shipped_rules())
+        derive_runs(connection)
+        derive_and_diagnose(connection, [str(parameters["session_id"])], schema.shipped_rules())
         counted = connection.execute("SELECT count(*) FROM steps").fetchone()
     assert counted
     return int(counted[0])

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 from synthetic_session import make
 
-from analysis import database, schema
+from analysis.database import connections, schema
 
 SESSION = "20261121T014925Z-synthetic-large"
 SHAPE = {
@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("results", type=Path)
     results = parser.parse_args().results
-    if not database.database_path(results).exists():
+    if not connections.database_path(results).exists():
         began = time.perf_counter()
         rows = make(results, session_id=SESSION, memory_limit="5GB", **SHAPE)
         print(f"{rows:,} step rows made in {time.perf_counter() - began:.0f} s\n")
@@ -75,7 +75,7 @@ def queries() -> dict[str, str]:
 
 
 def _line(results: Path, name: str, query: str) -> str:
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         first, _, rows = _timed(connection, query)
         again = [_timed(connection, query) for _ in range(5)]
     walls, processor = [wall for wall, _, _ in again], min(used for _, used, _ in again)

@@ -67,7 +67,7 @@ find_uv() {
 sync_venv() {
   local chosen=$python bytecode=--no-compile-bytecode
   if [ -x "$root/.venv/bin/python" ]; then chosen=$root/.venv/bin/python; fi
-  # Python caches bytecode itself, unless told not to: then every start would compile torch anew.
+  # Python caches bytecode itself. If that is turned off, every start would compile torch again, so compile it here.
   if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then bytecode=--compile-bytecode; fi
   UV_PROJECT_ENVIRONMENT=$root/.venv "$uv" sync --quiet --project "$root" --python "$chosen" --no-python-downloads \
     --locked "$bytecode" "$@"

@@ -1,8 +1,7 @@
-"""A test whose real part cannot be had is skipped with the reason; with CI=true such a skip is a failure.
+"""A test that lacks a real part is skipped with the reason; with CI=true such a skip is a failure.
 
-The one exception is a test marked `gpu` on a machine without a GPU. It is done in pytest's hooks, for every skip
-however it came about, so that no test has to remember.
-"""
+The one exception is a test marked `gpu` on a machine without a GPU. pytest's hooks apply this to every kind of skip,
+so no test has to remember it."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ import pytest
 from tests.disks import Disk
 
 os.environ.pop("COLUMNS", None)
-"""Set where tests run side by side: lines would be broken."""
+"""Set when tests run in parallel, in which case lines would be broken."""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Small disks of a test's own: tmpfs, filled, widened and made read-only while a `bench` uses them."""
+"""Small disks for tests: tmpfs that a test fills, widens and makes read-only while a `bench` uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Disk:
         subprocess.run(["mount", "-o", f"remount,{options}", str(self.folder)], check=True)
 
     def fill(self) -> None:
-        """Not a byte is left."""
+        """Fill it to the last byte."""
         with (self.folder / "filling").open("wb", buffering=0) as file:
             try:
                 while file.write(b"x" * 4096):

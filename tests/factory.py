@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.launch.fingerprint import fingerprint
+from bench.machine.fingerprint import fingerprint
 from bench.records.run_spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
 from bench.records.vocabulary import SCHEMA_VERSION, Axis, DeviceType, Scaling
 from tests.factory_suite import planned, resolved
@@ -35,7 +35,7 @@ FACTS = {
     "gpu0_name": "NVIDIA H200",
     "gpu0_power_limit_w": "700",
 }
-"""Of the machine, from which the fingerprints are made; what a device has not takes no part in its own."""
+"""Environment of the machine, source of the fingerprints; facts that a device lacks are not in its fingerprint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +51,15 @@ class Case:
     axis: Axis = "ranks"
     repeats: int = 3
     threads: int = 1
-    """Per rank, where they are not the axis."""
+    """Threads per rank, if they are not the axis."""
     ranks_per_node: int = 8
-    """Ranks beyond it go to further nodes; they must fill them."""
+    """Further ranks go to further nodes, which they must fill."""
     batch: int = 64
     """Global batch of a strong case, batch per rank otherwise."""
     warmup: int = 2
     steps: int = 10
     shares: tuple[float, float, float, float] = (0.1, 0.3, 0.5, 0.1)
-    """Of a step's time: data, forward, backward, optimizer."""
+    """Shares of a step's time: data, forward, backward, optimizer."""
     jitter: float = 0.0
     """Relative standard deviation of single steps; the seed is fixed."""
     losses: tuple[float, float] = (2.3, 0.3)
@@ -72,9 +72,9 @@ class Case:
     """Pause between two steps in which ranks validate."""
     memory_bytes: int = 1_000_000_000
     gpu: Mapping[str, float] = field(default_factory=dict)
-    """Readings of every GPU's sensors that are other than usual, by column of samples."""
+    """Unusual readings of every GPU's sensors, by column of samples."""
     found_bytes: int | None = None
-    """In use on every GPU a second before the ranks' barrier; null: nobody looked so early."""
+    """Memory in use on every GPU a second before the ranks' barrier; null: no early reading."""
     device_type: DeviceType = "cpu"
     precision: Precision = "fp32"
     accumulate: int = 1
@@ -85,24 +85,24 @@ class Case:
     oversubscribed: frozenset[int] = frozenset()
     baseline: str | None = None
     until: float | None = None
-    """As the suite's measure.until."""
+    """The suite's measure.until."""
     max_repeats: int | None = None
     tokens_per_example: int | None = None
     couples_examples: bool | None = False
     flops_per_example: float | None = None
     workload: str = "spiral_mlp"
     options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
-    """Of the workload."""
+    """Options of the workload."""
     data: Mapping[str, Any] = field(default_factory=dict)
     train: Mapping[str, Any] = field(default_factory=dict)
-    """Of train, what is not a field here."""
+    """Settings of train that are not a field here."""
     measure: Mapping[str, Any] = field(default_factory=dict)
-    """Of measure, what is not a field here."""
+    """Settings of measure that are not a field here."""
     outcome: Mapping[str, Any] = field(default_factory=dict)
-    """Of how every run ended, what is not a field here, such as parameters or measured_recompiles."""
+    """Facts about every run's end that are not a field here, such as parameters or measured_recompiles."""
 
     def step_ms_of(self, spec: RunSpec) -> float:
-        """The step time that was asked for, of this run."""
+        """The requested step time of this run."""
         wanted = self.step_ms[spec.workers]
         return wanted[spec.repeat] if isinstance(wanted, Sequence) else wanted
 
@@ -152,7 +152,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def specs(case: Case, session_id: str, suite: str, tags: Sequence[str]) -> list[RunSpec]:
-    """Of every n and repeat, repeats outermost as the plan interleaves them."""
+    """Specs of every n and repeat, repeats outermost as the plan interleaves them."""
     return [
         _spec(case, workers, repeat, session_id=session_id, suite=suite, tags=tags)
         for repeat in range(case.repeats)

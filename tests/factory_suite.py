@@ -1,4 +1,4 @@
-"""What session.json of tests/factory.py says of its suite: the cases as they were asked for, and the plan."""
+"""The suite in session.json of tests/factory.py: the requested cases, and the plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def resolved(suite: str, cases: Sequence[Case]) -> dict[str, Any]:
-    """The suite as session.json has it: what the cases set, nothing of what they measured."""
+    """The suite as session.json has it: the settings of the cases, but no measurements."""
     return {"name": suite, "title": f"The suite {suite}", "cases": [_settings(case) for case in cases]}
 
 

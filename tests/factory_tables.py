@@ -58,7 +58,7 @@ EVAL_SCHEMA = pa.schema(
 
 
 def write_parquet(path: Path, table: pa.Table, spec: RunSpec, node: int = 0) -> None:
-    """With the file metadata that names where it belongs."""
+    """With the file metadata that names its session and run."""
     metadata = {
         "session_id": spec.session_id,
         "run_id": spec.run_id,
@@ -82,7 +82,7 @@ def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int)
     )  # no step takes less than no time
     wanted = np.rint(case.step_ms_of(spec) * 1e6 * noise).astype(np.int64)
     phases = [np.rint(wanted * share).astype(np.int64) for share in case.shares[:3]]
-    phases.append(wanted - sum(phases))  # rounding goes to the last, so that the four add up
+    phases.append(wanted - sum(phases))  # the last part absorbs rounding, so that the four add up
     steps = np.arange(completed, dtype=np.int32)
     last = case.warmup + (spec.measure.steps or 1) - 1
     loss = case.losses[0] + (case.losses[1] - case.losses[0]) * steps / max(last, 1)
@@ -137,7 +137,7 @@ def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str,
 
 
 def eval_table(case: Case, spec: RunSpec, completed: int, *, whole: bool) -> pa.Table:
-    """A row per validation; the last one only where the run came to its end."""
+    """A row per validation; the last one only if the run came to its end."""
     steps = [*_validated_steps(case, completed), *([completed] if whole else [])]
     rows = [_eval(case, spec, step, number) for number, step in enumerate(steps) if case.accuracy is not None]
     return pa.Table.from_pylist(rows, schema=EVAL_SCHEMA)

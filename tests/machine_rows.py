@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bench.measure.bandwidth import algorithm_gbps, bus_factor
+from bench.measure.machine.bandwidth import algorithm_gbps, bus_factor
 from bench.records.run_spec import RunSpec
 from tests.factory import Case
 from tests.factory_tables import write_parquet

@@ -1,4 +1,4 @@
-"""Sessions whose steps are made of parts that are known: what the views take apart can be held against them."""
+"""Sessions whose steps consist of known parts; tests compare the views' results with these parts."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from tests.rewriting import rewrite_steps
 
 BACKWARD_TO_FORWARD = 1.5
 SLOWDOWN = 3
-"""Of a step under the profiler."""
+"""Factor by which the profiler slows a step."""
 SESSION = "20261121T014925Z-planted-3f9a"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Of a rank, in ms. All ranks are alike but the last one, for which the others wait in backward."""
+    """Parts of a rank's step, in ms. All ranks are alike except the last one; the others wait for it in backward."""
 
     computation: float
-    """Of each rank, a tenth of it in the optimizer."""
+    """Computation of each rank, a tenth of it in the optimizer."""
     data: float = 0.0
-    """That the last rank waits for its batch, beyond `data_of_all`."""
+    """Time that the last rank waits for its batch, beyond `data_of_all`."""
     data_of_all: float = 0.0
     imbalance: float = 0.0
-    """That the last rank computes longer, in forward and backward."""
+    """Extra computation of the last rank, in forward and backward."""
     communication: float = 0.0
     other: float = 0.0
-    """Without operators, in backward."""
+    """Time without operators, in backward."""
 
     @property
     def total(self) -> float:
@@ -52,7 +52,7 @@ class Step:
         return sum(parts)
 
     def phases(self, is_last: bool) -> tuple[float, float, float, float]:
-        """Backward ends for all at once; the last one's has computation and communication alone."""
+        """Backward ends for all at once; the last rank's has computation and communication alone."""
         optimizer = self.computation / 10
         forward = (self.computation - optimizer) / (1 + BACKWARD_TO_FORWARD)
         data = self.data_of_all
@@ -62,7 +62,7 @@ class Step:
         return (data, forward, self.total - data - forward - optimizer, optimizer)
 
     def profile(self, is_last: bool) -> Figures:
-        """A rank that is not the last one waits for it, which is communication to it."""
+        """A rank that is not the last one waits for it, and counts that wait as communication."""
         waiting = 0.0 if is_last else self.data + self.imbalance
         exposed = self.communication + waiting
         compute = self.computation + (self.imbalance if is_last else 0.0)
@@ -91,7 +91,7 @@ class Planted:
         return steps if isinstance(steps, Step) else steps[spec.repeat]
 
     def case(self, name: str) -> Case:
-        """With as many repeats as steps are given for any size."""
+        """Repeat each size as often as steps are given for any size."""
         repeats = max(1 if isinstance(steps, Step) else len(steps) for steps in self.steps.values())
         return Case(
             name=name,
@@ -113,7 +113,7 @@ class Planted:
 
 
 def plant(results: Path, planted: Mapping[str, Planted], session_id: str = SESSION) -> Path:
-    """A session of these cases, by their names; its folder."""
+    """Write a session of these cases, by their names, and return its folder."""
     cases = {name: case.case(name) for name, case in planted.items()}
     folder = make_session(results, list(cases.values()), session_id=session_id, suite="planted")
     for name, case in cases.items():

@@ -1,4 +1,4 @@
-"""Session folders of which every text is one that somebody chose to do harm in a page."""
+"""Session folders in which an attacker chose every text to do harm in a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEPT = {
     "precision",
     "device_type",
 }
-"""Of which the program itself knows what they may be, or which must be the same in several files."""
+"""Columns with a fixed set of values, or with a value that several files must share."""
 
 
 def poison(folder: Path, text: Callable[[int], str]) -> None:
@@ -48,7 +48,7 @@ def poison(folder: Path, text: Callable[[int], str]) -> None:
 
 
 def _poisoned(value: Any, text: Callable[[int], str], number: int = 0, key: str = "") -> Any:
-    """Every text but those that are kept, and times."""
+    """Replace every text except kept ones and times."""
     if isinstance(value, dict):
         return {
             name: _poisoned(item, text, number + place, name)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.measure import finalise, rank_tables
+from bench.measure import rank_tables, write_parquet
 from bench.measure.rank_tables import TABLES, Writer
 from bench.records.run_spec import RunSpec
 
 Figures = tuple[float, float, float, float]
-"""Of a step, in ms: the step, communication, exposed communication, compute."""
+"""Figures of a step, in ms: the step, communication, exposed communication, compute."""
 Ops = Mapping[str, tuple[int, int, int]]
 """op -> calls, bytes, ns of a rank in a step."""
 
@@ -24,7 +24,7 @@ Ops = Mapping[str, tuple[int, int, int]]
 def add_profile(
     session: Path, figures: Callable[[RunSpec, int], Figures | None], ops: Ops, steps: int = 2
 ) -> None:
-    """`figures(spec, rank)` for every profiled step of every ok run; none of the runs for which it is None."""
+    """`figures(spec, rank)` for every profiled step of every ok run; runs with None get no such step."""
     for run_json in sorted(session.glob("*/run.json")):
         run = json.loads(run_json.read_text(encoding="utf-8"))
         spec = RunSpec.from_json(run["spec"])
@@ -40,13 +40,13 @@ def add_profile(
             rank_tables.append(
                 folder, "profile_collectives", writer, np.array(of_ops, TABLES["profile_collectives"])
             )
-        finalise.write_rank_tables(folder, folder, (spec.session_id, spec.run_id, spec.attempt))
+        write_parquet.write_rank_tables(folder, folder, (spec.session_id, spec.run_id, spec.attempt))
         for raw in folder.glob("profile*.raw"):
             raw.unlink()
 
 
 def without_synchronisation(session: Path, run_id: str, first_step: int) -> None:
-    """The run's steps from `first_step` on are of the kind that synchronises nothing."""
+    """Make the run's steps from `first_step` on the kind that synchronises nothing."""
     path = session / run_id / "steps.node0.parquet"
     table = pq.read_table(path)
     alone = pc.greater_equal(table["step"], first_step)

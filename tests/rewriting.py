@@ -29,7 +29,7 @@ def rewrite_steps(folder: Path, run_id: str, columns: Mapping[str, Any], *, node
 
 
 def drop_steps(folder: Path, run_id: str, dropped: set[int], *, node: int = 0) -> None:
-    """Take these steps out of a node's rows, of all its ranks, as if they had not completed them."""
+    """Remove these steps from a node's rows on all its ranks, as if the ranks had not completed them."""
     path = folder / run_id / f"steps.node{node}.parquet"
     metadata = pq.read_schema(path).metadata
     table = pq.read_table(path)

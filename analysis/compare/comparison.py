@@ -1,4 +1,4 @@
-"""What a comparison found: the rows of the macro in the order of the plan, and what they leave out."""
+"""The result of a comparison: the rows of the macro in the order of the plan, and everything else that differs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 import duckdb
 
 from analysis.compare.sides import MOST, Side, sides
+from analysis.database.rows import Row, fetch_rows, session_rows
 from analysis.errors import AnalysisError
-from analysis.fetched import Row, fetched
-from analysis.plain import listed
-from analysis.session_rows import session_rows
-from analysis.summary_columns import trouble
+from analysis.wording.failures import not_ok_counts
+from analysis.wording.plain_text import listed
 
 QUERY = """FROM compare_sides(
     $baseline, $baseline_case, $candidate, $candidate_case, margin := $margin, max_regression := $max_regression
@@ -28,39 +27,39 @@ class Difference:
 
     key: str
     must_equal: bool
-    """Else it is worth knowing."""
+    """If not, it is only worth knowing."""
     baseline: str | None
     candidate: str | None
     cases: Sequence[str] | None
-    """That it is true of; null: of all."""
+    """The cases in which it differs; null: all cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two sides, and everything that is said of them."""
+    """Two sides, and everything that the output says about them."""
 
     baseline: Side
     candidate: Side
     margin: float
-    """What lies within 1 ± margin is the same."""
+    """A ratio within 1 ± margin is the same."""
     max_regression: float
-    """A ratio below 1 - max_regression fails, where it is certain."""
+    """A ratio fails if it is certainly below 1 - max_regression."""
     rows: Sequence[Row]
-    """Of compare_sides; `trouble` says what became of repeats where there is no ratio."""
+    """Rows of compare_sides. If there is no ratio, `trouble` says how the repeats ended."""
     alone: tuple[Sequence[str], Sequence[str]]
-    """Cases with their placements that only the baseline ran, and only the candidate."""
+    """Cases with placements that only one side ran: the baseline, the candidate."""
     differences: Sequence[Difference]
     imported: Sequence[str] = ()
     """Sessions that were measured elsewhere."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Of QUERY."""
+        """The parameters of QUERY."""
         return _parameters(self.baseline, self.candidate, self.margin, self.max_regression)
 
     @property
     def unlike(self) -> Sequence[Difference]:
-        """What must be equal and is not."""
+        """The differences in facts that must be equal."""
         return [found for found in self.differences if found.must_equal]
 
     @property
@@ -79,7 +78,7 @@ def compare(
 ) -> Comparison:
     """Two sides as sides.sides reads them; fractions below 1. Raises AnalysisError also where they have no ratio."""
     both = sides(connection, baseline, candidate)
-    rows = fetched(connection, QUERY, _parameters(*both, margin, max_regression))
+    rows = fetch_rows(connection, QUERY, _parameters(*both, margin, max_regression))
     ran = [_placements(connection, side) for side in both]
     if not rows:
         raise AnalysisError(
@@ -135,13 +134,13 @@ Places = dict[tuple[str, str], None]
 
 def _placements(connection: duckdb.DuckDBPyConnection, side: Side) -> Places:
     query = "FROM compare_side($sessions, $only) ORDER BY case_name, workers, nodes, threads"
-    rows = fetched(connection, query, {"sessions": list(side.session_ids), "only": side.case})
+    rows = fetch_rows(connection, query, {"sessions": list(side.session_ids), "only": side.case})
     return {(row["case_name"], row["placement"]): None for row in rows}
 
 
 def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Side]) -> bool:
     query = "SELECT session_id FROM collective_peaks UNION SELECT session_id FROM matmul_peaks"
-    measured = {row["session_id"] for row in fetched(connection, query, [])}
+    measured = {row["session_id"] for row in fetch_rows(connection, query, [])}
     return all(session_id in measured for side in both for session_id in side.session_ids)
 
 
@@ -180,11 +179,11 @@ def _add_troubles(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], bo
 
 
 def _troubles(connection: duckdb.DuckDBPyConnection, side: Side) -> dict[tuple[str, str], str]:
-    """What became of repeats that are not ok, by case and placement: `3 oom, 1 failed`."""
+    """How repeats that are not ok ended, by case and placement: `3 oom, 1 failed`."""
     query = "FROM coverage WHERE list_contains($1, session_id) ORDER BY session_id"
     found: dict[tuple[str, str], list[str]] = {}
-    for row in fetched(connection, query, [list(side.session_ids)]):
-        found.setdefault(_place(row), []).append(trouble(row))
+    for row in fetch_rows(connection, query, [list(side.session_ids)]):
+        found.setdefault(_place(row), []).append(not_ok_counts(row))
     return {place: ", ".join(filter(None, said)) for place, said in found.items()}
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import duckdb
 
-from analysis import sessions
 from analysis.errors import AnalysisError
-from analysis.plain import listed
+from analysis.sql import choose_session
+from analysis.wording.plain_text import listed
 
 MOST = 8
 """Names that an error lists; it counts the others."""
@@ -106,13 +106,13 @@ def _sessions(
     if part in known:
         return [part]
     if part.startswith(_TAG):
-        return _with_tag(known, part) or [sessions.choose(connection, tag=part.removeprefix(_TAG))]
+        return _with_tag(known, part) or [choose_session.choose(connection, tag=part.removeprefix(_TAG))]
     begin_so = [name for name in known if name.startswith(part)]
     if len(begin_so) > 1:
         raise AnalysisError(
             f"{part!r} begins {len(begin_so):,} sessions: {listed(begin_so, MOST)}: write more of it"
         )
-    return begin_so or [sessions.choose(connection, part)]
+    return begin_so or [choose_session.choose(connection, part)]
 
 
 def _check_case(connection: duckdb.DuckDBPyConnection, side: Side) -> None:

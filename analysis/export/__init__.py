@@ -12,6 +12,6 @@ _FORMATS = Path(__file__).parent / "formats"
 
 
 def names() -> list[str]:
-    """Of the formats."""
+    """The names of the formats."""
     found = pkgutil.iter_modules([str(_FORMATS)])
     return sorted(module.name for module in found if not module.name.startswith("_"))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import polars as pl
 import vl_convert
 
-from analysis.export.light import colours, light
-from analysis.report import theme
-from analysis.report.chart import ROWS, Cases, Chart, distinct, drawing, sentences, specification
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import ROWS, Cases, Chart, distinct, drawing, sentences, specification
+from analysis.report.pages.frame import asset
 
 WIDTH = 640
-"""CSS pixels: what is 12 of them high is 9 points high in a column of text of 16 cm."""
+"""CSS pixels: text of 12 pixels is 9 points high in a text column of 16 cm."""
 FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
-"""Of equal widths: what vl-convert brings, and what other machines have, so that the text fits everywhere."""
+"""All have the same widths, so that the text fits everywhere: vl-convert brings one, other machines have another."""
 _LINE = 104
 """Characters of the small print."""
 _PANELS = 2
@@ -35,7 +37,7 @@ def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[
         said = sentences(chosen, chart.reading, drawn.note, *_marks(rows))
         spec = _whole(light(specification(view)), rows) | {"title": _title(chart.question, said)}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
-        yield _stem(name, label, place), _drawn(spec)
+        yield _stem(name, label, place), render(spec)
 
 
 def _title(question: str, said: str) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def _title(question: str, said: str) -> dict[str, Any]:
 
 
 def _marks(rows: pl.DataFrame) -> Iterator[str]:
-    """What a page says of points beside its charts."""
+    """The notes on points that a page shows next to its charts."""
     if "oversubscribed" in rows.columns and rows.get_column("oversubscribed").any():
         yield "Hollow: ranks had to share slots or cores."
     if "locality" in rows.columns and "across_nodes" in distinct(rows, "locality"):
@@ -56,7 +58,7 @@ def _stem(name: str, label: str, place: int) -> str:
     return f"{name}_{re.sub(r'[^a-z0-9]+', '_', label.lower()).strip('_')}" if place else name
 
 
-def _drawn(spec: dict[str, Any]) -> str:
+def render(spec: dict[str, Any]) -> str:
     svg: str = vl_convert.vegalite_to_svg(spec, config=_config(), allowed_base_urls=[])
     return _numbered(svg)
 
@@ -147,3 +149,39 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
 
 
 _NOT_FINITE = (float("inf"), float("-inf"))
+
+
+# The report's light colours as values: a picture has no style sheet that would say what `var(--ink)` is.
+
+_NAMES = ("domain", "values", "oneOf", "equal")
+"""Keys of a specification that hold names of users, which are left alone."""
+
+
+@cache
+def colours() -> dict[str, str]:
+    """`var(--ink)` -> `#1a2026`, from the first rule of the report's style sheet."""
+    rule = asset("base.css").partition(":root {")[2].partition("}")[0]
+    return {f"var(--{name})": value.strip() for name, value in re.findall(r"--(\w+): ([^;]+);", rule)}
+
+
+def light(part: Any) -> Any:
+    """A specification, or a part of it, with the colours in it."""
+    if isinstance(part, str):
+        return colours().get(part, part)
+    if isinstance(part, list):
+        return [light(item) for item in part]
+    if isinstance(part, dict):
+        return {key: item if key in _NAMES else light(item) for key, item in part.items()}
+    return part
+
+
+# What every exported SVG has: where it comes from, which makes it known as ours again.
+
+MARK = "written by bench export"
+"""In every picture."""
+
+
+def described(svg: str, title: str, origin: str) -> str:
+    """With a title and a description for readers and programs; neither is drawn."""
+    marked = f"<title>{html.escape(title)}</title><desc>{html.escape(origin)}; {MARK}</desc>"
+    return re.sub(r"<svg[^>]*>", lambda found: found[0] + marked, svg, count=1)

@@ -1,25 +1,24 @@
-"""What exported tables say: the columns and cells of `bench summary`, why runs failed, what limits the numbers."""
+"""The content of exported tables: the columns and cells of `bench summary`, why runs failed, and the caveats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import duckdb
 
-from analysis import machine
-from analysis.caveats import caveats
-from analysis.fetched import Row
-from analysis.plain import cell
-from analysis.report import frames
-from analysis.report.hardware import nodes_of
-from analysis.sentence import closing_sentence
-from analysis.session_rows import session_rows
-from analysis.summary_columns import key_columns, reasons, throughput_unit, value_columns
-from analysis.tables import Column
+from analysis.database.rows import Row, session_rows
+from analysis.report import named_queries
+from analysis.report.sections.hardware import nodes_of
+from analysis.tables.scaling import scaling_table, throughput_unit
+from analysis.tables.table import Table
+from analysis.wording import machine
+from analysis.wording.caveats import caveats
+from analysis.wording.closing import closing_sentence
+from analysis.wording.failures import reasons
 
 Name = Callable[[str], str]
-"""Makes of what others wrote, a name or an error, what a format may hold."""
+"""Quotes untrusted text, a name or an error, for a format."""
 
 _FACTS = (
     ("scalebench", "scalebench"),
@@ -32,66 +31,56 @@ _ON_PAPER = ("speedup", "efficiency [95 %]", "verdict")
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """Of one session."""
+    """The content of one session's exports."""
 
     session: Row
     """analysis/report/queries/session.sql."""
     facts: Mapping[str, str]
-    """Of the first node."""
-    keys: Sequence[Column]
-    """Which row it is; foreign cells hold no control characters any more."""
-    values: Sequence[Column]
-    """What was found; those without any are left out."""
+    """Facts about the first node."""
     points: list[Row]
     """Rows of `scaling`, as the plan orders them."""
     coverage: list[Row]
-    found: machine.Machine
+    machine: machine.Machine
 
-    def of(self, points: list[Row]) -> Content:
-        """The same of some of its rows."""
-        return replace(self, points=points, keys=key_columns(points), values=_values(points, self.coverage))
+    def table(self) -> Table:
+        return scaling_table(self.points, self.coverage)
 
-    def on_paper(self) -> list[Column]:
-        """Columns that fit between the margins of a page: nodes only where a row has more than one."""
+    def on_paper(self) -> Table:
+        """The columns that fit between the margins of a page; nodes only if a row has more than one."""
         wanted = {*_ON_PAPER, throughput_unit(self.points)}
         if any(point["nodes"] > 1 for point in self.points):
             wanted.add("nodes")
-        return [*self.keys, *(column for column in self.values if column.heading in wanted)]
+        table = self.table()
+        return replace(table, values=[column for column in table.values if column.heading in wanted])
 
-    def reasons(self, name: Name = cell) -> Iterator[str]:
+    def reasons(self, name: Name = str) -> Iterator[str]:
         """Why runs are not ok, a line for each placement."""
         return reasons(self.coverage, name)
 
-    def sentence(self, name: Name = cell) -> str:
-        """The one with which the session closes."""
-        return closing_sentence(self.points, name, machine.sentence(self.found, name))
+    def sentence(self, name: Name = str) -> str:
+        """The session's closing sentence."""
+        return closing_sentence(self.points, name, machine.sentence(self.machine, name))
 
     def caveats(self) -> Iterator[str]:
-        """What limits the numbers; every word is ours."""
+        """Sentences about the limits of the numbers; they contain no untrusted text."""
         return caveats(self.session, self.points, shows_throughput_intervals=False)
 
-    def provenance(self, name: Name = cell) -> str:
-        """Where the numbers come from: session, suite, device, software, date; what is not known is left out."""
+    def provenance(self, name: Name = str) -> str:
+        """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""
         return ", ".join(_provenance(self.session, self.facts, name))
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
     """The session must be in the database."""
     points, coverage = (session_rows(connection, view, session_id) for view in ("scaling", "coverage"))
-    nodes = nodes_of(frames.frame(connection, "environment", session_id).to_dicts())
+    nodes = nodes_of(named_queries.frame(connection, "environment", session_id).to_dicts())
     return Content(
-        session=frames.frame(connection, "session", session_id).row(0, named=True),
+        session=named_queries.frame(connection, "session", session_id).row(0, named=True),
         facts=next(iter(nodes.values()), {}),
-        keys=key_columns(points),
-        values=_values(points, coverage),
         points=points,
         coverage=coverage,
-        found=machine.read(connection, session_id),
+        machine=machine.read(connection, session_id),
     )
-
-
-def _values(points: list[Row], coverage: list[Row]) -> list[Column]:
-    return [column for column in value_columns(points, coverage) if any(column.cells)]
 
 
 def _provenance(session: Row, facts: Mapping[str, str], name: Name) -> Iterator[str]:

@@ -8,9 +8,10 @@ import duckdb
 
 from analysis.errors import AnalysisError
 from analysis.export import chart_picture, content, table_picture
-from analysis.export.svg import described
-from analysis.report import frames
+from analysis.export.chart_picture import described
+from analysis.report import named_queries
 from analysis.report.charts import all_charts
+from analysis.wording.plain_text import printable
 
 SUMMARY = "summary"
 """The name of the table's picture."""
@@ -25,7 +26,7 @@ def draw(
     if wanted not in (None, SUMMARY, *charts):
         raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join([SUMMARY, *charts])}")
     found = content.read(connection, session_id)
-    origin = found.provenance()
+    origin = printable(found.provenance())
     drawn = {
         name: (described(svg, title, origin), origin)
         for name, title, svg in _drawn(connection, found, wanted)
@@ -41,11 +42,11 @@ def _drawn(
     session_id = found.session["session_id"]
     if wanted in (None, SUMMARY):
         yield SUMMARY, "Summary", table_picture.svg(found)
-    cases = frames.frame(connection, "cases", session_id).get_column("case_name").to_list()
+    cases = named_queries.frame(connection, "cases", session_id).get_column("case_name").to_list()
     for name, chart in all_charts().items():
         if wanted not in (None, name):
             continue
-        rows = frames.by_suite(frames.frame(connection, name, session_id), cases)
+        rows = named_queries.by_suite(named_queries.frame(connection, name, session_id), cases)
         if not rows.is_empty():
             for stem, svg in chart_picture.svgs(name, chart, rows, cases):
                 yield stem, chart.question, svg

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from analysis import schema
+from analysis.database import schema
 from analysis.errors import AnalysisError
 
 

@@ -1,5 +1,5 @@
--- One row per case and placement that was run, in the order of the plan: the table `scaling`, and beside it what became
--- of the runs, so that a failure has its reason here too.
+-- One row per case and placement that was run, in the order of the plan: the columns of `scaling`, then how the runs
+-- ended, so that a failure has its reason here too.
 SELECT
     scaling.*,
     coverage.planned, coverage.ok, coverage.oom, coverage.failed, coverage.timeout, coverage.interrupted,

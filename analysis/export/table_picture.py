@@ -1,57 +1,130 @@
-"""The summary as a drawing: the cells of every other exported table, set in lines."""
+"""The summary as a picture: the cells of every other exported table, drawn as a chart of texts."""
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from rich.cells import cell_len
 
-from analysis.export.chart_picture import FONT
+from analysis.export.chart_picture import colours, render
 from analysis.export.content import Content
-from analysis.export.light import colours
-from analysis.plain import cell
-from analysis.report import theme
-from analysis.report.markup import cut
-from analysis.report.summary_table import ENDS, MOST_ROWS, ranking
-from analysis.tables import Column
+from analysis.report.drawing import theme
+from analysis.report.html.markup import cut
+from analysis.report.sections.summary_table import ENDS, MOST_ROWS, ranking
+from analysis.tables.column import Column
+from analysis.wording.plain_text import printable
 
-_SIZE, _ROW, _GAP, _MARGIN = 13, 24, 22, 16
-"""CSS pixels: letters, from row to row, between columns, around all."""
+_SIZE, _ROW, _GAP = 13, 24, 22
+"""CSS pixels: letters, from row to row, between columns."""
+_NOTE_SIZE, _NOTE_ROW = 11, 15
 _LONGEST = 48
-"""Characters of a cell; the whole of a longer one is its title."""
+"""Characters of a cell; a longer one is cut, and whole in its description (`aria-label`)."""
+_LEAST_WIDTH = 618
+"""With the margins, the width of a chart's picture."""
 _MOST_REASONS = 12
-_LEAST_WIDTH = 608
-"""With the margins the width of a chart's picture."""
 _NARROW, _WIDE = frozenset("ijlftI.,:;|!'()[] "), frozenset("mwMW%@—")
+
+Mark = dict[str, Any]
+"""Data of a text or a rule."""
 
 
 def svg(content: Content) -> str:
-    shown, which = _readable(content)
-    columns = shown.on_paper()
-    widths = [_width(column) for column in columns]
-    sheet = _Sheet(max(_LEAST_WIDTH, sum(widths) + _GAP * (len(widths) - 1)))
-    title = cut(cell(content.session["title"] or content.session["suite"]), 80)
-    sheet.paragraph(title, 16, theme.INK, "bold")
-    sheet.paragraph(content.sentence(), _SIZE, theme.INK)
-    if shown.points:
-        sheet.table(columns, widths)
-    for note in [which, *_some(list(content.reasons())), *content.caveats(), content.provenance()]:
-        sheet.paragraph(note, 11, theme.MUTED)
-    return sheet.svg()
+    shown, which_rows = _readable(content)
+    table = shown.on_paper()
+    columns = table.columns()
+    lines = [[printable(text.strip()) for text in line] for line in table.lines()]
+    headings = [column.heading for column in columns]
+    widths = [
+        max(_width(cut(text, _LONGEST)) for text in texts) for texts in zip(headings, *lines, strict=True)
+    ]
+    width = max(_LEAST_WIDTH, round(sum(widths) + _GAP * (len(widths) - 1)))
+    texts, rules, y = _cells(columns, [headings, *lines], widths) if lines else ([], [], 0.0)
+    notes = [which_rows, *_some(list(content.reasons())), *content.caveats(), content.provenance()]
+    for line in (line for note in notes for line in _wrapped(note, width, _NOTE_SIZE)):
+        y += _NOTE_ROW
+        texts.append(_text(line, 0, y, _NOTE_SIZE, theme.MUTED))
+    title = cut(printable(content.session["title"] or content.session["suite"]), 80)
+    return render(
+        {
+            "title": {
+                "text": title,
+                "subtitle": _wrapped(content.sentence(), width, _SIZE),
+                "subtitleColor": colours()[theme.INK],
+                "subtitleFontSize": _SIZE,
+                "subtitleLineHeight": 1.4 * _SIZE,
+            },
+            "width": width,
+            "height": y + 0.5 * _NOTE_ROW,
+            "view": {"stroke": None},
+            "encoding": {"y": _pixels("y")},
+            "layer": [
+                {
+                    "data": {"values": texts},
+                    "mark": {"type": "text", "align": {"expr": "datum.align"}, "baseline": "alphabetic"},
+                    "encoding": {
+                        "x": _pixels("x"),
+                        "text": {"field": "text"},
+                        "size": _pixels("size"),
+                        "color": {"field": "colour", "type": "nominal", "scale": None},
+                        "description": {"field": "whole"},
+                    },
+                },
+                {
+                    "data": {"values": rules},
+                    "mark": {"type": "rule", "color": colours()[theme.MUTED], "strokeWidth": 0.75},
+                    "encoding": {"x": {"value": 0}, "x2": {"value": width}},
+                },
+            ],
+        }
+    )
+
+
+def _cells(
+    columns: Sequence[Column], lines: Sequence[Sequence[str]], widths: Sequence[float]
+) -> tuple[list[Mark], list[Mark], float]:
+    """Texts and rules of the table, whose headings are the first line, and where it ends."""
+    texts, rules, y = [], [], 0.0
+    for place, line in enumerate(lines):
+        y, left = y + _ROW, 0.0
+        for column, text, width in zip(columns, line, widths, strict=True):
+            x = left + width if column.number else left
+            colour = theme.INK if place else theme.MUTED
+            texts.append(_text(text, x, y, _SIZE, colour, "right" if column.number else "left"))
+            left += width + _GAP
+        if place in (0, len(lines) - 1):
+            rules.append({"y": y + 0.35 * _ROW})
+    return texts, rules, y + 0.75 * _ROW
+
+
+def _text(text: str, x: float, y: float, size: float, colour: str, align: str = "left") -> Mark:
+    shown = text if size == _NOTE_SIZE else cut(text, _LONGEST)
+    return {
+        "text": shown, "whole": text, "x": x, "y": y, "size": size, "colour": colours()[colour], "align": align,
+    }  # fmt: skip
+
+
+def _pixels(field: str) -> dict[str, Any]:
+    """Values that need no scale."""
+    return {"field": field, "type": "quantitative", "scale": None, "axis": None} | (
+        {"legend": None} if field == "size" else {}
+    )
 
 
 def _readable(content: Content) -> tuple[Content, str]:
-    """All rows, or of more than one still reads the ends that the report's page shows too; and which those are."""
+    """All rows; if those are too many to read, the ends that the report's page shows too, and a note about that."""
     measured = [point for point in content.points if point["throughput"] is not None]
     if len(content.points) <= MOST_ROWS or not measured:
         return content, ""
     ranked, measure = ranking(measured)
     ends = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
-    said = f"The largest size of each of {len(ranked):,} cases, by {measure}"
-    which = f"{said}: {len(ends)} of them, from both ends; the other formats have all {len(content.points):,} rows."
-    return content.of(ends), which
+    note = (
+        f"The largest size of each of {len(ranked):,} cases, by {measure}: {len(ends)} of them, from both ends; "
+        f"the other formats have all {len(content.points):,} rows."
+    )
+    return replace(content, points=ends), note
 
 
 def _some(reasons: list[str]) -> list[str]:
@@ -61,73 +134,19 @@ def _some(reasons: list[str]) -> list[str]:
     return [*reasons[:_MOST_REASONS], more]
 
 
-class _Sheet:
-    """Grows downwards."""
-
-    def __init__(self, width: float) -> None:
-        self._width = width
-        self._top = 0.0
-        self._parts: list[str] = []
-
-    def paragraph(self, said: str, size: int, colour: str, weight: str = "normal") -> None:
-        """In lines that fit."""
-        look = f'font-size="{size}" font-weight="{weight}" fill="{colours()[colour]}"'
-        for line in textwrap.wrap(said, round(self._width / (0.5 * size))):
-            self._top += 1.4 * size
-            self._parts.append(_text(line, 0, self._top, look))
-
-    def table(self, columns: Sequence[Column], widths: Sequence[float]) -> None:
-        self._top += _ROW + 0.25 * _ROW
-        muted, left = f' fill="{colours()[theme.MUTED]}"', 0.0
-        for column, width in zip(columns, widths, strict=True):
-            x, anchor = (left + width, ' text-anchor="end"') if column.number else (left, "")
-            self._parts.append(_text(column.heading, x, self._top, anchor + muted))
-            for place, shown in enumerate(column.cells, 1):
-                self._parts.append(_cell(shown.strip(), x, self._top + place * _ROW, anchor))
-            left += width + _GAP
-        self._rule(0.35 * _ROW)
-        self._top += _ROW * len(columns[0].cells)
-        self._rule(0.35 * _ROW)
-        self._top += 0.5 * _ROW
-
-    def _rule(self, below: float) -> None:
-        line = f"M0 {self._top + below:g}H{self._width:g}"
-        self._parts.append(f'<path d="{line}" stroke="{colours()[theme.MUTED]}" stroke-width="0.75"/>')
-
-    def svg(self) -> str:
-        width, height = round(self._width + 2 * _MARGIN), round(self._top + 2 * _MARGIN)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}"><rect width="{width}" height="{height}" '
-            f'fill="{colours()[theme.PAPER]}"/><g transform="translate({_MARGIN},{_MARGIN})" '
-            f'font-family="{html.escape(FONT)}" font-size="{_SIZE}" fill="{colours()[theme.INK]}">'
-            f"{''.join(self._parts)}</g></svg>"
-        )
+def _wrapped(text: str, width: float, size: float) -> list[str]:
+    return textwrap.wrap(printable(text), round(width / (0.5 * size)))
 
 
-def _cell(shown: str, x: float, y: float, look: str) -> str:
-    if len(shown) <= _LONGEST:
-        return _text(shown, x, y, look)
-    return f"<g><title>{html.escape(shown)}</title>{_text(cut(shown, _LONGEST), x, y, look)}</g>"
-
-
-def _text(said: str, x: float, y: float, look: str) -> str:
-    look = f" {look.strip()}" if look else ""
-    return f'<text x="{x:g}" y="{y:g}"{look}>{html.escape(said)}</text>' if said else ""
-
-
-def _width(column: Column) -> float:
-    """Enough for the widest cell in CSS pixels: no font is measured, so that the drawing is the same everywhere."""
-    return max(map(_length, [column.heading, *(cut(shown, _LONGEST) for shown in column.cells)]))
-
-
-def _length(said: str) -> float:
-    return _SIZE * sum(map(_em, said))
-
-
-def _em(character: str) -> float:
-    if character in _NARROW:
-        return 0.34
-    if character in _WIDE or cell_len(character) > 1:
-        return 1.0
-    return 0.72 if character.isupper() else 0.58
+def _width(text: str) -> float:
+    """Enough CSS pixels for a text: no font is measured, so that the drawing is the same everywhere."""
+    return _SIZE * sum(
+        0.34
+        if character in _NARROW
+        else 1.0
+        if character in _WIDE or cell_len(character) > 1
+        else 0.72
+        if character.isupper()
+        else 0.58
+        for character in text
+    )

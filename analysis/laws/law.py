@@ -1,4 +1,4 @@
-"""What a scaling law is: a curve over workers with a scale and one or two coefficients."""
+"""A scaling law: a curve over workers with a scale and one or two coefficients."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Law:
     """X(p) = gamma × curve(p): throughput over workers p, the scale gamma being X(1)."""
 
     name: str
-    """As it stands in `law_fits.law`."""
+    """The name in `law_fits.law`."""
     upper: tuple[float, ...]
     """Largest value of each coefficient; the smallest is 0."""
     least_points: int
-    """Sizes below which it is not fitted: one more than it has parameters."""
+    """Fewest sizes that it is fitted to: one more than it has parameters."""
     is_relative: bool
     """Counts workers in units of the smallest measured size, so that its fraction reads like Karp-Flatt's."""
     curve: Callable[[Array, Array], Array]

@@ -1,6 +1,7 @@
-"""The report: one HTML file per session, an index and comparisons, offline, from views to charts.
+"""The report: one HTML file per session, an index, histories and comparisons, all offline.
 
-Data flow: contents (queries/*.sql) -> figures (charts/*.py) and tables -> session_page -> document.
+Data flow: pages/session_data.py runs queries/*.sql; charts/*.py draw the rows and sections/*.py tabulate them;
+pages/session.py puts the sections in order; templates/*.html make them a page.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from pathlib import Path
 
 
 def write(results: Path, sessions: Sequence[str], out: Path, *, compare: bool = False) -> list[Path]:
-    """Write a page for each session of the database (all where none is named) and the index of all into `out`, which
-    is made where it is not there; with `compare` also a page that compares the sessions that are named, the first
-    being the baseline. Returns the pages' paths, the index last. Raises AnalysisError for a session that there is
-    not, fewer than two to compare or more than there are colours, or a database that cannot be read."""
-    from analysis.report.bundle import Bundle
+    """Write a page for each of the sessions [default: all], their suites' histories and the index into the folder
+    `out`, which is created if it does not exist. With `compare`, also write a page that compares the sessions, the
+    first being the baseline. Returns the paths of the pages, the index last.
+
+    Raises AnalysisError for an unknown session, fewer than two to compare, more than there are colours, or a database
+    that cannot be read.
+    """
+    from analysis.report.html.vega_bundle import Bundle
 
     with Bundle() as bundle:  # made while the modules below are imported
-        from analysis.report.pages import write_pages
+        from analysis.report.pages.write import write_pages
 
         return write_pages(results, sessions, out, bundle, compare=compare)

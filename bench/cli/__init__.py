@@ -1,6 +1,6 @@
-"""The command line: one file per command, each `command` parses, calls one library function and prints.
+"""The command line. Each file is a command: it parses the options, calls one library function and prints.
 
-Commands are imported when they are called; `bench --help` imports their modules, which import only click.
+`bench --help` imports all these files, so at module level they import only click.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import sys
 import click
 
 import bench
-from bench import lost_image
-from bench.cli._said import say
-from bench.container import container_kind
-from bench.errors import OF_THE_MACHINE
-from bench.launch.stop import ToldToStop
-from bench.safe_path import protect_imports
+from bench.cli._output import say
+from bench.common import unreadable_image
+from bench.common.errors import OF_THE_MACHINE
+from bench.common.safe_path import protect_imports
+from bench.machine.container import container_kind
+from bench.session.stop import ToldToStop
 
 _ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 
-_ANALYSIS = ("altair", "duckdb", "polars", "scipy", "vl_convert")
-"""What only loading, querying and reporting need: a compute node may do without."""
+_ANALYSIS = ("altair", "duckdb", "jinja2", "markupsafe", "polars", "pylatexenc", "scipy", "vl_convert")
+"""Packages that only loading, querying and reporting need; a compute node may lack them."""
 
 
 class _Commands(click.Group):
@@ -46,7 +46,7 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            # click looks for the nearest name among commands that are imported already: none is
+            # click searches the nearest name among imported commands, and none is imported
             names = self.list_commands(ctx)
             raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
 
@@ -54,27 +54,27 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bench.__version__, prog_name="bench")
 def group() -> None:
-    """How does my training scale, how sure is that, why does it stop, and what should I change?"""
+    """Measure how training scales, how certain that is, what limits it, and what to change."""
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 well, 1 a run failed, 2 unusable input, 3 a certain regression, 130/143 stopped."""
+    """Entry point. Exit codes: 0 success, 1 a run failed, 2 unusable input, 3 a certain regression, 130/143 stopped."""
     protect_imports()
     _open_closed_streams()
     try:
-        with lost_image.awaiting_its_signal():
+        with unreadable_image.awaiting_its_signal():
             code = group.main(standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("bench: stopped", err=True)
         code = 130
     except ToldToStop as told:
-        click.echo(f"bench: {told}", err=True)  # imports nothing: what mounts an image may be gone, too
+        click.echo(f"bench: {told}", err=True)  # imports nothing: the mount of the image may be gone, too
         code = told.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except BrokenPipeError:
-        # The reader (`| head`) has enough; Python's own flush at exit would complain once more.
+        # the reader (`| head`) has exited; without this, Python's flush at exit would complain again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except ModuleNotFoundError as error:
@@ -83,8 +83,9 @@ def main() -> None:
         click.echo(f"bench: this command needs {error.name}: install scalebench[analysis]", err=True)
         code = 2
     except (ValueError, OSError) as error:
-        # Ours say what to do (InputError and analysis's own carry exit_code); anything else is a defect: show it whole.
-        exit_code = getattr(error, "exit_code", 2 if _by_environment(error) else None)
+        # InputError and AnalysisError say what to do and have an exit_code; the traceback of a defect is shown
+        by_environment = isinstance(error, OSError) and error.errno in OF_THE_MACHINE
+        exit_code = getattr(error, "exit_code", 2 if by_environment else None)
         if exit_code is None:
             raise
         say(f"bench: {error}", err=True)
@@ -95,8 +96,9 @@ def main() -> None:
 
 
 def _leave_at_once(code: int) -> None:
-    """Stopped by a signal, wherever that came: taking modules apart, Python would complain of what DuckDB still holds.
-    The signal may also have ended what mounts a container's image: then nothing more can be read."""
+    """Exit without Python's teardown, which would complain about objects that DuckDB still holds after a signal.
+
+    The signal may also have ended the process that mounts a container's image: then no file of it can be read."""
     if container_kind() != "apptainer":
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -106,11 +108,6 @@ def _leave_at_once(code: int) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Where a shell closed them (`>&-`), Python has None: what would be printed goes nowhere instead."""
+    """Replace streams that a shell closed (`>&-`), for which Python has None, by /dev/null."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - for the life of the process
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
-
-
-def _by_environment(error: Exception) -> bool:
-    """A folder that may not be written, or a full disk: no defect, and the error names the path."""
-    return isinstance(error, OSError) and error.errno in OF_THE_MACHINE

@@ -7,35 +7,37 @@ from typing import Any
 
 import click
 
-from bench.cli._suite_options import folders_read, given, resolve
+from bench.cli._options import folders_read, given, resolve
 
 _OPTIONS = ("image", "nodes", "gpus_per_node", "srun")
 
 
-def step_options(options: dict[str, Any], launcher: str) -> dict[str, Any]:
-    """Takes those of the step out of `options`. Raises InputError where they are given and nothing starts a step."""
-    from bench.errors import InputError
+def take_step_options(options: dict[str, Any], launcher: str) -> dict[str, Any]:
+    """Remove the options of a new Slurm step from `options` and return them.
+
+    Raises InputError if one is given without --launcher srun."""
+    from bench.common.errors import InputError
 
     step = {name: options.pop(name) for name in _OPTIONS}
     wished = [f"--{name.replace('_', '-')}" for name, value in step.items() if value not in (None, ())]
     if wished and launcher != "srun":
-        raise InputError(f"{', '.join(wished)}: only with --launcher srun, which starts a step; add that")
+        raise InputError(f"{', '.join(wished)}: needs --launcher srun, which starts a step: add it")
     return step
 
 
 def through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool) -> int:
-    """Become srun, or print its command line."""
+    """Replace this process with srun, or print srun's command line."""
     import os
 
-    from bench.errors import InputError
-    from bench.paths import results_folder
+    from bench.common.errors import InputError
+    from bench.common.paths import results_folder
     from bench.slurm.srun import Launch, become, line
 
     call = context.params
     if call["suite"] is not None:
-        resolve(call["suite"], call)  # what is wrong is said now, not when the job has waited its turn
+        resolve(call["suite"], call)  # report mistakes now, not after the job has waited in the queue
     elif call["resume"] is None:
-        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites there are")
+        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
     folders = folders_read(call["suite"], call["data_root"])
     launch = Launch(
         suite=tuple(given(context, without=(*_OPTIONS, "launcher", "dry_run", "results"))),

@@ -1,4 +1,4 @@
-"""bench doctor: what this machine can do, and what is in the way."""
+"""bench doctor"""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import os
 
 import click
 
+from bench.cli._options import results_option
 
-@click.command(name="doctor", short_help="See what this machine can do and what is in the way.")
-@click.option("--results", metavar="DIR", help="Results folder  [$BENCH_RESULTS, ./results].")
+
+@click.command(name="doctor", short_help="Check what this machine can run, and what prevents it.")
+@results_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(results: str | None, as_json: bool) -> None:
-    """Look at devices, torch, Slurm, container, disk and limits; every fault comes with its remedy.
+    """Check devices, torch, Slurm, container, disk and limits; every fault comes with its remedy.
 
-    Exit code 2 where something makes runs impossible. A machine without a GPU is well.
-    """
+    Exit code 2: something makes runs impossible. A missing GPU is not an error."""
+    from bench.common.paths import results_folder
     from bench.doctor import examine
     from bench.doctor.show import as_text, to_json
-    from bench.paths import results_folder
 
     findings = examine(results_folder(results))
     colour = False if os.environ.get("NO_COLOR") else None

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from bench.cli._options import results_option
+
 
 class _Format(click.ParamType[str]):
-    """A file of analysis/export/formats, looked for when it is asked for."""
+    """The name of a file in analysis/export/formats, which is searched only when this command runs."""
 
     name = "format"
 
@@ -22,43 +24,44 @@ class _Format(click.ParamType[str]):
         from analysis.export import names
 
         if value not in names():
-            self.fail(f"{value!r} is none of {', '.join(names())}", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(names())}", param, ctx)
         return str(value)
 
 
 @click.command(name="export", short_help="Write a session as CSV, JSON, Markdown, LaTeX, text or pictures.")
 @click.argument("session", required=False)
-@click.option("--format", "form", type=_Format(), required=True, help="What to write.")
+@click.option("--format", "form", type=_Format(), required=True, help="Output format.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, of pictures a folder; else standard output.",
+    help="File to write; for pictures a folder.  [default: standard output]",
 )
 @click.option(
     "--view",
     "--table",
     metavar="NAME",
-    help="Of csv and json: the session's rows of any table or view, in place of its summary.",
+    help="With csv and json: any table or view with a session_id.  [default: scaling]",
 )
 @click.option(
     "--chart",
     metavar="NAME",
-    help="Of png and svg: one picture, by its name; `summary` is the table. Else all.",
+    help="With png and svg: one chart by name, or `summary` for the table.  [default: all]",
 )
-@click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
+@results_option
 def command(session: str | None, form: str, results: str | None, **options: Any) -> None:
     """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
 
-    csv and json are the rows of the table `scaling` in the order of the suite, with every digit; latex, markdown and
-    text the table of `bench summary`, rounded; png and svg the table and every chart of the report as pictures."""
+    csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, markdown and text
+    have the rounded table of `bench summary`. png and svg are pictures of that table and of every chart of the
+    report."""
     import sys
 
     from analysis.errors import AnalysisError
-    from analysis.export.run import Wanted, export
-    from bench.paths import results_folder
+    from analysis.export.export import Wanted, export
+    from bench.common.paths import results_folder
 
     wanted = Wanted(form=form, **options)
     if form == "png" and wanted.out is None and sys.stdout.isatty():
-        raise AnalysisError("a picture is not for a terminal: give --out FILE, or redirect it")
+        raise AnalysisError("a picture cannot be shown in a terminal: give --out FILE, or redirect it")
     for path in export(results_folder(results), session, wanted, sys.stdout.buffer):
         click.echo(path)

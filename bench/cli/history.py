@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import click
 
+from bench.cli._options import results_option
 
-@click.command(name="history", short_help="Print a suite over its sessions, and what became slower.")
+
+@click.command(name="history", short_help="Show a suite over its sessions, and what became slower.")
 @click.argument("suite", required=False)
-@click.option("--regressions", "only_regressions", is_flag=True, help="Regressions only, the newest first.")
+@click.option("--regressions", "only_regressions", is_flag=True, help="Show only regressions, newest first.")
 @click.option(
-    "--last", type=click.IntRange(min=1), default=10, show_default=True, help="So many sessions, the newest."
+    "--last",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show the N newest sessions.",
 )
-@click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
+@results_option
 def command(suite: str | None, only_regressions: bool, last: int, results: str | None) -> None:
-    """Print each case and placement of SUITE, by default that of the newest session, session by session: throughput,
-    its ratio to the session before with the same settings on the same model of device, and what changed since.
+    """Print each case and placement of SUITE, by default the newest session's suite, over its sessions: throughput, its
+    ratio to the previous session with the same settings on the same device model, and what changed since then.
 
-    The exit code is 0 whatever was found; `bench compare A B` gates a merge request."""
-    from analysis import history_table
-    from bench.paths import results_folder
+    The exit code is 0 even if there are regressions; use `bench compare A B` to gate a merge request."""
+    from analysis import history
+    from bench.common.paths import results_folder
 
-    history_table.show(results_folder(results), suite, last=last, only_regressions=only_regressions)
+    history.show(results_folder(results), suite, last=last, only_regressions=only_regressions)

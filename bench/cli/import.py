@@ -1,5 +1,5 @@
 """bench import"""
-# ruff: noqa: N999 - the command is called so; modules of commands are imported by name
+# ruff: noqa: N999 - a command's module has the command's name
 
 from __future__ import annotations
 
@@ -7,41 +7,46 @@ from typing import Any
 
 import click
 
+from bench.cli._options import results_option
 
-@click.command(name="import", short_help="Take in timings that were measured elsewhere.")
+
+@click.command(name="import", short_help="Import timings that were measured elsewhere.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--suite", required=True, metavar="NAME", help="Suite under which the session is shown.")
-@click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
-@click.option("--session", metavar="NAME", help="Name the session; refused where it exists.")
-@click.option("--title", metavar="TEXT", help="Title of the session's page; else suite and file.")
-@click.option("--tag", "tags", metavar="T", multiple=True, help="Mark the session; repeatable.")
+@click.option("--suite", required=True, metavar="NAME", help="Suite to file the session under.")
+@results_option
+@click.option("--session", metavar="NAME", help="Name of the session; it must not exist yet.")
+@click.option("--title", metavar="TEXT", help="Title of the session's page.  [default: suite and file]")
+@click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable.")
 @click.option(
     "--format", "kind", type=click.Choice(["auto", "csv", "table", "log", "nccl"]), default="auto", show_default=True,
-    help="What FILE is; auto looks into it.",
+    help="Format of FILE; auto detects it.",
 )  # fmt: skip
-@click.option("--case", metavar="NAME", help="Case of all rows of a table or of all logs.")
-@click.option("--strategy", metavar="NAME", help="Strategy of rows that say none, such as ddp.")
+@click.option("--case", metavar="NAME", help="Case name for all rows of a table, or all logs.")
+@click.option("--strategy", metavar="NAME", help="Strategy of rows without one, such as ddp.")
 @click.option(
     "--workload", metavar="NAME",
-    help="What was trained, else `imported`; sessions are compared where it is the same.",
+    help="What was trained; only sessions with the same workload are compared.  [default: imported]",
 )  # fmt: skip
 @click.option(
     "--examples", type=click.IntRange(min=1), metavar="N",
-    help="Examples that a whole training processes, over all epochs; of tables and logs.",
+    help="For tables and logs: examples that a whole training processes, over all epochs.",
 )  # fmt: skip
 @click.option(
-    "--world", type=click.IntRange(min=1), metavar="N", help="Ranks of all logs, where they do not say it."
+    "--world",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ranks of all logs, if the logs do not state them.",
 )
-@click.option("--no-load", is_flag=True, help="Leave the database alone.")
+@click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 def command(no_load: bool, **options: Any) -> int:
-    """Make a session of FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, or what nccl-tests
-    wrote.
+    """Make a session from FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, or output of
+    nccl-tests.
 
-    All or nothing: where a row is wrong nothing is written, and every bad value is named. docs/import.md shows the
+    All or nothing: if a row is wrong, nothing is written, and every bad value is named. docs/import.md shows the
     formats."""
-    from bench.cli._closing import check_own_rules, show_loaded
-    from bench.importing.request import Request
+    from bench.cli._finish_session import check_custom_rules, show_loaded
+    from bench.importing.import_session import ImportRequest, import_session
 
-    check_own_rules(load=not no_load)
-    folder = Request(**options).carry_out()
+    check_custom_rules(load=not no_load)
+    folder = import_session(ImportRequest(**options))
     return show_loaded(folder, load=not no_load)

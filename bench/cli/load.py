@@ -5,40 +5,43 @@ from __future__ import annotations
 import click
 
 
-@click.command(name="load")
+@click.command(name="load", short_help="Load result files into the database.")
 @click.argument("results", required=False, metavar="[RESULTS]")
 @click.option(
     "--results",
     "option",
     metavar="DIR",
-    help="The same as the argument; of an archive the folder that it goes to.",
+    help="Same as RESULTS; for an archive: folder to unpack into.  [default: $BENCH_RESULTS, then ./results]",
 )
 @click.option(
     "--rules",
     metavar="DIR",
-    help="Own rules of diagnosis, a .sql file each; else $BENCH_RULES, else those that the database has.",
+    help="Folder of custom diagnosis rules, one .sql file each.  [default: $BENCH_RULES, then the database's]",
 )
 def command(results: str | None, option: str | None, rules: str | None) -> int:
-    """Bring results.duckdb up to the result files; the files are the truth.
+    """Update results.duckdb from the result files, which are the truth.
 
-    RESULTS is the results folder; else $BENCH_RESULTS, else ./results. A bad file is named, left out, and the exit
-    code is 1. Or it is an archive of `bench pack`, FILE.zip: every checksum is verified, then its session stands in
-    the folder of --results, and is loaded; where anything is wrong nothing is written."""
-    from analysis.load import load
-    from bench.cli._said import say
-    from bench.errors import InputError
-    from bench.launch.salvage import begun_and_never_ended
+    RESULTS is the results folder [default: $BENCH_RESULTS, then ./results]. Bad files are named and left out; the exit
+    code is then 1. RESULTS may also be an archive of `bench pack`, FILE.zip: if every checksum is right, its session
+    is unpacked into the folder --results and loaded; otherwise nothing is written."""
+    from analysis.loading.load import load
+    from bench.cli._output import say
+    from bench.common.errors import InputError
+    from bench.common.paths import results_folder, rules_folder, writable_results_folder
     from bench.measure.raw_rows import finalise
-    from bench.packing.unpack import looks_like_one, unpack
-    from bench.paths import results_folder, rules_folder, writable_results_folder
+    from bench.session.recovery import begun_and_never_ended
     from bench.slurm.accounting import note_max_rss
 
     folder = results_folder(results or option)
-    if looks_like_one(folder):
+    if folder.suffix.lower() == ".zip" and not folder.is_dir():
+        from bench.packing.unpack import unpack
+
         archive, folder = folder, writable_results_folder(option)
         click.echo(f"verified: {unpack(archive, folder)}")
     if (folder / "session.json").exists():
-        raise InputError(f"{folder}: this is a session: give the folder above, {folder.resolve().parent}")
+        raise InputError(
+            f"{folder}: this is a session, not a results folder: give its parent, {folder.resolve().parent}"
+        )
     note_max_rss(folder)
     problems = [*finalise(folder), *begun_and_never_ended(folder)]
     report = load(folder, rules_folder(rules))

@@ -8,56 +8,57 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._finite import Finite
-from bench.cli._suite_options import options_named
+from bench.cli._options import Finite, options_named
 
 if TYPE_CHECKING:
-    from bench.predict.known import Measured
+    from bench.predict.machine import Measured
 
 _POSITIVE = Finite(min=1e-9, max=1e9)
-"""Far beyond what there is, and no figure made of it is infinite."""
+"""Far beyond any machine, but small enough that nothing computed from it overflows."""
 
 
-@click.command(name="predict", short_help="Before a run: communication, memory per rank, whether it fits.")
+@click.command(name="predict", short_help="Predict communication time and memory per rank without running.")
 @click.argument("suite", metavar="NAME|FILE")
 @options_named("quick", "cases", "settings", "world", "device", "ranks_per_node", "results", "data_root")
 @click.option(
     "--bus-gbps", type=_POSITIVE, metavar="GB/S",
-    help="Bus bandwidth of the network in 10^9 bytes per second, as nccl-tests prints it: a link of 400 Gbit/s has 50.",
+    help="Bus bandwidth in 10^9 bytes per second, as nccl-tests prints it: a 400 Gbit/s link has 50.",
 )  # fmt: skip
 @click.option(
     "--latency-us", type=Finite(min=0, max=1e12), metavar="US",
-    help="With --bus-gbps: microseconds of each message that waits for another; 0 unless said.",
+    help="With --bus-gbps: latency of each dependent message in microseconds.  [default: 0]",
 )  # fmt: skip
 @click.option(
     "--inter-bus-gbps", type=_POSITIVE, metavar="GB/S",
-    help="With --bus-gbps, which is then that within a node: the bus bandwidth across nodes.",
+    help="Bus bandwidth across nodes; --bus-gbps is then the bandwidth within a node.",
 )  # fmt: skip
 @click.option(
     "--inter-latency-us", type=Finite(min=0, max=1e12), metavar="US",
-    help="With --bus-gbps: microseconds of each message across nodes.",
+    help="With --bus-gbps: latency of each message across nodes in microseconds.",
 )  # fmt: skip
-@click.option("--memory", metavar="SIZE", help="What a rank has, as in 80GiB; else what is here for it.")
+@click.option("--memory", metavar="SIZE", help="Memory of a rank, as in 80GiB.  [default: this machine's]")
 @click.option(
     "--tflops", type=_POSITIVE, metavar="N",
-    help="10^12 floating-point operations per second that one device achieves in training.",
+    help="Compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of tables; bytes, seconds and fractions.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, in bytes, seconds and fractions."
+)
 def command(suite: str, as_json: bool, **options: Any) -> None:
-    """Predict the suite NAME, or the YAML file FILE, without running it: for each case and world size what its
-    communication takes, the memory of a rank, and whether that fits.
+    """Predict the suite NAME, or the YAML file FILE, without running it: for each case and world size the communication
+    time, the memory of a rank, and whether it fits.
 
-    World sizes need not be those of this machine: --world 64 --ranks-per-node 8, or --world 8x8."""
-    from bench.cli._suite_options import resolve
-    from bench.predict.known import machine
-    from bench.predict.request import predictions
-    from bench.predict.show import lines
-    from bench.slots import detect
+    World sizes may exceed this machine: --world 64 --ranks-per-node 8, or --world 8x8."""
+    from bench.cli._options import resolve
+    from bench.machine.slots import detect
+    from bench.predict.machine import machine
+    from bench.predict.predict import predictions
+    from bench.predict.view import lines
 
     known = machine(options, _measured(options["results"]))
     resolved = resolve(suite, options)
     found = predictions(resolved, detect(options["ranks_per_node"]), known, options["data_root"])
-    words = dict.fromkeys(word for one in found for word in known.words(one.spec.device_type))
+    words = dict.fromkeys(word for one in found for word in known.sources(one.spec.device_type))
     if as_json:
         click.echo(
             json.dumps({"machine": list(words), "predictions": [one.to_json() for one in found]}, indent=1)
@@ -67,13 +68,13 @@ def command(suite: str, as_json: bool, **options: Any) -> None:
 
 
 def _measured(results: str | None) -> dict[str, Measured]:
-    """By the type of device; nothing where duckdb is not installed."""
-    from bench.paths import results_folder
-    from bench.predict.known import Measured
+    """Measured speed by device type; empty if duckdb is not installed."""
+    from bench.common.paths import results_folder
+    from bench.predict.machine import Measured
 
     if importlib.util.find_spec("duckdb") is None:
         return {"cpu": Measured(), "cuda": Measured()}
-    from analysis import known_machine
+    from analysis.sql import machine_speed
 
     folder = results_folder(results)
-    return {kind: Measured.of(**known_machine.measured(folder, kind)) for kind in ("cpu", "cuda")}
+    return {kind: Measured.of(**machine_speed.measured(folder, kind)) for kind in ("cpu", "cuda")}

@@ -6,26 +6,30 @@ from pathlib import Path
 
 import click
 
+from bench.cli._options import results_option
 
-@click.command(name="report", short_help="Write an HTML page per session, an index, a comparison.")
+
+@click.command(name="report", short_help="Write an HTML page per session, an index, and a comparison.")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="Folder for the pages.")
 @click.option(
     "--compare",
     is_flag=True,
-    help="Also a page that compares the SESSIONs, up to 8; the first is the baseline. A,B is one side of two sessions.",
+    help="Also write a page that compares up to 8 SESSIONs; the first is the baseline. A,B is one side.",
 )
-@click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
+@results_option
 def command(sessions: tuple[str, ...], out: str, compare: bool, results: str | None) -> None:
-    """Write a self-contained page for every SESSION and an index into --out. A SESSION is the id of one in the
-    database, or its beginning, which the index and `bench sql "FROM sessions"` list, or tag:NAME for all with that tag;
-    where none is named, every one gets its page. With --compare several with commas between them count as one side.
+    """Write a self-contained page for every SESSION, and an index, into --out.
 
-    The pages need no network and open from a file:// address. The index lists what earlier calls wrote into the
-    folder, too."""
+    A SESSION is the id of a session in the database, or its beginning, or tag:NAME for all sessions with that tag;
+    `bench sql "FROM sessions"` lists them. Without a SESSION, every session gets a page. With --compare, sessions
+    separated by commas count as one side.
+
+    The pages need no network and open from a file:// address. The index also lists pages that earlier calls wrote
+    into the folder."""
     from analysis.report import write
-    from bench.errors import InputError
-    from bench.paths import results_folder
+    from bench.common.errors import InputError
+    from bench.common.paths import results_folder
 
     if not out:
         raise InputError("--out is empty: name a folder for the pages")

@@ -1,4 +1,4 @@
-"""bench schema: what editors check suite files against."""
+"""bench schema"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 def command() -> None:
     """Print the JSON Schema of suite files, with the options of every workload and strategy.
 
-    Editors that understand `# yaml-language-server: $schema=FILE` complete and check a suite while it is written."""
+    An editor that supports `# yaml-language-server: $schema=FILE` uses it to complete and check a suite file."""
     import json
 
-    from bench.suite.schema import suite_schema
+    from bench.suite.json_schema import suite_schema
 
     click.echo(json.dumps(suite_schema(), indent=1, ensure_ascii=False))

@@ -8,48 +8,55 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bench.cli._options import results_option
+
 if TYPE_CHECKING:
     import duckdb
 
 
-@click.command(name="sql")
+@click.command(name="sql", short_help="Query the database.")
 @click.argument("query")
-@click.option("--results", metavar="DIR", help="Results folder; else $BENCH_RESULTS, else ./results.")
+@results_option
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "csv", "json", "parquet"]),
     default="table",
     show_default=True,
-    help="How the rows are written.",
+    help="Output format.",
 )
 @click.option(
-    "--rows", type=click.IntRange(min=0), default=40, show_default=True, help="Of a table; 0 shows all."
+    "--rows",
+    type=click.IntRange(min=0),
+    default=40,
+    show_default=True,
+    metavar="N",
+    help="Rows of a table to show; 0 shows all.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, allow_dash=True),
     default="-",
-    help="File to write; else standard output.",
+    help="File to write.  [default: standard output]",
 )
 @click.option(
     "--direct",
     is_flag=True,
-    help="Ask the result files themselves, no database. A bad file is named, and the exit code is 1.",
+    help="Query the result files instead of the database. A bad file is named, and the exit code is 1.",
 )
 @click.option(
     "--session",
     "sessions",
     multiple=True,
     metavar="ID",
-    help="With --direct: read this session alone, or those whose ids begin so. Repeatable.",
+    help="With --direct: read only sessions whose id is or begins with ID; repeatable.",
 )
 @click.option(
     "--suite",
     "suites",
     multiple=True,
     metavar="NAME",
-    help="With --direct: read the sessions of this suite alone. Repeatable.",
+    help="With --direct: read only sessions of this suite; repeatable.",
 )
 def command(
     query: str,
@@ -61,22 +68,24 @@ def command(
     sessions: tuple[str, ...],
     suites: tuple[str, ...],
 ) -> int:
-    """Ask results.duckdb a question: bench sql "FROM scaling". It only reads."""
-    from analysis.query import run, run_direct
-    from bench.cli._said import say
-    from bench.errors import InputError
-    from bench.paths import results_folder
+    """Query results.duckdb, as in: bench sql "FROM scaling". The database is opened read-only."""
+    from analysis.sql.query import run, run_on_files
+    from bench.cli._output import say
+    from bench.common.errors import InputError
+    from bench.common.paths import results_folder
 
     folder = results_folder(results)
     if not direct:
         if sessions or suites:
-            raise InputError("--session and --suite go with --direct; a database has WHERE session_id = ...")
+            raise InputError(
+                "--session and --suite need --direct; with a database use WHERE session_id = ..."
+            )
         with run(folder, query) as relation:
             _write(relation, form, rows, out)
         return 0
-    from analysis.direct import Chosen
+    from analysis.sql.query_files import SessionFilter
 
-    with run_direct(folder, query, Chosen(sessions=sessions, suites=suites)) as (relation, problems):
+    with run_on_files(folder, query, SessionFilter(sessions=sessions, suites=suites)) as (relation, problems):
         for problem in problems:
             say(f"left out: {problem.path}: {problem.reason}", err=True)
         _write(relation, form, rows, out)
@@ -87,8 +96,8 @@ def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: Path) -
     import shutil
     import sys
 
-    from analysis import output
-    from analysis.export.files import whole
+    from analysis.export.output_files import whole
+    from analysis.sql import output
 
     is_shown = str(out) == "-"
     with nullcontext(sys.stdout.buffer) if is_shown else whole(out) as stream:

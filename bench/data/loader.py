@@ -1,4 +1,4 @@
-"""From stream positions to batches: in the rank itself, or through loader processes."""
+"""Makes batches from stream positions, in the rank itself or in loader processes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from bench.common.process import die_with_parent, name_process
 from bench.data.order import Order, positions
-from bench.process import die_with_parent, name_process
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
@@ -27,9 +27,13 @@ def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> I
 
     The same (workload, spec, rank) gives the same batches with any number of loader processes."""
     examples = _Examples(workload, spec.seed)
-    spans = _spans(spec, rank, total_steps)
+    spans = (
+        span
+        for step in range(total_steps)
+        for span in positions(step, rank, spec.world_size, spec.batch_per_rank, spec.train.accumulate)
+    )
     if spec.data.workers == 0:
-        # DataLoader costs some 25 µs per batch even without processes: twice what all our stamps cost
+        # DataLoader takes about 25 µs per batch even without processes: twice as much as all time stamps
         return _in_this_process(examples, spans, _pins(spec))
     if spec.data.persistent_workers:
         return iter(_data_loader(examples, spans, spec, rank))
@@ -48,11 +52,6 @@ class _Examples(Dataset["Batch"]):
         return self._workload.batch(self._order.places(span), torch.arange(span.start, span.stop))
 
 
-def _spans(spec: RunSpec, rank: int, total_steps: int) -> Iterator[range]:
-    for step in range(total_steps):
-        yield from positions(step, rank, spec.world_size, spec.batch_per_rank, spec.train.accumulate)
-
-
 def _pins(spec: RunSpec) -> bool:
     return spec.data.pin_memory and spec.device_type == "cuda"
 
@@ -67,22 +66,24 @@ def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec, ran
     return DataLoader(
         examples,
         batch_sampler=spans,  # type: ignore[arg-type] # a span stands for its positions: 3 integers to send
-        collate_fn=_as_it_is,
+        collate_fn=_unchanged,
         num_workers=spec.data.workers,
         prefetch_factor=spec.data.prefetch,
         pin_memory=_pins(spec),
         multiprocessing_context="fork",
         worker_init_fn=partial(_become_a_worker, os.getpid(), f"rank {rank} of {spec.run_id}"),
-        generator=torch.Generator(),  # or it would draw from the one that initialises and trains the model
+        generator=torch.Generator(),  # the default one initialises and trains the model
     )
 
 
-def _as_it_is(batch: _T) -> _T:
+def _unchanged(batch: _T) -> _T:
     return batch
 
 
 def _become_a_worker(rank_pid: int, rank_name: str, worker: int) -> None:
     die_with_parent(rank_pid)
     name_process(f"loader worker {worker} of {rank_name}")
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may reach the whole session; the agent ends the rank
-    signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # the rank's own handler is not for its loaders
+    signal.signal(
+        signal.SIGTERM, signal.SIG_IGN
+    )  # it may be sent to the whole session; the agent ends the rank
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # remove the rank's handler

@@ -1,15 +1,15 @@
-"""The training stream: which example comes at which position, the same at every world size.
+"""The training stream: the example at each position, the same at every world size.
 
-Position p of the stream lies in epoch p // dataset_size; each epoch is a permutation of the data set keyed by
-(seed, epoch). Optimizer step s takes the next global_batch positions, and each rank a contiguous slice of them, so
-the union over ranks depends on the global batch alone. A global batch may straddle two epochs: nothing is dropped.
+Position p of the stream belongs to epoch p // dataset_size. Each epoch is a permutation of the data set, drawn from
+(seed, epoch). An optimizer step takes the next global_batch positions, and each rank a contiguous slice of them, so the
+union over ranks depends only on the global batch. A global batch may span two epochs: nothing is dropped.
 """
 
 from __future__ import annotations
 
 import torch
 
-from bench.data import keyed
+from bench.data.synthetic import keyed
 
 
 def positions(step: int, rank: int, world: int, batch_per_rank: int, accumulate: int) -> list[range]:

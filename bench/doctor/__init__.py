@@ -1,4 +1,4 @@
-"""Can this machine run suites, and if not, what would mend it? Facts are gathered once; every check judges them."""
+"""Can this machine run suites, and if not, how to fix it? Facts are gathered once, and every check judges them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bench.doctor.finding import Finding
 _ORDER = [
     "python", "cpu", "memory", "gpu", "slots", "torch", "communication", "slurm", "container", "disk",
 ]  # fmt: skip
-"""From the machine to its details; checks that are not named here follow by name."""
+"""Order in which checks are shown; other checks follow by name."""
 
 
 def names() -> list[str]:
-    """The checks, in the order in which they are told."""
+    """Names of the checks, in the order in which they are shown."""
     found = [module.name for module in pkgutil.iter_modules(checks.__path__)]
     return sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
@@ -32,7 +32,7 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def examine(results: Path) -> list[Finding]:
-    """Findings about this machine, with `results` as the folder that sessions would be written to."""
+    """Findings about this machine. `results` is the folder for sessions; it need not exist."""
     from bench.doctor.gather import gather
 
     return judge(gather(results))

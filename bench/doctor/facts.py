@@ -1,4 +1,4 @@
-"""The facts that the checks judge. Gathering them is apart (bench/doctor/gather*.py), so that checks are pure."""
+"""The facts that checks judge. bench/doctor/gather*.py gathers them, so checks are pure functions."""
 
 from __future__ import annotations
 
@@ -13,91 +13,91 @@ class Folder:
 
     path: str
     writable: bool
-    """Where it does not exist yet: whether its nearest existing parent is."""
+    """If it does not exist yet: whether its nearest existing parent is writable."""
     free_bytes: int
     file_system: str
-    """As the kernel names it: ext4, nfs4, lustre, tmpfs ..."""
+    """The kernel's name of its type: ext4, nfs4, lustre, tmpfs ..."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU as NVML shows it, whatever CUDA_VISIBLE_DEVICES says."""
+    """A GPU as NVML shows it, regardless of CUDA_VISIBLE_DEVICES."""
 
     index: int
     uuid: str
     name: str
     memory_bytes: int
     mig_uuids: tuple[str, ...] = ()
-    """Of its MIG slices, where it is cut into such."""
+    """UUIDs of its MIG slices; empty without MIG."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nvidia:
-    """The NVIDIA driver, from the kernel's side and from NVML's."""
+    """The NVIDIA driver and its GPUs, by the kernel and by NVML."""
 
     kernel_driver: str | None = None
-    """Version in /proc, which a container shows too; null without a driver."""
+    """Version in /proc, which is visible in containers, too; null without a driver."""
     nvml_error: str | None = None
-    """Why NVML gives no answer; null where it does."""
+    """Why NVML does not work; null if it does."""
     cuda: tuple[int, int] | None = None
-    """The newest CUDA that the driver can run."""
+    """The newest CUDA version that the driver supports: major, minor."""
     gpus: tuple[Gpu, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Torch:
-    """What torch says in a process of its own."""
+    """Facts of torch, found in a separate process."""
 
     version: str
     cuda_build: str | None = None
-    """CUDA version it was built for; null for a build without."""
+    """CUDA version that it was built for; null for a build without CUDA."""
     cuda_devices: int = 0
     cuda_error: str | None = None
-    """What torch said when asked to use CUDA; null where it worked."""
+    """Error of initialising CUDA; null if it worked."""
     nccl: str | None = None
     """Version; null in a build without NCCL."""
     nccl_error: str | None = None
-    """Of an all-reduce by one rank; null where it worked or no device is there to try."""
+    """Error of an all-reduce with one rank; null if it worked or there is no GPU to try it on."""
     gloo_error: str | None = None
-    """Of an all-reduce by one rank; null where it worked."""
+    """Error of an all-reduce with one rank; null if it worked."""
     torchvision_error: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Everything that the checks may know."""
+    """Everything that checks can use."""
 
     python: str
     cpus_online: int
     cpus_given: int
     """By this process's affinity."""
     cpu_quota: float | None
-    """CPUs' worth of time that the control group grants; null without a limit."""
+    """CPU seconds per second that the control group grants; null without a limit."""
     memory_available_bytes: int
-    """Of the machine and of the control group, the smaller."""
+    """The smaller of the machine's and of the control group's available memory."""
     nvidia: Nvidia
     slots: Slots | None
-    """As planning would count them."""
+    """Slots as a plan counts them; null if they cannot be counted."""
     slots_error: str | None
     """Why they cannot be counted."""
     torch: Torch | None
     torch_error: str | None
-    """Why torch could not be asked."""
+    """Why the facts of torch are not known."""
     container: str | None
-    """apptainer, docker or podman; null outside."""
+    """apptainer, docker or podman; null outside of a container."""
     environment: dict[str, str] = field(default_factory=dict)
-    """The variables that checks look at, where they are set."""
+    """Environment variables that checks use, as far as they are set."""
     results: Folder
     temporary: Folder
     shared_memory_bytes: int | None
-    """Size of /dev/shm; null where there is none."""
+    """Size of /dev/shm; null if it does not exist."""
     open_files: int
-    """Soft limit; -1 without a limit."""
+    """Soft limit of open files; -1 without a limit."""
     locked_memory_bytes: int
-    """Soft limit; -1 without a limit."""
+    """Soft limit of locked memory; -1 without a limit."""
     infiniband: bool
     compiler: str | None
-    """The C++ compiler that torch.compile would call."""
+    """Path of the C++ compiler that torch.compile calls; null if there is none."""
     clock_source: str | None
     clock_read_ns: float
-    """What one reading of the monotonic clock takes."""
+    """Time of one reading of the monotonic clock."""

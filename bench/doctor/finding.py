@@ -1,4 +1,4 @@
-"""What a check says: one line, and where something is wrong what to do about it."""
+"""Findings of checks: one line each, and a remedy if something is wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["ok", "warn", "fail"]
-"""`warn`: runs work, but worse or elsewhere than may be meant. `fail`: runs are impossible."""
+"""`warn`: runs work, but may be slow or use other devices than meant. `fail`: runs are impossible."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,17 +15,17 @@ class Finding:
     """One line of `bench doctor`."""
 
     topic: str
-    """File name of the check."""
+    """Name of the check's file."""
     level: Level
     text: str
-    """What was found, with its value."""
+    """The finding, with its values."""
     remedy: str | None = None
-    """What to do; null exactly where the level is ok."""
+    """The remedy; null if, and only if, the level is ok."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A finding before it is given its check's name."""
+    """A finding without its topic."""
 
     level: Level
     text: str
@@ -36,7 +36,7 @@ Verdicts = Iterator[Verdict]
 
 
 def counted(number: int | str, noun: str) -> str:
-    """`1 rank`, `4 ranks`; a number that Slurm wrote is a text."""
+    """`1 rank`, `4 ranks`. The number is a text if it comes from Slurm."""
     return f"{number} {noun}" if str(number) == "1" else f"{number} {noun}s"
 
 

@@ -1,27 +1,29 @@
-"""Facts of this machine. Writes nothing that stays."""
+"""Gather the facts of this machine. Leaves no files behind."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
 import shutil
 import statistics
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import psutil
 
-from bench import slots
-from bench.cgroup import cpu_quota, memory_left_bytes
-from bench.container import container_kind
-from bench.doctor.facts import Facts, Folder
+from bench.common import safe_path
+from bench.common.errors import InputError
+from bench.doctor.facts import Facts, Folder, Torch
 from bench.doctor.gather_nvidia import gather_nvidia
-from bench.doctor.gather_torch import gather_torch
-from bench.errors import InputError
-from bench.records.run_spec import Slots
+from bench.machine import slots
+from bench.machine.cgroup import cpu_quota, memory_left_bytes
+from bench.machine.container import container_kind
 
+_TORCH_TIMEOUT_S = 120
 _VARIABLES = (
     "PYTHONPATH",
     "CUDA_VISIBLE_DEVICES",
@@ -43,12 +45,17 @@ _VARIABLES = (
 
 
 def gather(results: Path) -> Facts:
-    """The facts of this machine; asking torch takes some seconds.
+    """The facts of this machine. Takes some seconds, mostly for torch.
 
-    `results` is the folder that sessions would be written to; it need not exist.
+    `results` is the folder for sessions; it need not exist.
     """
-    torch, torch_error = gather_torch()
-    counted, slots_error = _slots()
+    torch, torch_error = _gather_torch()
+    try:
+        counted, slots_error = slots.detect(), None
+    except InputError as error:
+        counted, slots_error = None, str(error)
+    shared_memory = Path("/dev/shm")  # noqa: S108 - not written to
+    clock_source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     return Facts(
         python=platform.python_version(),
         cpus_online=os.cpu_count() or 1,
@@ -64,64 +71,67 @@ def gather(results: Path) -> Facts:
         environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
         results=folder(results),
         temporary=folder(_temporary()),
-        shared_memory_bytes=_size_bytes(Path("/dev/shm")),  # noqa: S108 - looked at, not written to
+        shared_memory_bytes=shutil.disk_usage(shared_memory).total if shared_memory.is_dir() else None,
         open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         locked_memory_bytes=resource.getrlimit(resource.RLIMIT_MEMLOCK)[0],
         infiniband=any(Path("/sys/class").glob("infiniband/*")),
         compiler=shutil.which(os.environ.get("CXX") or "g++"),
-        clock_source=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        clock_source=clock_source.read_text().strip() if clock_source.is_file() else None,
         clock_read_ns=_clock_read_ns(),
     )
 
 
-def _slots() -> tuple[Slots | None, str | None]:
+def _gather_torch() -> tuple[Torch | None, str | None]:
+    """The facts that bench/doctor/probe_torch.py finds, or why it found none.
+
+    It is a separate process: a broken torch must not end `bench doctor`."""
+    command = safe_path.command("bench.doctor.probe_torch")
+    environment = safe_path.environment()
     try:
-        return slots.detect(), None
-    except InputError as error:
-        return None, str(error)
+        result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_TORCH_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {_TORCH_TIMEOUT_S} s"
+    if result.returncode != 0:
+        lines = result.stderr.strip().splitlines()
+        return None, lines[-1] if lines else f"its process ended with {result.returncode}"
+    return Torch(**json.loads(result.stdout.splitlines()[-1])), None
 
 
 def folder(path: Path) -> Folder:
-    """What the file system says of `path`, or of its nearest parent that exists."""
+    """Facts of the folder `path`, by its nearest parent that exists."""
     existing = path.absolute()
     while not existing.exists():
         existing = existing.parent
+    resolved = existing.resolve()
+    mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
     return Folder(
         path=str(path),
         writable=existing.is_dir() and os.access(existing, os.W_OK | os.X_OK),
         free_bytes=shutil.disk_usage(existing).free,
-        file_system=_file_system(existing.resolve()),
+        file_system=next(
+            (mounts[place] for place in (resolved, *resolved.parents) if place in mounts), "unknown"
+        ),
     )
 
 
 def _temporary() -> Path:
     try:
         return Path(tempfile.gettempdir())
-    except FileNotFoundError:  # not one of its candidates is writable
-        return Path("/tmp")  # noqa: S108 - to be reported as not writable
-
-
-def _file_system(path: Path) -> str:
-    mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
-    return next((mounts[place] for place in (path, *path.parents) if place in mounts), "unknown")
+    except FileNotFoundError:  # none of its candidates is writable
+        return Path("/tmp")  # noqa: S108 - reported as not writable
 
 
 def memory_available_bytes() -> int:
-    """Of this machine and of the control groups around this process, the less."""
+    """Memory in bytes that is available on this machine and within the control groups of this process."""
     left = memory_left_bytes()
     available: int = psutil.virtual_memory().available
     return available if left is None else min(available, left)
 
 
-def _size_bytes(path: Path) -> int | None:
-    return shutil.disk_usage(path).total if path.is_dir() else None
-
-
-def _text(path: Path) -> str | None:
-    return path.read_text().strip() if path.is_file() else None
-
-
 def _clock_read_ns() -> float:
+    """Median time of one reading of the monotonic clock."""
     clock = time.perf_counter_ns
     spans = []
     for _ in range(51):

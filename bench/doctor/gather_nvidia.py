@@ -1,4 +1,4 @@
-"""What the NVIDIA driver says: from /proc, which containers share, and from NVML, which needs the driver's library."""
+"""Facts of the NVIDIA driver: from /proc, which containers share, and from NVML, which needs the driver's library."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pynvml
 
-from bench.container import KERNEL_DRIVER
 from bench.doctor.facts import Gpu, Nvidia
+from bench.machine.container import KERNEL_DRIVER
 
 
 def gather_nvidia() -> Nvidia:
-    """Driver and GPUs; a machine without either is no error."""
+    """The driver and its GPUs. A machine without them is not an error."""
     kernel_driver = _kernel_driver()
     try:
         pynvml.nvmlInit()
@@ -54,6 +54,6 @@ def _mig_uuids(handle: Any) -> list[str]:
         try:
             slice_handle = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, slice_index)
         except pynvml.NVMLError_NotFound:
-            continue  # places on the GPU without a slice
+            continue  # a place for a slice that is empty
         found.append(pynvml.nvmlDeviceGetUUID(slice_handle))
     return found

@@ -1,7 +1,7 @@
-"""Run as a program: tries what ranks will need of torch and prints it as one line of JSON.
+"""A program that tries the parts of torch that ranks need and prints the facts as one line of JSON.
 
-An all-reduce by a single rank already opens the network device (gloo: the address that the host's name stands for)
-and for NCCL the GPU, which is where most broken installations show.
+An all-reduce with a single rank already opens the network device (gloo: the address of the host's name) and, with NCCL,
+the GPU. Most broken installations fail there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def probe() -> dict[str, Any]:
-    """Fields of bench.doctor.facts.Torch."""
+    """The fields of bench.doctor.facts.Torch."""
     import torch
     from torch import distributed
 
@@ -26,7 +26,7 @@ def probe() -> dict[str, Any]:
         "cuda_build": torch.version.cuda,
         "cuda_devices": devices,
         "cuda_error": cuda_error,
-        "nccl": _nccl_version() if has_nccl else None,
+        "nccl": ".".join(map(str, torch.cuda.nccl.version())) if has_nccl else None,
         "nccl_error": _all_reduce_error("nccl", "cuda") if has_nccl and devices else None,
         "gloo_error": _all_reduce_error("gloo", "cpu"),
         "torchvision_error": _import_error("torchvision"),
@@ -43,15 +43,8 @@ def _cuda_error() -> str | None:
     return None
 
 
-def _nccl_version() -> str:
-    import torch
-
-    parts: tuple[int, ...] = torch.cuda.nccl.version()
-    return ".".join(map(str, parts))
-
-
 def _all_reduce_error(backend: str, device: str) -> str | None:
-    """The whole value of one rank's sum, so that a backend that answers wrongly is seen too."""
+    """Error of an all-reduce with one rank; null if it worked. A wrong sum is an error, too."""
     import torch
     from torch import distributed
     from torch.distributed import HashStore  # type: ignore[attr-defined]

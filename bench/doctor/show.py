@@ -1,4 +1,4 @@
-"""Findings as lines for people and as JSON for programs."""
+"""Show findings as text or JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def as_text(findings: list[Finding]) -> str:
-    """A line per finding, its remedy under it, and one closing sentence."""
+    """A line per finding with its remedy below, and one closing sentence."""
     width = max(len(finding.topic) for finding in findings)
     lines = []
     for finding in findings:
@@ -33,7 +33,7 @@ def _closing_sentence(findings: list[Finding]) -> str:
     failures = sum(finding.level == "fail" for finding in findings)
     warnings = sum(finding.level == "warn" for finding in findings)
     if failures:
-        return f"This machine cannot run suites yet: mend {_count(failures, 'failure')}."
+        return f"This machine cannot run suites yet: fix {_count(failures, 'failure')}."
     if warnings:
         return f"This machine can run suites; see {_count(warnings, 'warning')}."
     return "This machine can run suites."

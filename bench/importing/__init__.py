@@ -1,3 +1,3 @@
-"""Timings that were measured elsewhere become a session: one file per format, then one check, then one folder.
+"""Import timings that were measured elsewhere: detect a file's format, parse it, check the rows, write a session.
 
-Nothing is written unless everything in the file is sound. A run that is imported has a whole time and no steps."""
+Nothing is written unless every row of every file is valid. An imported run has a total time and no steps."""

@@ -1,1 +1,1 @@
-"""What is kept of it: the step recorder, clocks, sensors, and the Parquet files they become."""
+"""Measurement: the step recorder, clocks, sensors, and the Parquet files made from their rows."""

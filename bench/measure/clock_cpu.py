@@ -1,29 +1,31 @@
-"""The host's clock: five stamps per step where the work is done when the call returns."""
+"""The host's clock for CPU training, where the work is done when a call returns; and the process's memory."""
 
 from __future__ import annotations
 
 import os
+import re
 import resource
+from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from bench.measure.process_memory import peak_private_bytes
 from bench.measure.recorder import UNKNOWN, StepFile
 
 if TYPE_CHECKING:
     import torch
 
+
 _MEMORY_EVERY_NS = 200_000_000
 
 
 class CpuClock:
-    """Stamps phase borders and stores a row per step."""
+    """Takes time stamps at phase ends and stores a row per step."""
 
     mark = staticmethod(perf_counter_ns)
-    """A phase border; no frame of ours in between."""
+    """A phase's end, without a Python frame in between."""
 
     def __init__(self, file: StepFile, *, peaks: bool = False) -> None:
-        """`peaks`: every row has the peak of private memory so far, as a probing run of find_batch wants it."""
+        """`peaks`: every row has the peak of private memory so far, for probing runs of find_batch."""
         self._file = file
         self._peaks = peaks
         self._barrier = 0
@@ -32,13 +34,13 @@ class CpuClock:
         self._page_bytes = resource.getpagesize()
 
     def barrier(self) -> int:
-        """The run's common zero: call right after the ranks' barrier."""
+        """Set the run's common zero; call it right after the ranks' barrier."""
         self._barrier = perf_counter_ns()
         self._file.barrier(self._barrier)
         return self._barrier
 
     def step_done(self, marks: list[int], loss: torch.Tensor, kind: int) -> None:
-        """The row of a step: what is done here lies between two steps."""
+        """Store the row of a step; this runs between two steps."""
         if len(marks) == 5:
             start, data, forward, backward, end = marks
             last = backward
@@ -63,15 +65,30 @@ class CpuClock:
     def _resident_bytes(self) -> int:
         if self._peaks:
             return peak_private_bytes()
-        # 2 us, so not in every step: the resident set of a training loop moves slowly
+        # It takes 2 us, so not in every step: the resident set of a training loop changes slowly.
         self._memory_due = perf_counter_ns() + _MEMORY_EVERY_NS
         return int(os.pread(self._statm, 64, 0).split()[1]) * self._page_bytes
 
     def abandon(self) -> None:
-        """Every row is complete already."""
+        """Nothing to do: every row is complete."""
 
     def flush(self) -> None:
-        """Every row is complete already."""
+        """Nothing to do: every row is complete."""
 
     def resume(self) -> None:
-        """The next step's stamps know nothing of what came before them."""
+        """Nothing to do: a step's stamps do not depend on the time before it."""
+
+
+_SIZE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
+
+
+def status_bytes() -> dict[str, int]:
+    """Every size in /proc/self/status by its name; VmData is what RLIMIT_DATA counts."""
+    return {name: 1024 * int(size) for name, size in _SIZE.findall(Path("/proc/self/status").read_text())}
+
+
+def peak_private_bytes() -> int:
+    """Peak of this process's private memory: the kernel's peak of the resident set, without pages of files and shared
+    memory, which no limit counts and which stay resident."""
+    status = status_bytes()
+    return status["VmHWM"] - status["RssFile"] - status["RssShmem"]

@@ -1,7 +1,7 @@
-"""The device's clock: a chain of CUDA events at phase borders, read only once they have passed.
+"""The device's clock: a chain of CUDA events at the ends of phases, read only after the device has passed them.
 
-Nothing here waits for the device inside measured steps. A step is resolved when the event after it has passed; a
-rank that is killed therefore loses at most the steps that were still queued on the device.
+Nothing here waits for the device in measured steps. A step's row is completed when the event after it has passed, so a
+rank that is killed loses at most the steps that were still queued on the device.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ import torch
 from bench.measure.recorder import StepFile
 
 _LOSSES = 4096
-"""Pinned places for losses on their way to the host; more steps than the device's queue ever holds."""
+"""Pinned slots for losses in transit to the host; more than the device's queue ever has steps."""
 _RESOLVED_PER_STEP = 4
-"""Steps resolved at the end of one step: enough to catch up, few enough to keep the host's time flat."""
-
-
+"""Steps resolved at the end of one step: enough to catch up, few enough to take constant time on the host."""
 _ABANDON_S = 1.0
-"""How long a step that raised waits for the steps before it."""
+"""How long `abandon` waits for the steps before the failed one."""
 _ABANDON_PAUSE_S = 1e-3
 
 
@@ -41,7 +39,7 @@ class _Step:
 
 
 class CudaClock:
-    """Same calls as CpuClock. `start_ns` grows by differences from step to step: elapsed_time is float32 ms."""
+    """Has CpuClock's methods. `start_ns` is a sum of differences between steps, because elapsed_time is float32 ms."""
 
     def __init__(self, file: StepFile, device: torch.device) -> None:
         self._file = file
@@ -54,7 +52,7 @@ class CudaClock:
         self._origin_ns = 0
 
     def barrier(self) -> int:
-        """The run's common zero: call right after the ranks' barrier, with the device idle."""
+        """Set the run's common zero; call it right after the ranks' barrier, with the device idle."""
         barrier_ns = perf_counter_ns()
         self._file.barrier(barrier_ns)
         self._origin = self.mark()
@@ -62,7 +60,7 @@ class CudaClock:
         return barrier_ns
 
     def mark(self) -> torch.cuda.Event:
-        """A phase border on the device."""
+        """Mark a phase's end on the device."""
         event = self._free.pop() if self._free else torch.cuda.Event(enable_timing=True)
         event.record()
         return event
@@ -71,7 +69,7 @@ class CudaClock:
         """Queue a step to be resolved once the device has passed it."""
         loss_at = self._steps % _LOSSES
         self._steps += 1
-        # After the step's last event, so that it is not in the step; pinned, so that it does not wait.
+        # After the step's last event, so not part of the step; to pinned memory, so that it does not wait.
         self._losses[loss_at].copy_(loss, non_blocking=True)
         step = _Step(marks, self.mark(), kind, loss_at)
         stats: dict[str, Any] = torch.cuda.memory_stats_as_nested_dict(self._device)
@@ -84,9 +82,8 @@ class CudaClock:
     def abandon(self) -> None:
         """Complete the steps that the device passes within a second.
 
-        It is not waited for without end: a collective whose peer is gone may never return. Nor is anything asked of a
-        device whose context an error has ended: that error comes again with every call, and would be told instead of
-        the one that led here."""
+        The wait is bounded, because a collective whose peer is gone may never return. Errors are ignored: after an
+        error that ended the device's context every call raises it again, which would hide the first error."""
         deadline = monotonic() + _ABANDON_S
         with suppress(RuntimeError):
             while self._queued and monotonic() < deadline:
@@ -94,13 +91,13 @@ class CudaClock:
                 sleep(_ABANDON_PAUSE_S)
 
     def flush(self) -> None:
-        """Wait for the device and complete every row; never within a step."""
+        """Wait for the device and complete every row; never call it in a step."""
         torch.cuda.synchronize(self._device)
         while self._queued:
             self._resolve(self._queued.popleft())
 
     def resume(self) -> None:
-        """The next step's peaks are its own. The chain of events goes on: a pause is one long difference in it."""
+        """Reset the memory peaks for the next step. The chain of events goes on; the pause is one long difference."""
         torch.cuda.reset_peak_memory_stats(self._device)
 
     def _resolve_passed(self) -> None:
@@ -114,12 +111,12 @@ class CudaClock:
         assert self._origin is not None, "barrier() comes before the first step"
         self._origin_ns += _elapsed_ns(self._origin, marks[0])
         spans = [_elapsed_ns(earlier, later) for earlier, later in pairwise(marks)]
-        # micro-batches give data, forward, backward in turn; what follows the last of them is the optimizer's
+        # each micro-batch has data, forward and backward; the last span is the optimizer's
         data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
         loss = float(self._losses[step.loss_at])
         self._free += [self._origin, *marks[1:], step.passed]
         self._origin = marks[0]
-        self._file.store(  # last: it may raise, and the steps that follow are resolved all the same
+        self._file.store(  # last, because it may raise; later steps are resolved nevertheless
             step.kind,
             self._origin_ns,
             data,

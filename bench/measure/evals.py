@@ -1,5 +1,5 @@
-"""Validations as they happen: rank 0 appends a row to a file on node-local disk, so that whatever ends the run
-later loses none. The agent makes Parquet of it (bench/measure/finalise.py)."""
+"""Rows of validations: rank 0 appends each at once to a file on node-local disk, so that none is lost if the run ends
+early. The agent converts the file to Parquet (bench/measure/write_parquet.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.files import append_whole
+from bench.common.files import append_whole
 
 FILE_NAME = "evals.raw"
 ROW = np.dtype(
@@ -20,7 +20,7 @@ ROW = np.dtype(
         ("elapsed_s", "<f8"),
     ]
 )
-"""results.duckdb-schema/050_evals.sql says what they mean; an accuracy that means nothing is NaN."""
+"""results.duckdb-schema/ describes the columns (table `evals`). An undefined accuracy is NaN."""
 
 
 def append(
@@ -34,7 +34,7 @@ def append(
 
 
 def read(folder: Path) -> np.ndarray[Any, np.dtype[Any]]:
-    """[validations] of ROW, in order; none where the run has no file in `folder`. A row cut off is left out."""
+    """[validations] of ROW, in order; empty if `folder` has no such file. An incomplete last row is ignored."""
     try:
         raw = (folder / FILE_NAME).read_bytes()
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""Rows that a rank writes beside its steps: timed collectives and multiplications, what a profiler saw,
-and steps that were timed from outside.
+"""Rows that a rank writes in addition to its steps: timed collectives and multiplications, profiles, and steps timed
+from outside.
 
-Each rank appends to files of its own on node-local disk, so that whatever ends the run later loses none; the agent
-makes Parquet of them (bench/measure/finalise.py). results.duckdb-schema/ says what the columns mean; `rank` and `node`
-are columns of every table and stand in the file's name.
+Each rank appends to its own files on node-local disk, so that no row is lost if the run ends early; the agent converts
+them to Parquet (bench/measure/write_parquet.py). bench/records/parquet_tables.py lists the columns. Every table has the
+columns `rank` and `node`, whose values are in the file's name.
 """
 
 from __future__ import annotations
@@ -16,59 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from bench.files import append_whole
+from bench.common.files import append_whole
+from bench.records.parquet_tables import PARQUET_TABLES
 
-_TEXT = "S32"
+_OF_RANKS = ("collectives", "matmuls", "profile", "profile_collectives", "selfcheck")
+_NUMPY_TYPES = {"VARCHAR": "S32", "INTEGER": "<i8", "BIGINT": "<i8", "DOUBLE": "<f8"}
 TABLES = {
-    "collectives": np.dtype(
+    table: np.dtype(
         [
-            ("op", _TEXT),
-            ("iteration", "<i8"),
-            ("message_bytes", "<i8"),
-            ("time_ns", "<i8"),
-            ("algorithm_gbps", "<f8"),
-            ("bus_gbps", "<f8"),
+            (name, _NUMPY_TYPES[column.sql_type])
+            for name, column in PARQUET_TABLES[table].items()
+            if name not in ("rank", "node")
         ]
-    ),
-    "matmuls": np.dtype(
-        [
-            ("precision", _TEXT),
-            ("iteration", "<i8"),
-            ("m", "<i8"),
-            ("n", "<i8"),
-            ("k", "<i8"),
-            ("time_ns", "<i8"),
-            ("flops_per_s", "<f8"),
-        ]
-    ),
-    "profile": np.dtype(
-        [
-            ("step", "<i8"),
-            ("step_ns", "<i8"),
-            ("communication_ns", "<i8"),
-            ("exposed_communication_ns", "<i8"),
-            ("compute_ns", "<i8"),
-        ]
-    ),
-    "profile_collectives": np.dtype(
-        [
-            ("step", "<i8"),
-            ("op", _TEXT),
-            ("calls", "<i8"),
-            ("message_bytes", "<i8"),
-            ("time_ns", "<i8"),
-        ]
-    ),
-    "selfcheck": np.dtype(
-        [
-            ("step", "<i8"),
-            ("pair", "<i8"),
-            ("kind", _TEXT),
-            ("step_ns", "<i8"),
-        ]
-    ),
+    )
+    for table in _OF_RANKS
 }
-"""Columns of each table but `rank` and `node`. Text is ASCII; a number that is not known is -1, or NaN."""
+"""Columns of each table, except `rank` and `node`. Text is ASCII; an unknown number is -1, or NaN."""
 UNKNOWN = -1
 
 _NAME = re.compile(rf"({'|'.join(TABLES)})\.node(\d+)\.task(\d+)\.rank(\d+)\.raw")
@@ -76,11 +39,11 @@ _NAME = re.compile(rf"({'|'.join(TABLES)})\.node(\d+)\.task(\d+)\.rank(\d+)\.raw
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Writer:
-    """Which rank of which agent a file is of."""
+    """The rank, and its agent, that wrote a file."""
 
     node: int
     local_task: int
-    """Number of its agent among those of the node."""
+    """Index of the agent among those of the node."""
     rank: int
 
 
@@ -102,7 +65,7 @@ def append(folder: Path, table: str, writer: Writer, rows: np.ndarray[Any, np.dt
 
 
 def read(folder: Path) -> Iterator[Written]:
-    """Every file in `folder`, by table, node, agent and rank. A row cut off is left out."""
+    """Every file in `folder`, sorted by table, node, agent and rank. An incomplete last row is ignored."""
     named = [(match, path) for path in folder.glob("*.raw") if (match := _NAME.fullmatch(path.name))]
     found = [(match[1], Writer(**_place(match)), path) for match, path in named]
     for table, writer, path in sorted(found):

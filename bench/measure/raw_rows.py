@@ -1,22 +1,22 @@
-"""Rows that interrupted runs left raw. Importing this imports neither NumPy nor PyArrow: mostly there are none."""
+"""Raw rows of interrupted runs. Importing this module imports neither NumPy nor PyArrow: usually there are no rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench.files import raw_files
+from bench.common.files import raw_files
 
 
 def finalise(results: Path) -> list[str]:
-    """Make Parquet of every interrupted run's raw files below `results`. Returns what could not be read."""
+    """Convert the raw files of every interrupted run below `results` to Parquet. Returns a message for each failure."""
     problems = []
     for run_json in sorted(results.rglob("run.json")):
         if not raw_files(run_json.parent):
             continue
-        from bench.measure.finalise import finalise_run
+        from bench.measure.write_parquet import finalise_run
 
         try:
             finalise_run(run_json)
         except (ValueError, KeyError, TypeError, OSError) as error:
-            problems.append(f"{run_json.parent}: raw step rows were left as they are: {error}")
+            problems.append(f"{run_json.parent}: raw step rows were not converted: {error}")
     return problems

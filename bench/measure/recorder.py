@@ -1,13 +1,14 @@
 """The step recorder: a preallocated, memory-mapped file of fixed-width rows, one per step and rank.
 
-A row costs one store per value: no system call, no lock, no object kept. The one of `kind` completes it, so
-that whatever kills the rank, every completed row can be read. The file lies on node-local disk and is made into
-Parquet by the agent (bench/measure/finalise.py).
+A row takes one store per value, without system calls, locks or kept objects. The store of `kind` completes the row, so
+every completed row can be read however the rank dies. The file is on node-local disk; the agent converts it to Parquet
+(bench/measure/write_parquet.py).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 from dataclasses import dataclass
@@ -33,12 +34,12 @@ FIELDS = (
     "memory_reserved_bytes",
     "kind",
 )
-"""A row's words in order. `loss` holds a float64's bits; `kind` is written last: 0 means not completed."""
+"""The words of a row, in order. `loss` has a float64's bits; `kind` is written last, 0 means not completed."""
 ROW_WORDS = len(FIELDS)
 KINDS = dict(enumerate(STEP_KINDS, start=1))
 WARMUP, MEASURED, PROFILED, NO_SYNC = KINDS
 TRAINING = (WARMUP, MEASURED)
-"""What trains; the other kinds come after it, and belong to no figure but those of communication."""
+"""Kinds of training steps. Steps of other kinds come later and only count for figures of communication."""
 UNKNOWN = -1
 """A memory reading that was not taken."""
 
@@ -49,8 +50,8 @@ class StepFile:
     """The writing side, in the rank."""
 
     def __init__(self, path: Path, capacity: int, identity: dict[str, Any], further: int = 0) -> None:
-        """Allocate room for `capacity` rows that train and `further` rows after them. Raises OSError where the disk is
-        full: before the run, not within."""
+        """Allocate space for `capacity` training rows and `further` rows after them. If the disk is full this raises
+        OSError, before the run."""
         text = json.dumps(identity).encode()
         if len(text) > HEADER_WORDS * 8 - _TEXT_OFFSET_BYTES:
             raise ValueError(f"identity of {len(text)} bytes does not fit the recorder's header")
@@ -61,7 +62,9 @@ class StepFile:
             self._map = mmap.mmap(fd, size)
         except OSError as error:
             path.unlink()
-            reason = f"{error.strerror} for {size:,} bytes of step rows; TMPDIR names another disk"
+            reason = (
+                f"{error.strerror} for {size:,} bytes of step rows; set TMPDIR to a folder on another disk"
+            )
             raise OSError(error.errno, reason, str(path)) from error
         finally:
             os.close(fd)
@@ -75,7 +78,7 @@ class StepFile:
         self._rows = 0
 
     def barrier(self, now_ns: int) -> None:
-        """The run's common zero on this rank's own monotonic clock."""
+        """Store the run's common zero, by this rank's monotonic clock."""
         self._ints[_H_BARRIER_NS] = now_ns
 
     def store(
@@ -90,7 +93,7 @@ class StepFile:
         memory_allocated_bytes: int,
         memory_reserved_bytes: int,
     ) -> None:
-        """Append a row. Store by store: right after a step, struct.pack_into's cold code takes twice as long."""
+        """Append a row. Single stores: right after a step, struct.pack_into's cold code takes twice as long."""
         at, ints = self._at, self._ints
         ints[at] = start_ns
         ints[at + 1] = data_ns
@@ -108,17 +111,17 @@ class StepFile:
 
 @dataclass(frozen=True, kw_only=True)
 class StepRows:
-    """The reading side: what one rank completed."""
+    """The reading side: the rows that one rank completed."""
 
     identity: dict[str, Any]
     barrier_ns: int
-    """perf_counter_ns at the common barrier; 0 where the rank never reached it."""
+    """perf_counter_ns at the common barrier; 0 if the rank never reached it."""
     words: np.ndarray[Any, np.dtype[np.int64]]
     """[rows, ROW_WORDS] int64, completed rows only, in order of step."""
 
     @property
     def trained(self) -> int:
-        """Rows of steps that train."""
+        """Number of training rows."""
         return int(np.isin(self.column("kind"), TRAINING).sum())
 
     def column(self, name: str) -> np.ndarray[Any, np.dtype[Any]]:
@@ -127,16 +130,16 @@ class StepRows:
 
 
 def read(path: Path) -> StepRows:
-    """Read a recorder file. Raises ValueError where it is not one."""
+    """Read a recorder file. Raises ValueError if it is not one."""
     return parse(path.read_bytes(), str(path))
 
 
 def parse(raw: bytes, name: str) -> StepRows:
-    """Read a recorder file's bytes; trailing rows that were cut off are left out."""
+    """Read a recorder file's bytes; an incomplete last row is ignored."""
     if len(raw) < HEADER_WORDS * 8:
         raise ValueError(f"{name}: {len(raw)} bytes are too few for a recorder file")
     words = np.frombuffer(raw[: len(raw) // 8 * 8], dtype=np.int64)
-    if words[_H_MAGIC] == 0:  # allocated, and its rank was killed before it wrote the header
+    if words[_H_MAGIC] == 0:  # its rank was killed after allocation, before it wrote the header
         return StepRows(identity={}, barrier_ns=0, words=np.empty((0, ROW_WORDS), np.int64))
     if words[_H_MAGIC] != _MAGIC:
         raise ValueError(f"{name}: not a recorder file")
@@ -150,7 +153,7 @@ def parse(raw: bytes, name: str) -> StepRows:
 
 @dataclass(frozen=True, kw_only=True)
 class LastStep:
-    """What a watcher shows of a running rank."""
+    """The state of a running rank, for the progress display."""
 
     rows: int
     capacity: int
@@ -160,7 +163,8 @@ class LastStep:
 
 
 def peek(path: Path) -> LastStep | None:
-    """The last completed row that trains, of a file that is being written; null before the first. Two small reads."""
+    """The last completed training row of a file that is being written; null before the first. It takes two small
+    reads."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -182,3 +186,23 @@ def peek(path: Path) -> LastStep | None:
         step_ns=int(words[1:5].sum()),
         memory_bytes=None if memory == UNKNOWN else memory,
     )
+
+
+class NonFiniteLossError(ArithmeticError):
+    """A loss is NaN or infinite, from which training does not recover."""
+
+
+class StrictStepFile(StepFile):
+    """`measure.nonfinite: fail`: stores every row, and raises once, at the first loss that is NaN or infinite.
+
+    The loss is checked when its row is stored, after the clock has read it: on CUDA some steps later, so that nothing
+    waits for the device."""
+
+    _refused = False
+
+    def store(self, *row: float) -> None:
+        super().store(*row)  # type: ignore[arg-type]
+        loss = row[6]
+        if row[0] in TRAINING and not math.isfinite(loss) and not self._refused:
+            self._refused = True
+            raise NonFiniteLossError(f"loss of step {self._rows - 1} is not finite: {loss}")

@@ -1,10 +1,9 @@
-"""How long one operation takes, many times over: no statistics here, every iteration is kept."""
+"""Times an operation many times; keeps every iteration, without statistics."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
@@ -15,20 +14,27 @@ Times = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def timed(operation: Callable[[], object], iterations: int, device: torch.device) -> Times:
-    """[iterations] nanoseconds of each call, in order. On CUDA between events on the current stream, which are read
-    only after the last call: the host never waits in between, so that launches hide behind the device's work."""
-    with _without_garbage_collection():
+    """[iterations] nanoseconds of each call, in order.
+
+    On CUDA, times are between events on the current stream, which are read only after the last call: the host never
+    waits in between, so that launches hide behind the device's work."""
+    collects_garbage = gc.isenabled()
+    gc.disable()
+    try:
         if device.type == "cuda":
-            return _between_events(operation, iterations, device)
+            return _timed_by_events(operation, iterations, device)
         times = np.empty(iterations, np.int64)
         for iteration in range(iterations):
             begun = perf_counter_ns()
             operation()
             times[iteration] = perf_counter_ns() - begun
         return times
+    finally:
+        if collects_garbage:
+            gc.enable()
 
 
-def _between_events(operation: Callable[[], object], iterations: int, device: torch.device) -> Times:
+def _timed_by_events(operation: Callable[[], object], iterations: int, device: torch.device) -> Times:
     pairs = [
         (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
         for _ in range(iterations)
@@ -39,14 +45,3 @@ def _between_events(operation: Callable[[], object], iterations: int, device: to
         ended.record()
     torch.cuda.synchronize(device)
     return np.array([round(begun.elapsed_time(ended) * 1e6) for begun, ended in pairs], np.int64)
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

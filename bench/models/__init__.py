@@ -1,1 +1,1 @@
-"""Neural networks of the workloads that ship; one file per model."""
+"""Neural networks of the shipped workloads; one file per model."""

@@ -1,25 +1,25 @@
-"""Dropout whose mask hangs on the example, so that no world size and no recomputation changes it."""
+"""Dropout whose mask depends on the example, so that world size and recomputation do not change it."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from bench.data import keyed
+from bench.data.synthetic import keyed
 
 _FIRST_STREAM = 16
-"""Numbers below it are for what is drawn outside the model."""
+"""Lower numbers are for random numbers drawn outside the model."""
 
 
 class KeyedDropout(nn.Module):
-    """Zeroes elements of x [B, ...] with probability p while training, by (seed, stream, key of the example)."""
+    """Zeroes elements of x [B, ...] with probability p in training, depending on (seed, stream, key of the example)."""
 
     def __init__(self, p: float, seed: int) -> None:
         super().__init__()
         self.p = p
         self.seed = seed
         self.stream = 0
-        """Tells one dropout layer of a model from the others; see number_streams."""
+        """Number of this dropout layer in its model; see number_streams."""
 
     def forward(self, x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         if self.p == 0 or not self.training:
@@ -29,7 +29,7 @@ class KeyedDropout(nn.Module):
 
 
 def number_streams(model: nn.Module) -> None:
-    """Each dropout layer of the model draws from a stream of its own, in the order of `modules()`."""
+    """Give each dropout layer of the model its own stream, in the order of `modules()`."""
     layers = (module for module in model.modules() if isinstance(module, KeyedDropout))
     for stream, layer in enumerate(layers, start=_FIRST_STREAM):
         layer.stream = stream

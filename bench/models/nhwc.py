@@ -1,8 +1,9 @@
 """Convolutions for activations in NHWC (PyTorch's channels_last).
 
-Their kernels want weights in that order too. A weight in the usual order is copied to it in every forward and backward
-pass, and its gradient back; one in PyTorch's channels_last is not contiguous, which FSDP requires. So the parameter is
-[outputs, height, width, inputs], which is contiguous, and a convolution sees it as [outputs, inputs, height, width].
+Their kernels need weights in that order too. A weight in the usual order would be copied in every forward and backward
+pass, and its gradient back. A weight in PyTorch's channels_last is not contiguous, which FSDP requires. So the
+parameter is [outputs, height, width, inputs], which is contiguous, and the convolution uses a view [outputs, inputs,
+height, width].
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class NhwcConv2d(nn.Conv2d):
         _reorder(self)
 
     def kernel(self) -> torch.Tensor:
-        """The weight, seen as [outputs, inputs / groups, height, width]."""
+        """A view of the weight as [outputs, inputs / groups, height, width]."""
         return self.weight.permute(0, 3, 1, 2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -28,7 +29,7 @@ class NhwcConv2d(nn.Conv2d):
 
 
 def adopt(model: nn.Module) -> None:
-    """Make every nn.Conv2d of a model that others wrote one of these, with the weights that it has."""
+    """Turn every nn.Conv2d of a model into a NhwcConv2d with the same weights."""
     for module in model.modules():
         if type(module) is nn.Conv2d:
             assert module.padding_mode == "zeros"

@@ -1,6 +1,6 @@
-"""A Transformer encoder that classifies texts: pre-norm layers, learnt positions, padding that changes nothing.
+"""A Transformer encoder that classifies texts: pre-norm layers, learnt positions, no influence of padding.
 
-torch's nn.TransformerEncoder draws its dropout from the rank's own generator; here masks hang on (seed, example).
+torch's nn.TransformerEncoder draws dropout from the rank's generator; here masks depend on (seed, example).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench.data.vocabulary import PADDING
+from bench.data.text.vocabulary import PADDING
 from bench.models.keyed_dropout import KeyedDropout, number_streams
 
 _DEVIATION = 0.02
-"""Of initial weights, as in BERT (Devlin et al. 2019)."""
+"""Standard deviation of initial weights, as in BERT (Devlin et al. 2019)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,20 +26,20 @@ class TextEncoderConfig:
     vocab_size: int
     """Rows of the embedding, special tokens included."""
     sequence_length: int
-    """Most tokens of a text."""
+    """Maximum number of tokens of a text."""
     d_model: int
-    """Width of a token's representation; `heads` divides it."""
+    """Width of a token's representation, a multiple of `heads`."""
     heads: int
     layers: int
     feed_forward: int
     """Width between the two linear layers of a feed-forward part."""
     classes: int
     pooling: Literal["mean", "class_token"]
-    """`mean` over the words, or what becomes of each text's first token."""
+    """Classify the mean over the words, or the output at the first token."""
     dropout: float
     """Probability."""
     seed: int
-    """Of the dropout masks."""
+    """Seed of the dropout masks."""
 
 
 class SelfAttention(nn.Module):
@@ -52,7 +52,7 @@ class SelfAttention(nn.Module):
         self.project = nn.Linear(config.d_model, config.d_model)
 
     def forward(self, x: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        """`words`: bool [B, T]. One row of mask for all heads and queries, which no kernel has to read T times."""
+        """`words`: bool [B, T]. The mask has one row for all heads and queries; kernels need not read it T times."""
         parts = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         query, key, value = parts.unbind()  # each [B, heads, T, d_model / heads]
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=words[:, None, None, :])
@@ -61,7 +61,8 @@ class SelfAttention(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention, then a feed-forward part, each normalised before and added after: [B, T, d_model] to the same."""
+    """Attention, then a feed-forward part, each with a norm before and a residual sum after: [B, T, d_model] to the
+    same."""
 
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__()
@@ -91,9 +92,6 @@ class TextEncoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.d_model)
         self.head = nn.Linear(config.d_model, config.classes)
-        self._initialise()
-
-    def _initialise(self) -> None:
         number_streams(self)
         nn.init.normal_(self.positions, std=_DEVIATION)
         for module in self.modules():
@@ -107,12 +105,11 @@ class TextEncoder(nn.Module):
         x = self.dropout(self.embedding(tokens) + self.positions[: tokens.shape[1]], keys)
         for layer in self.layers:
             x = layer(x, words, keys)
-        logits: torch.Tensor = self.head(self._pooled(self.norm(x), words))
-        return logits
-
-    def _pooled(self, x: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        """[B, d_model]. Every text has a word at least, so that there is something to divide by."""
+        x = self.norm(x)
         if self.config.pooling == "class_token":
-            return x[:, 0]
-        weights = words.to(x.dtype)[:, :, None]
-        return (x * weights).sum(dim=1) / weights.sum(dim=1)
+            pooled = x[:, 0]  # [B, d_model]
+        else:  # every text has at least one word, so the sum is not 0
+            weights = words.to(x.dtype)[:, :, None]
+            pooled = (x * weights).sum(dim=1) / weights.sum(dim=1)
+        logits: torch.Tensor = self.head(pooled)
+        return logits

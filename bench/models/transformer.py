@@ -25,19 +25,19 @@ class TransformerConfig:
     """Width of the residual stream."""
     layers: int
     heads: int
-    """Of attention; they divide d_model into even parts."""
+    """Attention heads; d_model / heads must be even."""
     feed_forward: int
-    """Width inside each feed-forward layer."""
+    """Width of each feed-forward layer."""
     dropout: float
     """Probability, after the embedding and at the end of both branches of a layer."""
     tie_embeddings: bool
     """The output layer's weight is the embedding's."""
     seed: int
-    """Of the dropout masks."""
+    """Seed of the dropout masks."""
 
 
 class Linear(nn.Linear):
-    """Without bias, and drawn once: nn.Linear's own initial values would be drawn first and thrown away."""
+    """Without bias. It draws its weights once; nn.Linear's initial values would be drawn first and thrown away."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, bias=False)
@@ -121,7 +121,7 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def _shrink_branches(self) -> None:
-        """The residual stream adds up 2 x layers branches: each begins smaller by the root of that, as in GPT-2."""
+        """Divide each branch's initial weights by sqrt(2 x layers), the number of branches that add up, as in GPT-2."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
             for branch in (layer.attention, layer.feed_forward):
@@ -137,12 +137,12 @@ class Transformer(nn.Module):
         )
         for layer in self.layers:
             x = layer(x, by, keys)
-        # tied, the weight is read in this module's own forward: a sharding strategy has gathered it here
+        # A tied weight is used in this module's forward, in which a sharding strategy has gathered it.
         head = self.embedding.weight if self.head is None else self.head.weight
         return F.linear(self.norm(x), head)
 
 
 def _compute_dtype(x: torch.Tensor) -> torch.dtype:
-    """Of what linear layers give for x: turned in another dtype, queries and keys would be cast in every layer."""
+    """The dtype of linear layers' outputs for x. A rotation in another dtype would be cast in every layer."""
     device = x.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype

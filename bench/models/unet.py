@@ -1,4 +1,4 @@
-"""The U-Net of DDPM (Ho, Jain & Abbeel 2020, appendix B), sized and initialised as the authors' own code does."""
+"""The U-Net of DDPM (Ho, Jain & Abbeel 2020, appendix B), with the sizes and initialisation of the authors' code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnetConfig:
     base_channels: int
     """Channels at full resolution, before the multiplier."""
     channel_multipliers: Sequence[int]
-    """One per resolution, from the full one down; each next has half the height and width."""
+    """One per resolution, from full resolution down; each further one has half the height and width."""
     num_res_blocks: int
     """Per resolution on the way down; one more on the way up."""
     attention_resolutions: Sequence[int]
@@ -41,9 +41,9 @@ class UnetConfig:
     dropout: float
     """Probability."""
     seed: int
-    """Of the dropout masks."""
+    """Seed of the dropout masks."""
     channels_last: bool
-    """Activations in NHWC, weights of convolutions in the order that suits them."""
+    """Activations in NHWC, and weights of convolutions in the matching order."""
 
 
 class Unet(nn.Module):
@@ -71,7 +71,7 @@ class Unet(nn.Module):
         self._initialise()
 
     def _go_down(self) -> list[int]:
-        """Fills `down`; returns the channels of every output that a level on the way up takes."""
+        """Fill `down`. Returns the channels of every output that a level on the way up uses."""
         config, size = self.config, self.config.image_size
         skips = [config.base_channels]
         for depth, multiplier in enumerate(config.channel_multipliers):
@@ -109,7 +109,7 @@ class Unet(nn.Module):
         return conv3x3(inputs, outputs, channels_last=self.config.channels_last)
 
     def _initialise(self) -> None:
-        """Xavier-uniform weights, zero biases; the last convolution of every residual branch begins at zero."""
+        """Xavier-uniform weights, zero biases; the last convolution of every residual branch starts at zero."""
         number_streams(self)
         for module in self.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):
@@ -147,6 +147,6 @@ class Unet(nn.Module):
 
 
 def _xavier(weight: torch.Tensor) -> None:
-    """The same numbers in whatever order the weight lies in memory."""
+    """The weight gets the same numbers for every memory layout."""
     with torch.no_grad():
         weight.copy_(nn.init.xavier_uniform_(torch.empty(weight.shape, device=weight.device)))

@@ -1,4 +1,4 @@
-"""The layers of DDPM's U-Net. `Level`s take (x, time, keys) alike, so that the U-Net is a list of them."""
+"""The layers of DDPM's U-Net. All levels take (x, time, keys), so that the U-Net is a list of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUPS = 32
 
 
 class Norm(nn.GroupNorm):
-    """GroupNorm that answers in the layout of its input: PyTorch's CUDA kernel knows NCHW alone."""
+    """GroupNorm whose output has its input's layout; PyTorch's CUDA kernel supports only NCHW."""
 
     def __init__(self, channels: int) -> None:
         super().__init__(GROUPS, channels, eps=1e-6)
@@ -24,7 +24,7 @@ class Norm(nn.GroupNorm):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         normed = super().forward(x)
         if x.is_contiguous(memory_format=torch.channels_last):
-            return normed.contiguous(memory_format=torch.channels_last)  # no copy where it is so already
+            return normed.contiguous(memory_format=torch.channels_last)  # no copy if it already is
         return normed
 
 
@@ -37,7 +37,7 @@ def conv3x3(inputs: int, outputs: int, *, channels_last: bool, stride: int = 1) 
 class PerPixel(nn.Linear):
     """A 1x1 convolution as a matrix product: [B, inputs, H, W] to [B, outputs, H, W].
 
-    nn.Conv2d's gradients for it have strides that DDP has to copy around."""
+    DDP would have to copy nn.Conv2d's gradients because of their strides."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x.movedim(1, -1)).movedim(-1, 1)
@@ -108,7 +108,7 @@ class Attention(nn.Module):
 
 
 class Level(nn.Module):
-    """A ResBlock, with attention after it where the resolution asks for it."""
+    """A ResBlock, followed by attention at some resolutions."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""A session as one archive, so that another site can verify it and load it: a manifest of checksums, and its files."""
+"""A session as one archive of its files and a manifest of checksums, which another site can verify and load."""

@@ -1,4 +1,4 @@
-"""What an archive holds: MANIFEST.json beside the session's own files, each with its size and SHA-256."""
+"""MANIFEST.json of an archive: the session's files, each with its size and SHA-256."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 NAME = "MANIFEST.json"
 REPORT = "report.html"
 FORMAT = 1
-"""Of the archive. 1: since `bench pack` is there."""
+"""Version of the archive format. 1: the first."""
 MOST_FILES = 500_000
 MOST_BYTES = 256 * 2**30
-"""Of all files together, unpacked."""
+"""Most bytes of all unpacked files together."""
 MOST_MANIFEST_BYTES = 128 * 2**20
 MOST_JSON_BYTES = 64 * 2**20
-"""Of each other JSON file; `bench load` reads no larger one."""
+"""Largest other JSON file; `bench load` does not read larger ones."""
 MOST_VALUES = 4_000_000
-"""Of a JSON file: a few hundred kilobytes of an archive can unfold to lists that fill memory."""
+"""Most values of a JSON file: a few hundred kilobytes of an archive can unpack to lists that fill the memory."""
 
 _OF_A_SESSION = ("session.json", "plan.json", REPORT)
 _FOLDER = re.compile(r"[^/\\.\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,254}")
@@ -41,14 +41,14 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """Of one session."""
+    """The files of one session's archive."""
 
     session_id: str
     files: dict[str, Listed]
-    """By path within the session's folder, with forward slashes."""
+    """By path in the session's folder, with forward slashes."""
 
     def text(self) -> str:
-        """The same for the same files, whoever writes it."""
+        """The manifest as JSON; identical for identical files."""
         files = {
             name: {"bytes": one.size_bytes, "sha256": one.sha256} for name, one in sorted(self.files.items())
         }
@@ -56,7 +56,7 @@ class Manifest:
 
 
 def belongs(path: str) -> bool:
-    """Whether a path is that of a file which a session's archive may hold: nothing else is packed or unpacked."""
+    """Whether a session's archive may contain a file with this path. Nothing else is packed or unpacked."""
     if path in _OF_A_SESSION:
         return True
     run, *inner = path.split("/")
@@ -71,15 +71,15 @@ def belongs(path: str) -> bool:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a run may be called so. A name that begins with a dot is somebody's work in progress, or `..`."""
+    """Whether a run's folder may have this name. Names with a leading dot are temporary folders, or `..`."""
     try:
         return bool(_FOLDER.fullmatch(name)) and len(name.encode()) <= _LONGEST_FOLDER_BYTES
-    except UnicodeEncodeError:  # half a character, which JSON can spell
+    except UnicodeEncodeError:  # half a character, which JSON can express
         return False
 
 
-def parsed(name: str, content: bytes) -> Any:
-    """Raises InputError where it is no JSON, or holds more values than any file of ours."""
+def parse_json(name: str, content: bytes) -> Any:
+    """Parse a JSON file of an archive. Raises InputError if it is not JSON or has too many values."""
     if sum(content.count(sign) for sign in (b",", b"[", b"{")) > MOST_VALUES:
         raise InputError(f"{name}: more than {MOST_VALUES:,} values: no session has")
     try:
@@ -89,8 +89,8 @@ def parsed(name: str, content: bytes) -> Any:
 
 
 def parse(content: bytes) -> Manifest:
-    """Raises InputError with the place of what is wrong."""
-    found = parsed(NAME, content)
+    """Parse MANIFEST.json. Raises InputError that names the wrong entry."""
+    found = parse_json(NAME, content)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         version = found.get("format") if isinstance(found, dict) else None
         raise InputError(f"{NAME}: format is {str(version)[:20]}, this scalebench reads {FORMAT}")

@@ -1,4 +1,4 @@
-"""From a session's folder to an archive: the same bytes for the same files, whoever packs them and when."""
+"""Pack a session's folder into an archive: the same files always give the same bytes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import InputError
-from bench.launch.salvage import BEGUN, LOCK
+from bench.common.errors import InputError
 from bench.packing.manifest import NAME, REPORT, Listed, Manifest, belongs
+from bench.session.recovery import BEGUN, LOCK
 
 _CHUNK = 2**20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The oldest time that a ZIP archive can say: that of every file in it."""
+"""Time of every file in the archive: the oldest that a ZIP archive can store."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,22 +32,22 @@ class Packed:
 
 
 Page = Callable[[Path, Path], Path | None]
-"""Writes a session's page into a folder, and says where; null where it cannot be made."""
+"""Writes a session's page into a folder and returns its path; null if the page cannot be made."""
 
 
 def no_page(session: Path, folder: Path) -> None:
-    """For an archive without a report."""
+    """A Page for an archive without a report."""
 
 
 def pack(session: Path, out: Path, *, logs: bool, page: Page) -> Packed:
-    """Write `out`, which must not exist, whole or not at all.
+    """Pack `session` into the new file `out`, completely or not at all.
 
-    Raises InputError where the session is still being written or holds what is no file of its own."""
+    Raises InputError if `out` exists, or if the session is still being written or contains links or raw rows."""
     if not (session / "session.json").is_file():
         raise InputError(f"{session}: no session: it has no session.json")
     if out.exists():
         raise InputError(f"{out} exists: choose another --out")
-    with _nobody_writes(session), tempfile.TemporaryDirectory(prefix="scalebench-pack-") as aside:
+    with _lock_shared(session), tempfile.TemporaryDirectory(prefix="scalebench-pack-") as aside:
         files = dict(_files(session, logs=logs))
         report = page(session, Path(aside))
         files |= {REPORT: report} if report else {}
@@ -72,8 +72,8 @@ def pack(session: Path, out: Path, *, logs: bool, page: Page) -> Packed:
 
 
 @contextmanager
-def _nobody_writes(session: Path) -> Iterator[None]:
-    """Raises InputError where a `bench suite` holds the session."""
+def _lock_shared(session: Path) -> Iterator[None]:
+    """Keep others from writing the session. Raises InputError if a `bench suite` is writing it."""
     lock = session / LOCK
     if not lock.exists():
         yield
@@ -87,8 +87,8 @@ def _nobody_writes(session: Path) -> Iterator[None]:
 
 
 def _files(session: Path, *, logs: bool) -> Iterator[tuple[str, Path]]:
-    """In order of name. What Slurm said of a job names its user, and is left out like everything else that is neither
-    JSON nor Parquet of ours."""
+    """Files to pack, by name, in order. Files that belongs() does not know are left out, among them Slurm's records of
+    jobs, which contain user names."""
     for path in sorted(session.rglob("*")):
         name = path.relative_to(session).as_posix()
         if path.name == BEGUN or path.suffix == ".raw":
@@ -119,7 +119,7 @@ def _write(out: Path, manifest: Manifest, files: dict[str, Path]) -> None:
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    """Parquet is compressed already."""
+    """A member's header, with compression except for Parquet, which is compressed already."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.compress_type = zipfile.ZIP_STORED if name.endswith(".parquet") else zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16

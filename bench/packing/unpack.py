@@ -1,7 +1,7 @@
-"""From an archive to a session's folder: every sum is verified, and nothing is there before all are.
+"""Unpack an archive into a session's folder, which appears only once every checksum is verified.
 
-An archive may come from anybody. Its manifest says which files there are and how long each is; what is not listed, is
-longer, or has another sum ends the call, and what was written so far is removed.
+An archive may come from an untrusted source. Its manifest lists the files and their sizes. A file that is not listed,
+is longer or has another checksum ends the call, and everything written so far is removed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.errors import InputError
-from bench.importing.aside import place
-from bench.launch.session import SessionFolder
+from bench.common.errors import InputError
+from bench.importing.import_session import create_whole
 from bench.packing.manifest import (
     MOST_FILES,
     MOST_MANIFEST_BYTES,
@@ -28,24 +27,20 @@ from bench.packing.manifest import (
     Listed,
     Manifest,
     parse,
-    parsed,
+    parse_json,
 )
+from bench.session.folder import SessionFolder
 
 _CHUNK = 2**20
 _MOST_DIRECTORY_BYTES = 256 * 2**20
-"""What lists the members at the archive's end: 46 bytes and a name each."""
+"""Largest directory at the archive's end, which has 46 bytes and a name for each member."""
 _ENTRY = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 
 
-def looks_like_one(path: Path) -> bool:
-    """By its name: one that is not there is missed as an archive, not as a results folder."""
-    return path.suffix.lower() == ".zip" and not path.is_dir()
-
-
 def unpack(path: Path, results: Path) -> Path:
-    """The new session's folder. Raises InputError with the place in the archive where anything is wrong."""
+    """Unpack an archive as a new session. Returns its folder. Raises InputError that names the wrong file."""
     with _reading(path), _Bounded(io.FileIO(str(path))) as file, zipfile.ZipFile(file) as archive:
         manifest = parse(_manifest(archive))
         _compare(archive, manifest)
@@ -55,17 +50,18 @@ def unpack(path: Path, results: Path) -> Path:
             raise InputError(
                 f"session {manifest.session_id} exists in {results}: --results names another folder"
             )
-        place(session, lambda folder: _fill(folder, archive, manifest))
+        create_whole(session, lambda folder: _fill(folder, archive, manifest))
     return session.path
 
 
 class _Bounded(io.BufferedReader):
-    """An archive's bytes. The directory is one read, of which zipfile makes an object a member: what holds too many
-    is refused before that."""
+    """An archive's file. Refuses a directory with too many members before zipfile creates an object for each.
+
+    zipfile reads the directory with a single call of `read`."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _MOST_DIRECTORY_BYTES:
-            raise InputError(f"{size:,} bytes list its members: no session has so many")
+            raise InputError(f"{size:,} bytes list its members: no session has as many")
         found = super().read(size)
         if found.count(_ENTRY) > MOST_FILES + 1:
             raise InputError(f"more than {MOST_FILES:,} files: no session has")
@@ -74,7 +70,7 @@ class _Bounded(io.BufferedReader):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Names the archive in every error."""
+    """Raise every error as an InputError that names the archive."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
@@ -98,7 +94,7 @@ def _manifest(archive: zipfile.ZipFile) -> bytes:
 
 
 def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
-    """Every file of the archive is listed, once, and the other way round."""
+    """Raises InputError unless the archive has exactly the listed files, each once."""
     members = archive.infolist()
     names = [member.filename for member in members]
     for member in members:
@@ -112,7 +108,7 @@ def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
-    if not member.filename:  # of which zipfile cannot say whether it is a folder
+    if not member.filename:  # zipfile's is_dir fails for it
         raise InputError("a member has no name")
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG) or member.is_dir():
@@ -136,11 +132,14 @@ def _fill(folder: Path, archive: zipfile.ZipFile, manifest: Manifest) -> None:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             _extract(archive, name, listed, target)
-    _check_id(folder / "session.json", manifest.session_id)
+    session_json = folder / "session.json"
+    head = parse_json(session_json.name, session_json.read_bytes())
+    if not isinstance(head, dict) or head.get("session_id") != manifest.session_id:
+        raise InputError(f"session.json is not of session {manifest.session_id}")
 
 
 def _extract(archive: zipfile.ZipFile, name: str, listed: Listed, target: Path) -> None:
-    """Never more bytes than are listed, whatever the archive unfolds to."""
+    """Unpack one file and verify it. Never writes more than its listed size."""
     digest, size = hashlib.sha256(), 0
     with archive.open(name) as member, target.open("xb") as file:
         while chunk := member.read(_CHUNK):
@@ -154,10 +153,3 @@ def _extract(archive: zipfile.ZipFile, name: str, listed: Listed, target: Path) 
         raise InputError(f"{name}: {more} bytes, {NAME} says {listed.size_bytes:,}")
     if digest.hexdigest() != listed.sha256:
         raise InputError(f"{name}: its SHA-256 is not that of {NAME}: the archive was damaged or changed")
-
-
-def _check_id(path: Path, session_id: str) -> None:
-    """Raises InputError where a folder of this name would not hold a session of this name."""
-    found = parsed(path.name, path.read_bytes())
-    if not isinstance(found, dict) or found.get("session_id") != session_id:
-        raise InputError(f"session.json is not of session {session_id}")

@@ -1,5 +1,5 @@
-"""Before a run: what its communication takes, what memory a rank needs, whether that fits.
+"""Prediction before a run: communication time, memory per rank, and whether it fits.
 
-Everything here is arithmetic without torch but for working_set.py, live_bytes.py and cuda_shapes.py, which a process of
-its own runs (probe.py). The formulas of time are those of docs/methodology.md, which the database has as SQL macros.
+All of it is arithmetic without torch, except activations.py, which runs in a separate process (model_probe.py). The
+time formulas are those of docs/methodology.md; the database has the same ones as SQL macros.
 """

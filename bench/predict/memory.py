@@ -1,30 +1,62 @@
-"""Memory of one rank from the model's size, what a micro-batch keeps, and how the strategy lays both over the ranks.
+"""Memory per rank, from the model's size, the working set of a micro-batch, and how the strategy distributes them.
 
-What torch allocates for tensors, at the worst moment of a step. docs/predict.md says what is left out.
+It is what torch allocates for tensors at the peak of a step. docs/predict.md lists what is not included.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.predict.sizes import ModelSize, WorkingSet
-from bench.predict.traffic import Sharding, is_sharded, shard_count
+from bench.predict.network import Sharding, is_sharded, shard_count
 from bench.records.run_spec import RunSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryPerRank:
-    """Bytes on the device of a rank."""
+class ModelSize:
+    """Size of a model before a strategy distributes it."""
 
     parameters: int
-    """With buffers."""
+    parameter_bytes: int
+    buffer_bytes: int
+    largest_parameter_bytes: int
+    block_parameters: list[int]
+    """Parameters of each unit that is sharded or recomputed. The rest of the model, if any, is one more unit."""
+
+    @property
+    def units(self) -> int:
+        return len(self.block_parameters) + (self.rest_parameters > 0)
+
+    @property
+    def rest_parameters(self) -> int:
+        """Parameters outside all blocks."""
+        return self.parameters - sum(self.block_parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkingSet:
+    """Bytes of forward and backward of one micro-batch on one rank, with the batch, without the parameters."""
+
+    kept_bytes: int
+    """Kept after forward, for backward."""
+    peak_bytes: int
+    """The most at once, without gradients."""
+    peak_with_gradients_bytes: int
+    """The most at once while backward makes gradients and frees activations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryPerRank:
+    """Bytes on a rank's device at the peak of a step."""
+
+    parameters: int
+    """Includes buffers."""
     gradients: int
     optimizer: int
-    """Its state, and the average of the parameters."""
+    """The optimizer's state, and the average of the parameters."""
     activations: int
-    """What forward and backward keep and compute with; or the optimizer's update, where that takes more."""
+    """The working set of forward and backward, or the optimizer's temporary tensors if those are larger."""
     communication: int
-    """Parameters that are gathered and gradients that wait to be reduced."""
+    """Gathered parameters, and gradients that wait to be reduced."""
 
     @property
     def total(self) -> int:
@@ -32,60 +64,50 @@ class MemoryPerRank:
 
 
 def memory_per_rank(spec: RunSpec, size: ModelSize, working: WorkingSet) -> MemoryPerRank:
-    """At the peak of a step."""
-    own = -(-size.parameter_bytes // shard_count(spec))
+    train = spec.train
+    shard_bytes = -(-size.parameter_bytes // shard_count(spec))
     offloaded = is_sharded(spec) and Sharding.of(spec).offloads
-    on_device = 0 if offloaded else own
+    on_device = 0 if offloaded else shard_bytes
+
+    moments = int(train.momentum > 0) if train.optimizer == "sgd" else 2
+    optimizer_copies = moments + (train.ema_decay is not None)
+
+    # A single model's gradients appear while activations go: with one micro-batch both never exist in full at once.
+    activations = working.peak_bytes
+    if spec.strategy == "single" and train.accumulate == 1:
+        activations = max(0, working.peak_with_gradients_bytes - size.parameter_bytes)
+
+    # The optimizer's temporary tensors: on CUDA for all parameters at once, on a CPU for one parameter after the other.
+    update = shard_bytes if spec.device_type == "cuda" else min(shard_bytes, size.largest_parameter_bytes)
+    if offloaded or train.fused_optimizer or (train.optimizer == "sgd" and not train.weight_decay):
+        update = 0
+
+    communication = 0
+    if spec.strategy == "ddp" and not spec.strategy_options["gradient_as_bucket_view"]:
+        communication = size.parameter_bytes
+    elif is_sharded(spec):
+        communication = _sharded_communication(spec, size)
+
     return MemoryPerRank(
         parameters=on_device + size.buffer_bytes,
         gradients=on_device,
-        optimizer=on_device * _copies(spec),
-        activations=max(_activations(spec, size, working), 0 if offloaded else _update(spec, own, size)),
-        communication=_communication(spec, size),
+        optimizer=on_device * optimizer_copies,
+        activations=max(activations, update),
+        communication=communication,
     )
 
 
-def _activations(spec: RunSpec, size: ModelSize, working: WorkingSet) -> int:
-    """A bare model's gradients come while activations go: with one micro-batch the two need not fit together."""
-    if spec.strategy == "single" and spec.train.accumulate == 1:
-        return max(0, working.peak_with_gradients_bytes - size.parameter_bytes)
-    return working.peak_bytes
+def _sharded_communication(spec: RunSpec, size: ModelSize) -> int:
+    """Bytes in transit under FSDP.
 
-
-def _copies(spec: RunSpec) -> int:
-    """Of the parameters that the optimizer and the average keep."""
-    train = spec.train
-    moments = int(train.momentum > 0) if train.optimizer == "sgd" else 2
-    return moments + (train.ema_decay is not None)
-
-
-def _update(spec: RunSpec, own: int, size: ModelSize) -> int:
-    """What torch's optimizer makes on its way: of all parameters at once on CUDA, one after the other on a CPU."""
-    train = spec.train
-    if train.fused_optimizer or (train.optimizer == "sgd" and not train.weight_decay):
-        return 0
-    return own if spec.device_type == "cuda" else min(own, size.largest_parameter_bytes)
-
-
-def _communication(spec: RunSpec, size: ModelSize) -> int:
-    if spec.strategy == "ddp":
-        return 0 if spec.strategy_options["gradient_as_bucket_view"] else size.parameter_bytes
-    return _gathered(spec, size) if is_sharded(spec) else 0
-
-
-def _gathered(spec: RunSpec, size: ModelSize) -> int:
-    """The rest of the model, outside of all blocks, stays whole from forward to backward, its gradients too. Of the
-    largest block there is: itself, the next one on its way, its gradients, and their copy that is reduced."""
-    how = Sharding.of(spec)
+    The part outside all blocks stays gathered from forward to backward, and so do its gradients. The largest block
+    counts with its parameters, the next block in transit, its gradients, and the copy of them that is reduced."""
+    sharding = Sharding.of(spec)
     block = max(size.block_parameters, default=0)
-    whole = size.parameters if how.keeps else size.rest_parameters + block
-    on_its_way = block * (how.gathered + how.reduced)
-    gradients = (size.rest_parameters + block) * how.gathered
-    return whole * how.gathered + gradients + on_its_way + _unreduced(spec, size, how)
-
-
-def _unreduced(spec: RunSpec, size: ModelSize, how: Sharding) -> int:
-    """With several micro-batches the gradients of all but the last are summed up whole, on every rank."""
-    if spec.train.accumulate == 1:
-        return 0
-    return size.parameters * (how.reduced if spec.strategy == "fsdp" else how.gathered)
+    gathered = size.parameters if sharding.keeps else size.rest_parameters + block
+    gradients = (size.rest_parameters + block) * sharding.gathered
+    in_transit = block * (sharding.gathered + sharding.reduced)
+    unreduced = 0
+    if spec.train.accumulate > 1:  # every rank sums up whole gradients of all micro-batches but the last
+        unreduced = size.parameters * (sharding.reduced if spec.strategy == "fsdp" else sharding.gathered)
+    return gathered * sharding.gathered + gradients + in_transit + unreduced

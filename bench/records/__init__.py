@@ -1,4 +1,4 @@
-"""What passes between processes, and between `bench` and `analysis`: each record is defined once, here.
+"""Records that processes exchange or store, and that `bench` and `analysis` share. Each is defined once, here.
 
-Writers and readers share these definitions. Nothing in this folder imports torch, or anything of `bench` outside it.
+Nothing in this folder imports torch or another part of `bench`.
 """

@@ -1,4 +1,4 @@
-"""What the agents of a session say to each other: each message is a JSON object that has its `kind`."""
+"""Messages between the agents of a session. Each is sent as a JSON object with its `kind`."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from bench.records.vocabulary import DeviceType, Status
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What one agent can host."""
+    """CPUs, GPUs and slots of one agent."""
 
     task: int
-    """Of the step; 0 leads."""
+    """Index of its task in the step; task 0 leads."""
     node: int
+    """Index of its node in the step."""
     node_name: str
     local_task: int
-    """Among its node's, from 0."""
+    """Index of its task on its node."""
     cpus: list[int]
     """Cores for this agent's ranks."""
     devices: list[int]
-    """CUDA devices, by the index under which this process sees them."""
+    """CUDA devices, by the index that this process sees."""
     slots: int
-    """Ranks; where not `fixed`, of one thread each."""
+    """Number of ranks; unless `fixed`, of ranks with one thread each."""
     fixed: bool
-    """Set by hand (--ranks-per-node) or by Slurm's number of GPUs: holds for every device and number of threads."""
+    """Whether --ranks-per-node or Slurm's number of GPUs set `slots`: then it is valid for any device and threads."""
 
-    def hosts(self, device_type: DeviceType, threads: int) -> int:
-        """Ranks that fit here, each with its own device or cores."""
+    def capacity(self, device_type: DeviceType, threads: int) -> int:
+        """Number of ranks that fit here, each with its own device or cores."""
         if self.fixed:
             return self.slots
         return len(self.devices) if device_type == "cuda" else len(self.cpus) // threads
 
     def cores(self, slot: int, device_type: DeviceType, threads: int) -> list[int]:
-        """Of one rank here, the same at every world size. Ranks beyond the slots share cores."""
-        count = max(1, self.hosts(device_type, threads))
+        """Cores of the rank in a slot, the same at every world size. Ranks beyond the capacity share cores."""
+        count = max(1, self.capacity(device_type, threads))
         share = max(1, len(self.cpus) // count)
         if device_type == "cpu":
-            # cores beyond the threads asked for would stand idle or, worse, not: a loader worker could take them
+            # cores beyond the threads would be idle or, worse, taken by a loader worker
             share = min(share, max(threads, 1))
         first = slot % count * share
         return [self.cpus[(first + offset) % len(self.cpus)] for offset in range(share)]
@@ -46,11 +47,11 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where one rank of a run runs."""
+    """Cores and device of one rank of a run."""
 
     rank: int
     local_rank: int
-    """On its node."""
+    """Index of the rank on its node."""
     cores: list[int]
     device_index: int | None
     """CUDA device; null on CPU."""
@@ -58,17 +59,17 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Hello:
-    """A follower's first words."""
+    """A follower's first message."""
 
     kind: Literal["hello"] = "hello"
     offer: Offer
     facts: dict[str, str]
-    """What its node is."""
+    """Facts of its node (bench/machine/environment.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A follower has torch imported."""
+    """A follower has imported torch."""
 
     kind: Literal["ready"] = "ready"
 
@@ -98,66 +99,66 @@ class Fault:
     """`failed`, `oom`, `timeout` or `interrupted`."""
     error: str
     rank: int | None
-    """Where it began; null where no rank is to blame."""
+    """The rank that failed first; null if no rank is to blame."""
     node: int | None
     secondhand: bool = False
-    """A rank lost its connection to another: what befell that one is the cause, and will be heard of."""
+    """Whether it is a consequence: a rank lost its connection to another, whose own fault is the cause and follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How far the ranks of an agent have come."""
+class Progress:
+    """Progress of the ranks of an agent, asked for when a run takes too long."""
 
-    kind: Literal["standing"] = "standing"
+    kind: Literal["progress"] = "progress"
     node: int
     rows: dict[int, int] = field(default_factory=dict)
     """Completed steps of each living rank."""
     stopped: list[int] = field(default_factory=list)
     """Ranks that a signal has stopped."""
     busy: dict[int, str] = field(default_factory=dict)
-    """Where each rank is that is not within torch, where ranks wait for each other."""
+    """By rank, the innermost line of code, if it is not in torch: in torch, ranks wait for each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """How a run went on one agent."""
+    """How a run ended on one agent."""
 
     kind: Literal["report"] = "report"
     fault: Fault | None
     said: dict[str, Any]
-    """What the first rank that could say anything said of model and device; with `device_names` of all."""
+    """Facts that ranks report of model and device: those of the first rank that has any, and `device_names` of all."""
     rows: dict[int, int]
-    """Completed steps by rank, those after the training left out."""
+    """Completed steps by rank, without those after the training."""
     setup_s: float | None
-    """From the begin of the run to the ranks' common barrier."""
+    """Seconds from the start of the run to the ranks' common barrier."""
     finalised: bool
-    """Whether its rows are Parquet; else they are raw files in the run's folder."""
+    """Whether its rows are stored as Parquet; otherwise they are raw files in the run's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Begin:
-    """The session begins: a follower may load torch. Until then it can be let go at once."""
+    """The session begins: a follower may import torch. Until then it can be dismissed at once."""
 
     kind: Literal["begin"] = "begin"
 
 
 @dataclass(frozen=True, kw_only=True)
 class HostRun:
-    """A follower is to host these ranks of a run."""
+    """A follower must host these ranks of a run."""
 
     kind: Literal["host"] = "host"
     run: dict[str, Any]
     """RunSpec.to_json()."""
     places: list[Place]
     rendezvous: str
-    """What the ranks meet by: see bench/train/group.py."""
+    """URL at which the ranks meet: see bench/train/process_group.py."""
     folder: str
-    """Of the run, in the results folder."""
+    """The run's folder in the results folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """Another agent of the follower's node hosts these ranks: their memory is summed with its own."""
+    """Another agent on the follower's node hosts these ranks: add their memory to that of its own ranks."""
 
     kind: Literal["watch"] = "watch"
     task: int
@@ -165,15 +166,15 @@ class Watch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskStanding:
-    """A follower is to say how far its ranks are."""
+class AskProgress:
+    """A follower must send the progress of its ranks."""
 
-    kind: Literal["ask_standing"] = "ask_standing"
+    kind: Literal["ask_progress"] = "ask_progress"
 
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """A follower is to end its ranks now."""
+    """A follower must end its ranks now."""
 
     kind: Literal["end"] = "end"
     fault: Fault
@@ -192,12 +193,12 @@ Message = (
     | Unusable
     | Started
     | Fault
-    | Standing
+    | Progress
     | Report
     | Begin
     | HostRun
     | Watch
-    | AskStanding
+    | AskProgress
     | End
     | Leave
 )

@@ -1,4 +1,4 @@
-"""What a session is: session.json."""
+"""The head of a session: session.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.records.vocabulary import SCHEMA_VERSION, Axis, Scaling, UtcTime, Who
 
 @dataclass(frozen=True, kw_only=True)
 class PlanEntry:
-    """A run of the plan, as session.json lists it; plan.json has it whole."""
+    """A run of the plan, as session.json lists it; plan.json has all of it."""
 
     run_id: str
     case_name: str
@@ -30,8 +30,8 @@ class PlanEntry:
 
     @classmethod
     def of(cls, run: PlannedRun) -> PlanEntry:
-        of_spec = {name: getattr(run.spec, name) for name in cls.names() if name != "skip_reason"}
-        return cls(**of_spec, skip_reason=run.skip_reason)
+        values = {name: getattr(run.spec, name) for name in cls.names() if name != "skip_reason"}
+        return cls(**values, skip_reason=run.skip_reason)
 
     @classmethod
     def names(cls) -> list[str]:
@@ -46,24 +46,24 @@ class SessionHead:
     suite: str
     title: str | None = None
     why: str | None = None
-    """What the suite says that it is for."""
+    """The purpose that the suite gives."""
     created_at: UtcTime
     finished_at: UtcTime | None = None
-    """Null while runs of its plan are left."""
+    """Null while runs of the plan are left."""
     command: list[str] = field(default_factory=list)
     quick: bool = False
     tags: list[str] = field(default_factory=list)
     resolved: dict[str, Any] = field(default_factory=dict)
-    """The suite with everything filled in."""
+    """The suite with all defaults filled in."""
     slots: dict[str, Any] = field(default_factory=dict)
-    """What the machine could host; empty if it was imported."""
+    """Slots of the machine; empty if the session was imported."""
     environment: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Facts by the node's number."""
+    """Facts of each node, by its index as text."""
     plan: list[PlanEntry] = field(default_factory=list)
     begun: list[dict[str, Any]] = field(default_factory=list)
-    """Of a resumed session: `at`, `environment` and `command` of each earlier beginning."""
+    """Earlier starts of a resumed session: `at`, `environment` and `command` of each."""
     imported: dict[str, Any] | None = None
-    """`format`, and the `files` with their SHA-256; null if it was measured here."""
+    """`format`, and `files` with their SHA-256; null if the session was measured."""
     schema_version: int = SCHEMA_VERSION
 
     def to_json(self) -> dict[str, Any]:

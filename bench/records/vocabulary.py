@@ -1,4 +1,4 @@
-"""Words and versions that stored files and messages use."""
+"""Versions, fixed words and ranges of values in stored files and messages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SCHEMA_VERSION = 1
 Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
 """How a run ended."""
 Scaling = Literal["none", "strong", "weak"]
-"""What stays the same as workers are added: nothing is compared, the global batch, or the batch of each rank."""
+"""The work as workers are added: not compared (none), same global batch (strong), or same batch per rank (weak)."""
 Axis = Literal["ranks", "threads"]
-"""What is added."""
+"""Kind of worker that is added: ranks, or threads of one rank."""
 DeviceType = Literal["cpu", "cuda"]
 StepKind = Literal["warmup", "measured", "profiled", "no_sync"]
-"""What a recorded step is for."""
+"""Purpose of a recorded step."""
 SelfcheckKind = Literal["bare", "instrumented"]
-"""A step without stamps, and one with them."""
+"""A step without time stamps, or with them."""
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
@@ -28,7 +28,7 @@ STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
 
 LARGEST_COUNT, LARGEST_SIZE = 10**9, 10**15
-"""Counts are multiplied with each other; sizes are not."""
+"""Counts are multiplied with each other, so they have a lower limit than sizes."""
 LARGEST_SECONDS = 1e9
 """Thirty years."""
 

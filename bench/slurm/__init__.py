@@ -1,1 +1,1 @@
-"""What Slurm says around a process, and what is said to Slurm."""
+"""Slurm: read the job, step and accounts around a process, and write command lines and scripts for Slurm."""

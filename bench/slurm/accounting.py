@@ -1,38 +1,58 @@
-"""What Slurm's accounts say of a finished step, which a batch script leaves in the session's folder."""
+"""Peak memory of a session by Slurm's accounts, which a batch script stores in the session's folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from bench.files import read_json, write_json
-from bench.launch.salvage import is_written
-from bench.slurm.allocation import max_rss
+from bench.common.files import read_json, write_json
+from bench.session.recovery import is_written
 
 _KEY = "slurm_max_rss_bytes"
-"""Fact of the session's first node: the largest task of any step of its jobs, as Slurm sampled it."""
+"""Fact of the session's first node: the largest resident set of a task of its jobs, as Slurm sampled it."""
 
 
 def note_max_rss(results: Path) -> None:
-    """Put it into session.json, beside what the sessions measured themselves. What cannot be read says nothing."""
+    """Add the fact to session.json of every session that is not being written. Unreadable accounts are ignored."""
     for session_json in sorted(results.glob("*/session.json")):
         sizes = [size for path in session_json.parent.glob("slurm-steps-*.json") if (size := _read(path))]
-        if sizes and not is_written(session_json.parent):
-            _note(session_json, str(max(sizes)))
+        if not sizes or is_written(session_json.parent):
+            continue
+        try:
+            session = read_json(session_json)
+            facts = session["environment"]["0"]
+        except (OSError, ValueError, LookupError, TypeError):
+            continue  # `bench load` reports it
+        if facts.get(_KEY) != str(max(sizes)):
+            facts[_KEY] = str(max(sizes))
+            write_json(session_json, session)
 
 
 def _read(path: Path) -> int | None:
     try:
         return max_rss(read_json(path))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # cut off, or another version's
+        return None  # incomplete, or of another version
 
 
-def _note(session_json: Path, value: str) -> None:
-    try:
-        session = read_json(session_json)
-        facts = session["environment"]["0"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return  # `bench load` is who complains about it
-    if facts.get(_KEY) != value:
-        facts[_KEY] = value
-        write_json(session_json, session)
+def max_rss(steps: Any) -> int | None:
+    """Bytes of the largest resident set of a task of any step; null if Slurm sampled none.
+
+    `steps` is the document of `sacct --json`. The batch shell is left out.
+    """
+    jobs = steps.get("jobs", []) if isinstance(steps, dict) else []
+    used = [
+        int(tres["count"])
+        for job in jobs
+        for step in job.get("steps", [])
+        if _is_numbered(step.get("step", {}).get("id"))
+        for tres in step.get("tres", {}).get("requested", {}).get("max", [])
+        if tres.get("type") == "mem" and tres["count"]  # 0: the step ended before Slurm sampled it
+    ]
+    return max(used, default=None)
+
+
+def _is_numbered(step_id: Any) -> bool:
+    """True for `12.0` or, in newer versions of Slurm, {"step_id": "0"}; false for `12.batch`."""
+    name = step_id.get("step_id") if isinstance(step_id, dict) else step_id
+    return str(name).rpartition(".")[2].isdecimal()

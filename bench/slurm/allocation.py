@@ -1,7 +1,7 @@
-"""What Slurm was asked for and what it gave: facts for the `environment` table, and where the two do not agree.
+"""Resources that a job asked for and was given: facts for the `environment` table, and warnings if the two differ.
 
-From a fixed list of the step's variables and, where a batch script left it, Slurm's own record of the job. Nothing
-that could hold a secret or a person's name is read.
+The facts come from a fixed list of the step's variables and, if a batch script stored it, from Slurm's own record of
+the job. Nothing that could hold a secret or a person's name is read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from bench.records.run_spec import Slots
 
@@ -43,10 +42,12 @@ _MEBIBYTES = {
     "slurm_memory_per_gpu_bytes": "SLURM_MEM_PER_GPU",
 }
 _TIMES = {"slurm_started_at": "SLURM_JOB_START_TIME", "slurm_ends_at": "SLURM_JOB_END_TIME"}
+_YEAR_2100_S = 4_102_444_800
+"""A time from here on is not a real one."""
 
 
 def facts(environ: Mapping[str, str], job: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Facts of the step as this task sees it; empty outside of a job. `job` is what bench/slurm/job.py read."""
+    """Facts of the step as this task sees it; empty outside of a job. `job` has the facts of job.read_job()."""
     if "SLURM_JOB_ID" not in environ:
         return {}
     found = {key: environ[name] for key, name in _TEXTS.items() if environ.get(name)}
@@ -54,25 +55,21 @@ def facts(environ: Mapping[str, str], job: Mapping[str, str] | None = None) -> d
         if (mebibytes := environ.get(name, "")).isdecimal():
             found[key] = str(int(mebibytes) * 2**20)
     seconds = {key: int(environ[name]) for key, name in _TIMES.items() if environ.get(name, "").isdecimal()}
-    found |= {key: _iso(value) for key, value in seconds.items() if value < _LAST_S}
+    found |= {
+        key: datetime.fromtimestamp(value, UTC).isoformat()
+        for key, value in seconds.items()
+        if value < _YEAR_2100_S
+    }
     if len(seconds) == len(_TIMES):
         found["slurm_time_limit_s"] = str(seconds["slurm_ends_at"] - seconds["slurm_started_at"])
     return dict(sorted({**(job or {}), **found}.items()))
 
 
-_LAST_S = 4_102_444_800
-"""The year 2100; what lies beyond is no time that Slurm means."""
-
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
-
-
 def mismatches(found: Mapping[str, str], slots: Slots, gpus: int | None = None) -> list[str]:
-    """Where a step does not get what the job asked for, one sentence each with the remedy.
+    """Differences between what the job asked for and what the step can use, each a sentence with a remedy.
 
-    `found` are the facts of any task, `slots` what all tasks of the step have together, `gpus` what Slurm gave on all
-    nodes; where that is not known, each node was given as many as this one.
+    `found` is the facts of any task, `slots` the slots of all tasks of the step together, and `gpus` the number of GPUs
+    that Slurm gave on all nodes; if it is null, each node is taken to have as many as this one.
     """
     judged = (_nodes(found, slots), _gpus(found, slots, gpus), _gpus_seen(found, slots), _cpus(found, slots))
     return [sentence for sentence in judged if sentence]
@@ -100,7 +97,7 @@ def _gpus(found: Mapping[str, str], slots: Slots, gpus: int | None) -> str | Non
 
 
 def _gpus_asked(found: Mapping[str, str]) -> tuple[int, str]:
-    """Over the whole step, and the variable that says so."""
+    """The number of GPUs asked for, over the whole step, and the name of the variable that holds it."""
     nodes = _count(found.get("slurm_step_nodes")) or 1
     tasks = _count(found.get("slurm_step_tasks")) or 1
     asked = (
@@ -111,11 +108,11 @@ def _gpus_asked(found: Mapping[str, str]) -> tuple[int, str]:
         (_count_tres(found.get("slurm_tres_per_node")) * nodes, "TresPerNode"),
         (_count_tres(found.get("slurm_tres_per_job")), "TresPerJob"),
     )
-    return max(asked, key=lambda wish: wish[0])
+    return max(asked, key=lambda pair: pair[0])
 
 
 def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
-    """Only where CUDA sees some: that it sees none at all is another message's business."""
+    """Judged only if CUDA sees a GPU: if it sees none, container.gpus_left_out says why."""
     given = _count(found.get("slurm_gpus_on_node"))
     if not 0 < slots.cuda_devices_per_node < given:
         return None
@@ -126,7 +123,7 @@ def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
 
 
 def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
-    """Of a single task per node: several share the node's CPUs between them."""
+    """Judged only for a single task per node: several tasks split the node's CPUs."""
     given = _count(found.get("slurm_cpus_on_node"))
     if _count(found.get("slurm_step_tasks")) != slots.nodes or given <= slots.cpus_per_node:
         return None
@@ -140,9 +137,9 @@ def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
 
 
 def fewer_than_asked(cpus: int) -> str:
-    """For a task that may use fewer CPUs than SLURM_CPUS_PER_TASK says.
+    """Explain why a task may use fewer CPUs than SLURM_CPUS_PER_TASK says.
 
-    Slurm passes a batch job's variable on to a step, but not the option that it stands for."""
+    Slurm passes a batch job's variable on to a step, but not the option behind it."""
     return (
         f"the CPUs are fewer than asked (SLURM_CPUS_PER_TASK={cpus}): the node's cpuset is smaller, ask the cluster's "
         "staff; or only sbatch was asked, and srun must be, too"
@@ -150,7 +147,7 @@ def fewer_than_asked(cpus: int) -> str:
 
 
 def _count(text: str | None) -> int:
-    """`8`, `h200:8`, `a100:4,h200:4` -> 8; 0 where nothing is said."""
+    """`8`, `h200:8` or `a100:4,h200:4` -> 8; 0 without a number."""
     numbers = (re.search(r"(?:^|:)(\d+)$", word.strip()) for word in (text or "").split(","))
     return sum(int(number[1]) for number in numbers if number)
 
@@ -164,26 +161,3 @@ def _count_tres(text: str | None) -> int:
 
 def _of(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def max_rss(steps: Any) -> int | None:
-    """Bytes of the largest resident set that sacct saw a task of any step have; null where it says nothing.
-
-    `steps` is the document of `sacct --json`. The batch shell is no step of ours.
-    """
-    jobs = steps.get("jobs", []) if isinstance(steps, dict) else []
-    used = [
-        int(tres["count"])
-        for job in jobs
-        for step in job.get("steps", [])
-        if _is_numbered(step.get("step", {}).get("id"))
-        for tres in step.get("tres", {}).get("requested", {}).get("max", [])
-        if tres.get("type") == "mem" and tres["count"]  # 0: it ended before Slurm looked
-    ]
-    return max(used, default=None)
-
-
-def _is_numbered(step_id: Any) -> bool:
-    """`12.0`, or as newer versions of Slurm write it {"step_id": "0"}; not `12.batch`."""
-    name = step_id.get("step_id") if isinstance(step_id, dict) else step_id
-    return str(name).rpartition(".")[2].isdecimal()

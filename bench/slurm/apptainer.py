@@ -1,15 +1,15 @@
-"""The Apptainer side of a command line."""
+"""Command lines of Apptainer, and checks of paths in them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench.container import apptainer_image
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.machine.container import apptainer_image
 
 
 def check_image(image: str) -> str:
-    """The image's path as it is. Raises InputError for what every node would have to fetch."""
+    """`image` unchanged. Raises InputError for a URL, which every node would have to download."""
     if "://" in image:
         raise InputError(
             f"--image {image}: every node would fetch and unpack it: `apptainer pull bench.sif {image}` first, "
@@ -19,14 +19,14 @@ def check_image(image: str) -> str:
 
 
 def is_here(image: str) -> bool:
-    """Whether the file is there; inside a container of that image it is, though it is not seen."""
+    """Whether the file exists. Inside a container the own image counts as existing, though it is not visible."""
     own = apptainer_image()
     path = Path(image)
     return path.exists() or str(path.absolute()) == own
 
 
 def check_folder(option: str, folder: str) -> str:
-    """A folder that the container is to see. Raises InputError for a path that --bind takes apart."""
+    """`folder` unchanged, to bind into a container. Raises InputError for a path that --bind would split."""
     if "," in folder or ":" in folder:
         raise InputError(
             f"{option} {folder}: Apptainer's --bind splits paths at ',' and ':': choose another folder"
@@ -35,8 +35,8 @@ def check_folder(option: str, folder: str) -> str:
 
 
 def execute(image: str, *, gpus: bool, folders: tuple[str, ...]) -> list[str]:
-    """What stands before a command to run it inside the image.
+    """The command line that runs a command inside the image, without that command.
 
-    `folders` are absolute, and inside have the same paths."""
+    `folders` are absolute paths, and have the same paths inside."""
     binds = [word for folder in dict.fromkeys(folders) for word in ("--bind", folder)]
     return ["apptainer", "exec", *(["--nv"] if gpus else []), *binds, image]

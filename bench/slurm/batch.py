@@ -1,4 +1,4 @@
-"""The batch script of `bench script`, for one image or two in turn: templates filled in, every value quoted."""
+"""The batch script of `bench script`, for one image or for two in turn: fill in templates, with every value quoted."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.slurm import apptainer
 
 DEFAULT_ROUNDS = 5
 _EARLY_S = 120
-"""Seconds before the time limit at which Slurm asks the session to stop."""
+"""How long before the time limit Slurm asks the session to stop."""
 _SHORTEST_S = 180
-"""That, and the minute by which Slurm may be early."""
+"""Shortest useful time limit: _EARLY_S, and the minute by which Slurm may signal early."""
 _TIME = re.compile(
     r"(?P<minutes>\d+)(?::(?P<seconds>\d+))?"
     r"|(?P<hours>\d+):(?P<m>\d+):(?P<s>\d+)"
@@ -33,28 +33,28 @@ _OURS = {
 
 
 class _Template(string.Template):
-    delimiter = "%"  # a script is full of dollars
+    delimiter = "%"  # a shell script has its own dollar signs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What `bench script` was asked for."""
+    """Options of `bench script`."""
 
     command: tuple[str, ...]
-    """This call, for the script's head."""
+    """The call of `bench script`, for a comment at the top of the script."""
     suite_name: str
     suite: tuple[str, ...]
-    """Arguments of `bench suite`, without session and results."""
+    """Arguments of `bench suite`, without --session and --results."""
     session: str
     results: str
     folders: tuple[str, ...]
-    """Others that the container is to see."""
+    """Further folders to bind into the container."""
     images: tuple[str, ...]
-    """One, or the two that are compared: the baseline, then the candidate."""
+    """One image, or two to compare: the baseline, then the candidate."""
     rounds: int
-    """Sessions of each image, where they are two."""
+    """Sessions of each image, if there are two."""
     device: str | None
-    """--device; null leaves it to the suite."""
+    """--device; null leaves the choice to the suite."""
     nodes: int
     gpus_per_node: int | None
     cpus_per_task: int | None
@@ -65,7 +65,7 @@ class Batch:
 
 
 def script(batch: Batch) -> str:
-    """The script's text. Raises InputError for what Slurm or Apptainer would refuse, or take for something else."""
+    """The script's text. Raises InputError for a value that Slurm or Apptainer would refuse or misread."""
     images = [shlex.quote(apptainer.check_image(image)) for image in batch.images]
     for word in batch.command:
         if not word.isprintable():
@@ -95,10 +95,10 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _step(batch: Batch) -> str:
-    """The part that measures a session, without the line's end."""
+    """The part that measures a session, without the last line's end."""
     several = len(batch.images) > 1
     values = {
-        # srun does not take it from the job
+        # srun does not inherit it from the job
         "srun": f" --cpus-per-task={batch.cpus_per_task}" if batch.cpus_per_task else "",
         "nv": " --nv" if batch.gpus_per_node and batch.device != "cpu" else "",
         "suite": shlex.join(batch.suite) + (' --tag "$name-$1"' if several else ""),
@@ -109,7 +109,7 @@ def _step(batch: Batch) -> str:
 
 
 def _head(batch: Batch) -> list[str]:
-    """Options of sbatch; those given by hand come last, so that they hold."""
+    """Options of sbatch. Those given with --sbatch come last, so that they override ours."""
     own = {
         "--job-name": batch.suite_name,
         "--nodes": batch.nodes,
@@ -156,12 +156,13 @@ def _checked_name(option: str, text: str | None) -> str | None:
 def _is_one_word(line: str) -> bool:
     try:
         return len(shlex.split(line)) == 1
-    except ValueError:  # a quote that nothing closes
+    except ValueError:  # a quote that is not closed
         return False
 
 
 def _checked_option(line: str) -> str:
-    """A line for sbatch. Raises InputError for one that is no option, that we write, or that breaks the stop."""
+    """`line` unchanged. Raises InputError if it is not an option of sbatch, if the script has that option itself, or
+    if it would break the signal before the time limit."""
     name, _, value = line.replace(" ", "=", 1).partition("=")
     if not _OPTION.fullmatch(name):
         raise InputError(f"--sbatch {line!r}: not an option of sbatch, as in --sbatch --constraint=h200")

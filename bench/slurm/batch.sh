@@ -1,10 +1,10 @@
 #!/bin/bash
 # %command
-# Submit it with sbatch. Submitted again it goes on where it stopped, since the session's name stands below.
+# Submit it with sbatch. Submit it again to continue where it stopped: the session's name is set below.
 %sbatch
 
 set -u
-cd -P . || exit 2 # Apptainer does not see the folder through a link
+cd -P . || exit 2 # Apptainer cannot resolve a link to the folder
 %{warning}image=%image
 results=$(realpath -m -- %results)
 session=%session
@@ -18,7 +18,7 @@ mkdir -p -- "$folder" || exit 2
 
 %step
 
-# Also where runs have failed: that is in the tables, too.
+# Also after failed runs: they are in the tables, too.
 if [[ -e $folder/session.json ]]; then
     "${container[@]}" "$image" bench load "$results"
     "${container[@]}" "$image" bench summary "$session" --results "$results"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # %command
-# Submit it with sbatch. It measures two images in turn, each time as a session of its own, and compares them. Submitted
-# again it goes on where it stopped, since the sessions' names follow from the one below.
+# Submit it with sbatch. It measures two images in turn, each time as a separate session, and compares them. Submit it
+# again to continue where it stopped: the sessions' names are derived from the one below.
 %sbatch
 
 set -u
-cd -P . || exit 2 # Apptainer does not see the folder through a link
+cd -P . || exit 2 # Apptainer cannot resolve a link to the folder
 %{warning}declare -A images=([a]=%image_a [b]=%image_b)
 results=$(realpath -m -- %results)
 name=%session
@@ -22,7 +22,7 @@ stopped=
 started=0
 sessions=()
 
-# A session of the image a or b, or the rest of it.
+# Measure a session of image a or b, or the rest of it.
 measure() { # a|b ROUND
     image=${images[$1]}
     session=$name-$1-r$2
@@ -38,22 +38,22 @@ measure() { # a|b ROUND
 worst=0
 for ((round = 1; round <= rounds; round++)); do
     order=(a b)
-    if ((round %% 2 == 0)); then order=(b a); fi # what drifts favours neither
+    if ((round %% 2 == 0)); then order=(b a); fi # so that drift favours neither image
     for side in "${order[@]}"; do
         measure "$side" "$round"
         if ((code > worst)); then worst=$code; fi
-        # 1: a run failed, the others count. With 2, or where it was stopped, the next would fare no better.
+        # 1: a run failed, the others count. After 2, or a stop, the next session would end the same way.
         if ((code > 1)) || [[ -n $stopped ]]; then break 2; fi
     done
 done
 
-# A session may have been done by the time that it saw the signal.
+# The last session may have finished before it saw the signal.
 if [[ -n $stopped ]] && ((started < 2 * rounds && worst <= 1)); then
     echo "stopped after $started of $((2 * rounds)) sessions: submitted again this script measures the others" >&2
     worst=143
 fi
 
-# Also where runs have failed or rounds are missing: that is in the tables, too.
+# Also after failed runs or missing rounds: they are in the tables, too.
 if ((${#sessions[@]})); then
     bench=("${container[@]}" "${images[b]}" bench)
     "${bench[@]}" load "$results"

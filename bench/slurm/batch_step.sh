@@ -1,19 +1,19 @@
-# Without the texts in which people may have written a secret: how the job was submitted, and comments.
+# Remove texts that may contain a secret: the submit line, the command and comments.
 discreet() (
     set -o pipefail
     "$@" | sed -E -e 's/("(submit_line|comment|[a-z]+_comment|administrator|job|system|extra|command)": *)"([^"\\]|\\.)*"/\1""/g' \
         -e 's/ Command=.* WorkDir=/ WorkDir=/' -e 's/ (Admin|System)?Comment=.* StdErr=/ StdErr=/'
 )
 
-# What Slurm was asked for and what it gave; a container cannot ask it.
+# Store Slurm's record of the job: a container cannot ask Slurm.
 job=$folder/slurm-job-$SLURM_JOB_ID
 discreet scontrol --json show job "$SLURM_JOB_ID" > "$job.json" 2> /dev/null || {
     rm -f -- "$job.json"
     discreet scontrol --oneliner show job "$SLURM_JOB_ID" > "$job.txt" || rm -f -- "$job.txt"
 }
 
-# Two minutes before the time limit Slurm sends USR1, to this shell alone. The file asks the session to stop: what
-# was measured is kept.
+# Two minutes before the time limit Slurm sends USR1, only to this shell. The file asks the session to stop;
+# everything measured is kept.
 trap '%{signalled}touch -- "$folder/STOP"' USR1
 
 srun --kill-on-bad-exit=0 --wait=0%srun "${container[@]}"%nv "$image" \
@@ -21,12 +21,12 @@ srun --kill-on-bad-exit=0 --wait=0%srun "${container[@]}"%nv "$image" \
     --session "$session" --results "$results" --reserve 180 --no-load &
 step=$!
 signalled=1
-while [[ -n $signalled ]]; do # a signal ends `wait` before the step has ended
+while [[ -n $signalled ]]; do # a signal ends `wait` before the step ends
     signalled=
     wait "$step"
     code=$?
 done
 
-# The memory that Slurm saw; only where the cluster keeps accounts.
+# Peak memory by Slurm; only if the cluster keeps accounts.
 steps=$folder/slurm-steps-$SLURM_JOB_ID.json
 discreet sacct --json --jobs "%accounted" > "$steps" 2> /dev/null || rm -f -- "$steps"

@@ -1,7 +1,6 @@
-"""Slurm's own record of a job, which a batch script leaves in the session's folder: a container cannot ask for it.
+"""Slurm's own record of a job, which a batch script stores in the session's folder: a container cannot ask Slurm.
 
-`scontrol show job` writes JSON (whose numbers were plain in older versions) or, where it cannot, one line of
-Key=Value; both become the same facts.
+`scontrol show job` writes JSON or, in versions that cannot, one line of Key=Value. Both become the same facts.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _JSON_TEXTS = {
     # with an accounting database
     "slurm_tres_requested": "tres_req_str",
     "slurm_tres_allocated": "tres_alloc_str",
-    # without one GPUs are only here
+    # without an accounting database GPUs are only in these
     "slurm_tres_per_job": "tres_per_job",
     "slurm_tres_per_node": "tres_per_node",
     "slurm_tres_per_socket": "tres_per_socket",
@@ -56,12 +55,12 @@ _NOTHING = ("", "(null)", "N/A", "None")
 
 
 def read_job(session: Path, job_id: str) -> dict[str, str] | None:
-    """Facts from slurm-job-ID.json or .txt in the session's folder; null where neither can be read."""
+    """Facts from slurm-job-ID.json or .txt in the session's folder; null if neither can be read."""
     for name, parse in ((f"slurm-job-{job_id}.json", _from_json), (f"slurm-job-{job_id}.txt", _from_line)):
         try:
             return parse((session / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            continue  # not there, cut off, or another version's: what it would say is unknown
+            continue  # missing, incomplete or of another version
     return None
 
 
@@ -82,14 +81,15 @@ def _from_json(text: str) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """The number of {"set": true, "infinite": false, "number": N}; null for one that is not set or has no end."""
+    """The number of {"set": true, "infinite": false, "number": N}; null if it is not set or infinite. Older versions of
+    Slurm write the plain number."""
     if not isinstance(value, dict):
         return value
     return value["number"] if value["set"] and not value["infinite"] else None
 
 
 def _from_line(text: str) -> dict[str, str]:
-    # a value may hold `=` (TRES do) and, in a job's name, spaces: it ends where the next Key= begins
+    # a value can contain `=` (TRES) and spaces (a job's name): it ends at the next Key=
     pairs = dict(re.findall(r"([A-Z][\w/:]*)=(.*?)(?=\s+[A-Z][\w/:]*=|\s*$)", text))
     if "JobId" not in pairs:
         raise ValueError("no line of scontrol show job")

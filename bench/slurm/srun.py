@@ -1,4 +1,4 @@
-"""--launcher srun: the same `bench suite`, started as a Slurm step from a login node or a batch shell."""
+"""--launcher srun: start the same `bench suite` as a Slurm step, from a login node or a batch shell."""
 
 from __future__ import annotations
 
@@ -12,45 +12,43 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from bench import safe_path
-from bench.container import apptainer_image
-from bench.errors import InputError
+from bench.common import safe_path
+from bench.common.errors import InputError
+from bench.machine.container import apptainer_image
 from bench.slurm import apptainer
 from bench.slurm.step import Step, id_of_srun
 
 _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
 _JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
-
-
-GO_ON = ("--kill-on-bad-exit=0", "--wait=0")
-"""Whatever a cluster's defaults are: one agent that dies does not end the others, nor may they go on only so long."""
+_OUTLIVE_A_TASK = ("--kill-on-bad-exit=0", "--wait=0")
+"""Override a cluster's defaults: if one agent dies, srun must neither end the others nor limit their time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """What srun is asked for, and what runs in the step."""
+    """Options for srun, and the command that runs in the step."""
 
     suite: tuple[str, ...]
-    """Arguments of `bench suite` in the step, but for --results."""
+    """Arguments of `bench suite` in the step, without --results."""
     results: str
-    """Absolute."""
+    """Absolute path of the results folder."""
     folders: tuple[str, ...] = ()
-    """Others that the container is to see, absolute."""
+    """Absolute paths of further folders to bind into the container."""
     device: str | None = None
-    """--device of the suite's call; null leaves it to the suite."""
+    """--device of `bench suite`; null leaves the choice to the suite."""
     image: str | None = None
-    """Null runs this interpreter's own bench."""
+    """Apptainer image; null runs this installation."""
     nodes: int | None = None
     gpus_per_node: int | None = None
     srun: tuple[str, ...] = ()
-    """Further arguments, after ours: the later one holds."""
+    """Further options of srun. They come after ours, so they override them."""
 
 
 def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
-    """The command line to execute; `environ` says what the job around it was given, where there is one."""
+    """The command line to execute. `environ` has the variables of the job around this process, if there is one."""
     shape = []
     if launch.nodes is not None:
-        # all three, since srun takes the job's --ntasks from the environment otherwise
+        # all three: otherwise srun takes --ntasks from the job's environment
         shape += [f"--nodes={launch.nodes}", f"--ntasks={launch.nodes}", "--ntasks-per-node=1"]
     if launch.gpus_per_node is not None:
         shape += [f"--gpus-per-node={launch.gpus_per_node}"]
@@ -64,7 +62,7 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
         bench = [*apptainer.execute(image, gpus=gpus, folders=folders), "bench"]
     return [
         "srun",
-        *GO_ON,
+        *_OUTLIVE_A_TASK,
         *shape,
         *map(_checked, launch.srun),
         *bench,
@@ -78,8 +76,8 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
 
 
 def line(launch: Launch, environ: Mapping[str, str]) -> str:
-    """The same for a shell to read."""
-    # a folder that is not there yet could not be bound
+    """The same command line for a shell."""
+    # a folder must exist before it can be bound
     before = f"mkdir -p {shlex.quote(launch.results)} && " if launch.image is not None else ""
     return before + shlex.join(argv(launch, environ))
 
@@ -98,7 +96,7 @@ def _with_gpus(launch: Launch, environ: Mapping[str, str]) -> bool:
 
 
 def become(launch: Launch) -> NoReturn:
-    """Replace this process by srun. Raises InputError where that cannot be."""
+    """Replace this process by srun. Raises InputError if that is not possible."""
     step = Step.here()
     if step is not None and id_of_srun() is not None:
         raise InputError(
@@ -113,7 +111,7 @@ def become(launch: Launch) -> NoReturn:
     Path(launch.results).mkdir(parents=True, exist_ok=True)
     own = launch.image is None
     environment = safe_path.environment() if own else safe_path.environment_of_an_image()
-    environment["PWD"] = str(Path.cwd())  # Apptainer goes by it, and does not see the folder through a link
+    environment["PWD"] = str(Path.cwd())  # Apptainer uses it, and cannot resolve a link to the folder
     sys.stderr.write(f"{shlex.join(command)}\n")
     sys.stderr.flush()
     os.execvpe(command[0], command, environment)  # noqa: S606 - no shell is wanted

@@ -1,4 +1,4 @@
-"""The Slurm step around this process: its nodes, its tasks, and which task this is. From the environment alone."""
+"""The Slurm step around this process: its nodes, its tasks, and the index of this task, read from the environment."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.slurm.hostlist import expand
 
 _LARGEST = 100_000
-"""Nodes; far more than any step has."""
+"""Most nodes of a step; far more than any has."""
 _SHOWN = 80
-"""Characters of a variable in a message."""
+"""Most characters of a variable that a message shows."""
 _RESERVED = 2**32 - 16
-"""Step ids from here on are no steps that srun starts."""
+"""Lowest of the step ids that Slurm reserves for shells; srun starts no such steps."""
 _COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
 
 
 def id_of_srun(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Of the step that srun started around this process, if it did.
+    """Id of the step that srun started around this process; null if there is none.
 
-    Not so a batch shell, which new versions of Slurm call step -5, nor the shell that salloc opens, -6; some write
-    2^32 less that."""
+    A batch shell (step -5 in new versions of Slurm) and a shell of salloc (-6) do not count. Some versions write these
+    ids as unsigned, such as 2^32 - 5."""
     step_id = environ.get("SLURM_STEP_ID", "").strip()
     shell = step_id.startswith("-") or (step_id.isdecimal() and int(step_id) >= _RESERVED)
     return step_id if step_id and not shell else None
@@ -31,21 +31,21 @@ def id_of_srun(environ: Mapping[str, str] = os.environ) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step as the task of this process sees it."""
+    """A step, and this process's task in it."""
 
     job_id: str
     step_id: str
     restarts: int
-    """How often Slurm has started the job anew."""
+    """How often Slurm has restarted the job."""
     node_names: tuple[str, ...]
-    """The first one's first task leads."""
+    """Names of the nodes; the first task of the first node leads."""
     tasks_per_node: tuple[int, ...]
     task: int
-    """Of all nodes, from 0."""
+    """Index of this task in the step."""
     local_task: int
-    """Of this node, from 0."""
+    """Index of this task on its node."""
     node: int
-    """Index in node_names."""
+    """Index of this task's node in node_names."""
 
     @property
     def tasks(self) -> int:
@@ -53,14 +53,14 @@ class Step:
 
     @property
     def key(self) -> str:
-        """Names the step among all that a cluster has run; fit for a file's name."""
+        """Unique name of the step on its cluster; usable as a file name."""
         return f"{self.job_id}.{self.step_id}.{self.restarts}"
 
     @classmethod
     def here(cls, environ: Mapping[str, str] = os.environ) -> Step | None:
-        """The step around this process, where there is one; a batch shell counts as one of a single task.
+        """The step around this process; null if there is none. A batch shell counts as a step of a single task.
 
-        Raises InputError for odd variables."""
+        Raises InputError if Slurm's variables are missing or contradict each other."""
         if "SLURM_STEP_ID" not in environ or "SLURM_PROCID" not in environ:
             return None
         names = expand(environ.get("SLURM_STEP_NODELIST") or environ.get("SLURMD_NODENAME", "localhost"))

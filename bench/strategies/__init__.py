@@ -1,7 +1,7 @@
 """One file per strategy; the file's name is the strategy's name.
 
-A strategy says how a model is laid over the ranks. It knows nothing of workloads, timing or storage.
-Its module must import without torch: import torch inside methods.
+A strategy distributes a model over the ranks. It knows nothing about workloads, timing or storage. Its module must
+import without torch: import torch inside methods.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.records.vocabulary import DeviceType
 
@@ -23,41 +23,41 @@ if TYPE_CHECKING:
 
 
 class Strategy(Protocol):
-    """What a rank asks of a strategy."""
+    """The interface that a rank uses."""
 
     Options: ClassVar[type[Any]]
     """Frozen keyword-only dataclass of the strategy's options, with defaults."""
     max_world_size: ClassVar[int | None]
-    """Largest world size; null where there is no limit."""
-    # Optional, asked before anything starts and therefore without torch; `options` is an Options:
+    """Largest world size; null if there is no limit."""
+    # Optional, called before anything starts, without torch; `options` is an Options:
     #   @staticmethod conflicts(options, asked: Asked) -> Iterator[tuple[str, str]]
-    #       the options that torch cannot combine with the case's other keys: (option, why and what to do)
+    #       options that torch cannot combine with the case's other keys: (option, reason and remedy)
     #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
-    #       why it cannot lay a model over that many ranks of that device
-    # Optional, asked before anything starts, with torch:
+    #       why it cannot distribute a model over that many ranks of that device
+    # Optional, called before anything starts, with torch:
     #   @staticmethod lacking() -> str | None
-    #       what the torch at hand has not; null where it has all
-    # Optional, asked by a rank:
+    #       what the installed torch lacks; null if it has everything
+    # Optional, called by a rank:
     #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
-    #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch: nothing
-    #       of it is sent to other ranks, which from then on train models of their own
-    #   sharded_scaler = True where fp16's loss scaler must ask the other ranks for overflows
+    #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
+    #       nothing is sent to other ranks, whose models diverge from then on
+    #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
 
     def __init__(self, options: Any) -> None: ...
 
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
     ) -> nn.Module:
-        """Lay the model over the default process group; also at one rank, so that the baseline pays the same."""
+        """Distribute the model over the default process group; also at one rank, for an equal baseline."""
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """Around the forward and backward of one micro-batch: synchronises gradients only when `last`."""
+        """Context for forward and backward of one micro-batch; synchronises gradients only if `last`."""
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
-        """Clip the norm of the whole model's gradient, whatever of it lies on this rank."""
+        """Clip the norm of the whole model's gradient, not only of this rank's part."""
 
     def validated(self, model: nn.Module) -> None:
-        """After forward passes without backward: lay the model over the ranks as a step finds it."""
+        """Call it after forward passes without backward: restore the model's distribution for the next step."""
 
 
 def names() -> list[str]:
@@ -66,7 +66,7 @@ def names() -> list[str]:
 
 
 def known() -> list[str]:
-    """As bench/workloads has it: no package adds strategies."""
+    """The same as `names`: installed packages cannot add strategies."""
     return names()
 
 
@@ -81,7 +81,7 @@ def load(name: str) -> type[Strategy]:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What the rest of a case asks of its strategy."""
+    """The case's settings that a strategy may conflict with."""
 
     train: TrainSpec
     measure: MeasureSpec
@@ -95,7 +95,7 @@ def conflicts(name: str, options: dict[str, Any], asked: Asked) -> Iterator[tupl
 
 
 def misfit(name: str, options: dict[str, Any], world_size: int, device_type: DeviceType) -> str | None:
-    """Why the strategy cannot lay a model over that many ranks there; null where it can."""
+    """Why the strategy cannot distribute a model over that many ranks of that device; null if it can."""
     kind = load(name)
     if not hasattr(kind, "misfit"):
         return None
@@ -115,7 +115,7 @@ def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
 
 
 def lacking(name: str) -> str | None:
-    """What the torch at hand has not and the strategy needs; null where it has all. Loads torch."""
+    """Why the installed torch is not enough for the strategy; null if it is. Loads torch."""
     kind = load(name)
     reason: str | None = kind.lacking() if hasattr(kind, "lacking") else None
     return reason

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def uneven(shard_size: int | None, world_size: int) -> str | None:
-    """Why groups of `shard_size` do not make up the world; null where they do, and where one group is larger."""
+    """Why the ranks do not divide into groups of `shard_size`; null if they do, or if one group holds all ranks."""
     if shard_size is None or world_size <= shard_size or world_size % shard_size == 0:
         return None
     return (
@@ -25,7 +25,7 @@ def is_hybrid(shard_size: int | None, world_size: int) -> bool:
 
 
 def mesh(device: torch.device, shard_size: int | None) -> DeviceMesh:
-    """Over the default process group: [ranks], or [groups, ranks of a group], whose ranks are consecutive."""
+    """Mesh over the default process group: [ranks], or [groups, ranks of a group] with consecutive ranks in a group."""
     import torch
     from torch.distributed.device_mesh import init_device_mesh
 

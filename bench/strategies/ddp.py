@@ -1,5 +1,5 @@
-"""ddp: every rank holds the whole model (PyTorch's DistributedDataParallel); gradients are averaged by all-reduce while
-backward still runs."""
+"""ddp: every rank holds the whole model (PyTorch's DistributedDataParallel); an all-reduce averages gradients during
+backward."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class DdpOptions:
     static_graph: bool = False
     """Promise that every step uses the same parameters in the same order."""
     find_unused_parameters: bool = False
-    """Walk the graph in every step for parameters without a gradient; costs time."""
+    """Search the graph in every step for parameters without a gradient; costs time."""
     gradient_as_bucket_view: bool = True
-    """Let gradients live in the communication buckets; saves one copy of the gradients."""
+    """Keep gradients in the communication buckets; saves one copy of the gradients."""
     bucket_cap_mb: Annotated[int, Gt(0), Le(1_048_576)] = 25
-    """Size of the gradients that one all-reduce takes, in MiB."""
+    """Gradients in one all-reduce, in MiB."""
     broadcast_buffers: bool = True
-    """Send rank 0's buffers (BatchNorm's statistics) to all before each forward."""
+    """Send rank 0's buffers (BatchNorm's statistics) to all ranks before each forward."""
     gradient_compression: Literal["none", "fp16", "bf16", "powersgd"] = "none"
-    """What gradients travel as: halved, or as two thin matrices each (powersgd), which loses some of them."""
+    """Form in which gradients are sent: half precision, or two thin matrices each (powersgd), which is lossy."""
     powersgd_rank: Annotated[int, Ge(1), Le(1024)] = 1
-    """Columns of PowerSGD's matrices; more cost more time and lose less."""
+    """Columns of PowerSGD's matrices; more columns cost more time and lose less."""
     powersgd_start_step: Annotated[int, Ge(2), Le(1_000_000)] = 2
-    """Synchronisations that are still whole before PowerSGD begins; its first step must lie in the warm-up."""
+    """Uncompressed synchronisations before PowerSGD begins, which must be during the warm-up."""
 
 
 class Strategy:
@@ -48,9 +48,9 @@ class Strategy:
 
     def __init__(self, options: DdpOptions) -> None:
         self.options = options
-        # made once: a context manager per micro-batch would be garbage on the measured path
+        # made once: a context manager per micro-batch would be garbage in measured steps
         self._synchronising = nullcontext()
-        # a static graph is learnt in the first step, which no_sync would hide: its micro-batches all synchronise
+        # DDP learns a static graph in the first step; no_sync would hide it, so all micro-batches synchronise there
         self._learning = options.static_graph
 
     @staticmethod
@@ -58,23 +58,23 @@ class Strategy:
         if options.static_graph and options.find_unused_parameters:
             yield (
                 "find_unused_parameters",
-                "torch ignores find_unused_parameters under static_graph, which finds them once: leave one out",
+                "torch ignores find_unused_parameters under static_graph, which finds them once: remove one of them",
             )
         if options.gradient_compression != "powersgd":
             return
         if asked.train.precision == "fp16":
             yield (
                 "gradient_compression",
-                "powersgd keeps what it lost for the next step, and an overflow of fp16 stays in there: from the "
-                "first one on every step is skipped; take bf16, or the compression fp16",
+                "powersgd carries its error over to the next step, so after the first overflow of fp16 every step is "
+                "skipped: use precision bf16, or the compression fp16",
             )
         start, warmup = options.powersgd_start_step, asked.measure.warmup
         if start >= warmup:
             yield (
                 "gradient_compression",
-                f"powersgd begins after {start} whole steps (powersgd_start_step), and measure.warmup is {warmup}: "
-                "its first step, which allocates, or whole ones would be measured; "
-                f"warm up for {start + 1} steps or more",
+                f"powersgd begins after {start} uncompressed steps (powersgd_start_step), and measure.warmup is "
+                f"{warmup}: uncompressed steps, or its first one, which allocates memory, would be measured; "
+                f"use {start + 1} or more warm-up steps",
             )
 
     def wrap(
@@ -105,16 +105,16 @@ class Strategy:
 
         compression = self.options.gradient_compression
         if compression == "powersgd":
-            # None: the default process group, whose ranks all start with the same matrices
+            # None means the default process group; all its ranks start with the same matrices
             state = powerSGD_hook.PowerSGDState(
                 process_group=None,
                 matrix_approximation_rank=self.options.powersgd_rank,
                 start_powerSGD_iter=self.options.powersgd_start_step,
             )
-            # gloo matches all-reduces by their order, which those of two buckets at once would mix up among ranks
+            # gloo matches all-reduces by their order; two buckets at once would mix it up among ranks
             hook = (
-                _in_turn(powerSGD_hook.powerSGD_hook)
-                if distributed.get_backend() == "gloo"  # also where ranks share a GPU
+                _one_at_a_time(powerSGD_hook.powerSGD_hook)
+                if distributed.get_backend() == "gloo"  # also if ranks share a GPU
                 else powerSGD_hook.powerSGD_hook
             )
             model.register_comm_hook(state, hook)
@@ -139,11 +139,11 @@ class Strategy:
         clip_grad_norm_(model.parameters(), max_norm)
 
     def validated(self, model: nn.Module) -> None:
-        """Forward passes leave nothing behind."""
+        """Nothing to restore."""
 
 
-def _in_turn(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The communication hook with one bucket on its way at a time: nothing of backward hides it."""
+def _one_at_a_time(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The communication hook with one bucket in transit at a time, not hidden behind backward."""
 
     def waiting(state, bucket):  # type: ignore[no-untyped-def] # torch takes no annotation that is text
         future = hook(state, bucket)

@@ -1,5 +1,5 @@
-"""fsdp: parameters, gradients and optimizer state are sharded over the ranks (PyTorch's FSDP2, `fully_shard`), one unit
-per block of the model and one for the rest."""
+"""fsdp: parameters, gradients and optimizer state are sharded over the ranks (PyTorch's FSDP2, `fully_shard`), with one
+unit per block of the model and one for the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
-from bench.dtypes import dtype_of, narrow_dtype
+from bench.common.dtypes import dtype_of, narrow_dtype
 from bench.strategies import _shard_groups
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ class FsdpOptions:
     reshard: Literal["full", "grad_op"] = "full"
     """`full` frees gathered parameters after forward and gathers them again for backward; `grad_op` keeps them."""
     shard_size: Annotated[int, Ge(2), Le(1_000_000)] | None = None
-    """Hybrid: shard over that many ranks, best those of a node, and replicate over such groups; null: over all."""
+    """Hybrid sharding: shard within groups of this many ranks, ideally a node's, and replicate across groups. null:
+    shard over all ranks."""
     param_dtype: Literal["fp32", "bf16", "fp16"] | None = None
-    """What parameters are gathered as; null: as train.precision computes, which halves the traffic in bf16 and fp16."""
+    """dtype of gathered parameters. null: that of train.precision, which halves the traffic in bf16 and fp16."""
     reduce_dtype: Literal["fp32", "bf16", "fp16"] = "fp32"
-    """What gradients are reduced as."""
+    """dtype in which gradients are reduced."""
     cpu_offload: bool = False
-    """Keep the shards and the optimizer in pinned host memory; only on CUDA. Written from documentation, untried."""
+    """Keep the shards and the optimizer in pinned host memory; CUDA only. Written from documentation, untested."""
 
 
 class Strategy:
@@ -55,22 +56,22 @@ class Strategy:
             either = "fp32" if computes == "fp32" else f"{computes} or fp32"
             yield (
                 "param_dtype",
-                f"param_dtype gathers {options.param_dtype} where train.precision {precision} computes in {computes}: "
-                f"layers would get two types; take {either}, or another train.precision",
+                f"param_dtype gathers {options.param_dtype}, but train.precision {precision} computes in {computes}: "
+                f"layers would get two types; use {either}, or another train.precision",
             )
 
     @staticmethod
     def misfit(options: FsdpOptions, world_size: int, device_type: DeviceType) -> str | None:
         if options.cpu_offload and device_type == "cpu":
             return (
-                "cpu_offload on device cpu: parameters are in host memory already; say device: cuda in the case, "
-                "which is then skipped where there is no GPU"
+                "cpu_offload on device cpu: parameters are in host memory already; set device: cuda in the case, "
+                "which is then skipped on machines without a GPU"
             )
         return _shard_groups.uneven(options.shard_size, world_size)
 
     @staticmethod
     def needs_cpu_group(options: FsdpOptions) -> bool:
-        """Norms and overflows of offloaded gradients are reduced where they lie, which NCCL cannot."""
+        """Norms and overflows of offloaded gradients are reduced in host memory, which NCCL cannot do."""
         return options.cpu_offload
 
     def wrap(
@@ -84,25 +85,22 @@ class Strategy:
         )
 
         mesh = _shard_groups.mesh(device, self.options.shard_size)
-        # Gradients are reduced in fp32 as DDP does, unless asked otherwise.
         policy = MixedPrecisionPolicy(
-            param_dtype=self._gathered(precision),
-            reduce_dtype=dtype_of(self.options.reduce_dtype),
+            param_dtype=narrow_dtype(
+                self.options.param_dtype or precision
+            ),  # null leaves parameters as they are
+            reduce_dtype=dtype_of(self.options.reduce_dtype),  # by default fp32, as under DDP
             cast_forward_inputs=False,
         )
         offload = CPUOffloadPolicy() if self.options.cpu_offload else OffloadPolicy()
         reshard = self.options.reshard == "full"
-        if not self.options.cpu_offload:  # else the whole model would have to fit the device once
+        if not self.options.cpu_offload:  # with it the whole model need not fit the device
             model = model.to(device)
         for unit in [*blocks, model]:
             fully_shard(
                 unit, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy, offload_policy=offload
             )
         return model
-
-    def _gathered(self, precision: str) -> torch.dtype | None:
-        """Null leaves parameters as they are."""
-        return narrow_dtype(self.options.param_dtype or precision)
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
         model.set_requires_gradient_sync(last)  # type: ignore[operator]
@@ -116,7 +114,7 @@ class Strategy:
     def validated(self, model: nn.Module) -> None:
         from torch.distributed.fsdp import FSDPModule
 
-        # backward frees what forward gathered; without it the next step would find parameters that it need not gather
+        # backward frees the parameters that forward gathered; without it the next step would skip gathering them
         for unit in model.modules():
             if isinstance(unit, FSDPModule):
                 unit.reshard()

@@ -1,5 +1,5 @@
-"""fsdp1: the same sharding by PyTorch's first implementation (FullyShardedDataParallel), to compare with `fsdp`; it
-flattens the parameters of each unit into one. At one rank torch leaves them whole and gathers nothing."""
+"""fsdp1: the same sharding by PyTorch's first implementation (FullyShardedDataParallel), to compare with `fsdp`. It
+flattens the parameters of each unit into one. On one rank torch neither shards nor gathers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
-from bench.dtypes import narrow_dtype
+from bench.common.dtypes import narrow_dtype
 from bench.strategies import _shard_groups
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Fsdp1Options:
     sharding_strategy: Literal["full_shard", "shard_grad_op"] = "full_shard"
     """`full_shard` frees gathered parameters after forward; `shard_grad_op` keeps them until backward is done."""
     shard_size: Annotated[int, Ge(2), Le(1_000_000)] | None = None
-    """Hybrid: shard over that many ranks, best those of a node, and replicate over such groups; null: over all."""
+    """Hybrid sharding: shard within groups of this many ranks, ideally a node's, and replicate across groups. null:
+    shard over all ranks."""
     use_orig_params: bool = True
     """Give the optimizer the model's own parameters instead of the flattened ones."""
 
@@ -53,7 +54,7 @@ class Strategy:
 
         if hasattr(fsdp, "FullyShardedDataParallel"):
             return None
-        return f"torch {torch.__version__} has no FullyShardedDataParallel any more: take strategy fsdp"
+        return f"torch {torch.__version__} no longer has FullyShardedDataParallel: use strategy fsdp"
 
     def wrap(
         self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
@@ -76,7 +77,7 @@ class Strategy:
         return wrapped
 
     def _sharding(self, world_size: int) -> Any:
-        """torch's own member for it."""
+        """The member of torch's ShardingStrategy."""
         from torch.distributed.fsdp import ShardingStrategy
 
         keeps = self.options.sharding_strategy == "shard_grad_op"
@@ -91,20 +92,20 @@ class Strategy:
         return synchronising_later
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
-        # torch.nn.utils' own would take the norm of this rank's shard for the whole gradient's
+        # torch.nn.utils.clip_grad_norm_ would use the norm of this rank's shard only
         model.clip_grad_norm_(max_norm)  # type: ignore[operator]
 
     def validated(self, model: nn.Module) -> None:
         from torch.distributed.fsdp import FullyShardedDataParallel as Unit
 
-        # unit by unit, so that no more than one is ever whole: leaving it frees what forward gathered and kept
+        # One unit at a time, so that at most one is whole; leaving it frees the parameters that forward kept gathered.
         for unit in Unit.fsdp_modules(model):
             with Unit.summon_full_params(unit, recurse=False, writeback=False):
                 pass
 
 
 def _mixed_precision(precision: str) -> Any:
-    """As strategy fsdp has it: parameters gathered in the compute precision, gradients reduced in fp32."""
+    """As under fsdp: parameters are gathered in the compute precision, gradients reduced in fp32."""
     import torch
     from torch.distributed.fsdp import MixedPrecision
 

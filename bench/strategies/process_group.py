@@ -1,4 +1,4 @@
-"""process_group: the ranks and their process group alone, for workloads that measure the machine."""
+"""process_group: only the ranks and their process group, for workloads that measure the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ProcessGroupOptions:
 
 
 class Strategy:
-    """No model is laid over the ranks: it has no `wrap`."""
+    """It has no `wrap`: there is no model to distribute."""
 
     Options: ClassVar[type[ProcessGroupOptions]] = ProcessGroupOptions
     max_world_size: ClassVar[int | None] = None

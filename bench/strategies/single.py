@@ -1,4 +1,4 @@
-"""single: the bare model on one rank, no process group; what every parallel strategy is held against."""
+"""single: the bare model on one rank, without a process group; the baseline for every parallel strategy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SingleOptions:
 
 
 class Strategy:
-    """The model as it is."""
+    """The model, unchanged."""
 
     Options: ClassVar[type[SingleOptions]] = SingleOptions
     max_world_size: ClassVar[int | None] = 1
@@ -44,4 +44,4 @@ class Strategy:
         clip_grad_norm_(model.parameters(), max_norm)
 
     def validated(self, model: nn.Module) -> None:
-        """Forward passes leave nothing behind."""
+        """Nothing to restore."""

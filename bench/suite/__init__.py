@@ -1,6 +1,6 @@
-"""What to measure: a YAML file becomes a checked, frozen suite.
+"""Suites: a YAML file becomes a checked, frozen list of cases.
 
-In the order in which data flows: find (which file), source (text to nodes that know their place), merge (nodes laid
-over nodes), resolve (quick, cases, --set, matrix), models (what a case may say), check (problems in words), and
-schema (the same for editors).
+resolve.py calls the others in this order: find (the file), yaml_nodes (values that know their place), merge (quick and
+the suite's sections), shorthand, overrides (--set), matrix, check (by models.py), rules (keys that must fit together),
+selection (--case, --world, --repeats, --device) and notes. json_schema.py describes suite files for editors.
 """

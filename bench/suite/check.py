@@ -1,4 +1,4 @@
-"""A model's complaints in words: where, what, and the nearest right name."""
+"""Check nodes by a model; problems name the place, the value and the nearest right name."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bench import strategies, workloads
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.common.nearest import did_you_mean, near_or_all
 from bench.suite.models import OPTIONS
-from bench.suite.nearest import did_you_mean, near_or_all
-from bench.suite.source import Node
+from bench.suite.yaml_nodes import Node
 
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
 
 _MAX_PROBLEMS = 20
-"""That are named."""
+"""Problems that a message names."""
 MOST_PROBLEMS = 200
-"""That are looked for: putting 100,000 of them into words takes minutes."""
+"""Problems that are put into words: 100,000 of them would take minutes."""
 _LONGEST_SHOWN = 60
 _DEMANDS = {
     "string_type": "must be text: put it in quotes",
     "string_pattern_mismatch": "must be 1 to 64 lower-case letters, digits, '_' and '-'",
 }
-"""By pydantic's name of the problem."""
+"""By pydantic's error type."""
 _OWN_DEMANDS: dict[tuple[str | int, ...], str] = {
     ("float_type", "until"): "must be a percentage as in 1%, or a fraction as in 0.01",
     ("int_type", "memory_limit_bytes"): "must be a size as in 8GiB or 500MB, or a number of bytes",
     ("dataclass_type", "find_batch"): "must be true, false, or a mapping of smallest, largest and steps",
 }
-"""By pydantic's name of the problem, and the key."""
+"""By pydantic's error type and the key."""
 
 
 def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
-    """The validated model, or null and what is wrong, one line each."""
+    """The validated model, or null and the problems, a line each."""
     try:
         return model.model_validate_json(json.dumps(node.plain()), strict=True), []
     except ValidationError as error:
@@ -44,14 +44,14 @@ def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
 
 
 def _causes(error: ValidationError) -> list[Any]:
-    """What is really wrong: a list whose items are wrong is also said to be too short."""
+    """Problems without consequences of others: pydantic also calls a list too short if its items are wrong."""
     problems = error.errors(include_url=False)
     below = {problem["loc"][:length] for problem in problems for length in range(len(problem["loc"]))}
     return [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in below]
 
 
 def refuse(problems: list[str], name: str) -> None:
-    """Raise one InputError with all problems, each once; return where there are none."""
+    """Raise one InputError with all problems, each once; do nothing if there are none."""
     lines = list(dict.fromkeys(problems))
     if len(lines) == 1:
         raise InputError(lines[0])
@@ -66,52 +66,32 @@ def refuse(problems: list[str], name: str) -> None:
         raise InputError("\n  ".join([f"{name}: {len(lines)}{or_more} problems", *shown]))
 
 
-def place(node: Node, path: Path) -> Node:
-    """The node at a path, or the last one on the way that was written."""
-    for step in path:
-        inside = _inside(node, step)
-        if inside is None:
-            return node
-        node = inside
-    return node
-
-
-def _inside(node: Node, step: str | int) -> Node | None:
-    value, found = node.value, None
-    if isinstance(value, dict):
-        found = value.get(step)
-    elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-        found = value[step]
-    assert found is None or isinstance(found, Node)
-    return found
-
-
 def _problem(model: type[BaseModel], node: Node, problem: Any) -> str:
     path: Path = tuple(step for step in problem["loc"] if step != OPTIONS)
     kind = problem["type"]
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return _unknown_key(model, node, path)
     if kind == "missing":
-        return f"{place(node, path[:-1]).where}: {_dotted(path)} is missing{_in_case(node)}"
+        return f"{node.at(path[:-1]).where}: {_dotted(path)} is missing{_in_case(node)}"
     if kind == "value_error" and OPTIONS in problem["loc"]:
-        return _options_own(place(node, path), str(problem["ctx"]["error"]))
+        return _options_own(node.at(path), str(problem["ctx"]["error"]))
     if kind == "value_error" and path[-1:] in (("workload",), ("strategy",)):
         path = (*path, "name")
-    at = place(node, path)
+    at = node.at(path)
     error = problem.get("ctx", {}).get("error")
-    # what a workload's own file is refused for is a sentence of its own
+    # why a custom workload's file is refused is a complete sentence
     said = str(error) if isinstance(error, InputError) else f"it {_demand(problem, at.value)}"
     return f"{at.where}: {_dotted(path) or 'the suite'} is {_shown(at.value)}: {said}"
 
 
 def _options_own(chosen: Node, text: str) -> str:
-    """What a workload or strategy says of its options, at the option that it names."""
+    """A problem that a workload or strategy found in its options, at the option that the text names."""
     at = next((item for key, item in chosen.value.items() if f" {key} " in text), chosen)
     return f"{at.where}: {text}"
 
 
 def _unknown_key(model: type[BaseModel], node: Node, path: Path) -> str:
-    keys, at = known_keys(model, path[:-1], node), place(node, path)
+    keys, at = known_keys(model, path[:-1], node), node.at(path)
     inside = f" in {_dotted(path[:-1])}" if len(path) > 1 else ""
     near = near_or_all(str(path[-1]), keys)
     return f"{at.key_where or at.where}: unknown key {str(path[-1])[:_LONGEST_SHOWN]!r}{inside}{near}"
@@ -144,7 +124,7 @@ def known_keys(model: type[BaseModel], path: Path, node: Node) -> list[str]:
     for position, step in enumerate(path):
         if step in ("workload", "strategy"):
             kind: Any = workloads if step == "workload" else strategies
-            name = place(node, (*path[: position + 1], "name")).value
+            name = node.at((*path[: position + 1], "name")).value
             return ["name", *(field.name for field in dataclasses.fields(kind.load(name).Options))]
         annotation = model.model_fields[str(step)].annotation if isinstance(step, str) else model
         inner = _inner(annotation)
@@ -156,7 +136,7 @@ def known_keys(model: type[BaseModel], path: Path, node: Node) -> list[str]:
 
 
 def _inner(annotation: Any) -> type:
-    """Of a list its items', of what may be null the other."""
+    """The type of a list's items, or the type of an optional value."""
     inner = getattr(annotation, "__args__", (annotation,))[0]
     assert isinstance(inner, type), annotation
     return inner
@@ -167,7 +147,7 @@ def _dotted(path: Path) -> str:
 
 
 def _in_case(node: Node) -> str:
-    name = place(node, ("name",)).value
+    name = node.at(("name",)).value
     return f" in case {name}" if isinstance(name, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""Which file a suite's name means, and which suites there are; light enough for `bench list`."""
+"""Find suite files, by name and all; light enough for `bench list`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
-from bench.errors import InputError
-from bench.paths import suites_folder
-from bench.suite.nearest import did_you_mean
-from bench.suite.source import MAX_BYTES
+from bench.common.errors import InputError
+from bench.common.nearest import did_you_mean
+from bench.common.paths import suites_folder
+from bench.suite.yaml_nodes import MAX_BYTES
 
 _ENDINGS = (".yaml", ".yml")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
@@ -27,7 +27,7 @@ class Listed:
 
     @property
     def title(self) -> str:
-        """Its `title:` as it is written: checking a whole suite takes longer than listing all of them may."""
+        """Its `title:` as written. The rest of the file is not checked: that would make listing slow."""
         try:
             with self.path.open(encoding="utf-8-sig") as text:
                 return _top_level_text(text.read(MAX_BYTES), "title") or "(no title)"
@@ -36,15 +36,19 @@ class Listed:
 
 
 def find(name: str) -> Path:
-    """The file that NAME or FILE means: a path as it is; else ./suites/NAME.yaml, else the suite that ships.
+    """The file of a suite: FILE itself, else ./suites/NAME.yaml, else the shipped suite NAME.
 
-    Raises InputError with the nearest name where there is none.
-    """
+    Raises InputError with the nearest name if there is none."""
     path = Path(name)
     if path.suffix in _ENDINGS or "/" in name:
         if not path.is_file():
-            raise InputError(f"{name} is no file; `bench list` shows the suites there are")
-        return _named(path)
+            raise InputError(f"{name} is not a file; `bench list` shows the suites")
+        if not _NAME.fullmatch(path.stem):
+            raise InputError(
+                f"{path}: the file's name becomes the suite's: rename it to letters, digits, '_', '.' and '-', "
+                "80 at most"
+            )
+        return path
     found = {suite.name: suite.path for suite in _files()}
     if name not in found:
         raise InputError(
@@ -55,7 +59,7 @@ def find(name: str) -> Path:
 
 
 def listed() -> list[Listed]:
-    """Suites that ship and those in ./suites, by name; one of ./suites hides a shipped one of its name."""
+    """Shipped suites and those in ./suites, by name; a suite in ./suites hides a shipped one of the same name."""
     by_name = {suite.name: suite for suite in _files()}
     return [by_name[name] for name in sorted(by_name)]
 
@@ -69,16 +73,8 @@ def _files() -> Iterator[Listed]:
                 yield Listed(name=path.stem, path=path)
 
 
-def _named(path: Path) -> Path:
-    if not _NAME.fullmatch(path.stem):
-        raise InputError(
-            f"{path}: the file's name becomes the suite's: rename it to letters, digits, '_', '.' and '-', 80 at most"
-        )
-    return path
-
-
 def _top_level_text(text: str, key: str) -> str | None:
-    """The scalar that a top-level key has; events come one by one, so that the rest is never parsed."""
+    """The scalar of a top-level key. Events are read one by one, so the rest of the file is not parsed."""
     depth, expecting_key, last = 0, True, ""
     for event in yaml.parse(text, yaml.SafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -1,7 +1,7 @@
-"""What a suite may say. The wire types are checked first, by shape; a resolved case is checked whole.
+"""The keys of a suite. A file is checked by shape (SuiteFile); each resolved case is checked completely (Case).
 
-The sections `data`, `train` and `measure` are the dataclasses of bench/records/run_spec.py. The options of workloads
-and strategies are those of their own files: nothing is listed twice.
+The sections `data`, `train` and `measure` are the dataclasses of bench/records/run_spec.py. Options of workloads and
+strategies are defined in their files: nothing is listed twice.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pydantic import (
 )
 
 from bench import strategies, workloads
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.common.nearest import did_you_mean
 from bench.records.run_spec import DataSpec, FindSpec, MeasureSpec, TrainSpec
 from bench.records.vocabulary import Scaling
-from bench.suite.nearest import did_you_mean
 
 MAX_RANKS = 1_000_000
 OPTIONS = "options"
-"""The field of options_model; it stands in places of errors, and in no suite."""
+"""The field of options_model; it occurs in the places of errors, but in no suite."""
 PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})? ?%")
 _PLACEMENT = re.compile("([1-9][0-9]{0,6})x([1-9][0-9]{0,6})")
 
 CONFIG = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
-"""Holds for the dataclasses inside the models too."""
+"""Also applies to the dataclasses inside the models."""
 
 CaseName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,64}$")]
 Count = Annotated[int, Ge(1), Le(2**31 - 1)]
@@ -74,33 +74,33 @@ def world_size(value: object) -> WorldSize:
 
 
 def world_text(value: WorldSize) -> int | str:
-    """As it is written in a suite."""
+    """The size as a suite writes it."""
     return f"{value[0]}x{value[1]}" if isinstance(value, tuple) else value
 
 
 @functools.cache
 def options_model(options: type) -> type[BaseModel]:
-    """A model whose only field `options` is that dataclass, so that CONFIG holds in it."""
+    """A model whose only field `options` is that dataclass, so that CONFIG applies to it."""
     return create_model(options.__name__, __config__=CONFIG, options=(options, ...))
 
 
 def _chosen(kind: Any, value: Any) -> Chosen:
     name = str(value.get("name", "")) if isinstance(value, dict) else ""
-    # those that ship are looked at first: to know the others costs a look at every installed package
+    # shipped ones first: for the others every installed package must be searched
     if ":" not in name and name not in kind.names() and name not in kind.known():
         word = kind.__name__.removeprefix("bench.")
         near = did_you_mean(name, kind.known())
         raise ValueError(f"must name one of the {word} {', '.join(kind.known())}{near}")
     options = {key: item for key, item in value.items() if key != "name"}
-    # a ValidationError of this inner model keeps its places: pydantic puts them below ours
+    # pydantic puts the places of this inner ValidationError below ours
     text = json.dumps({OPTIONS: options})
     model = _model_of(kind.load(name).Options, name)
     try:
         checked = model.model_validate_json(text, strict=True)
         return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
-    except ValueError:  # pydantic's, which says where
+    except ValueError:  # pydantic's, with places
         raise
-    except (Exception, SystemExit) as error:  # of a __post_init__, which is the user's to mend
+    except (Exception, SystemExit) as error:  # raised by the user's __post_init__
         raise InputError(
             f"Options of {workloads.label(name)} raised {type(error).__name__}: {error}"
         ) from error
@@ -109,7 +109,7 @@ def _chosen(kind: Any, value: Any) -> Chosen:
 def _model_of(options: type, name: str) -> type[BaseModel]:
     try:
         return options_model(options)
-    except PydanticUserError as error:  # of a user's own class alone: a type that no suite could write
+    except PydanticUserError as error:  # only a custom class: it has a type that no suite could write
         raise InputError(f"Options of {workloads.label(name)}: {str(error).splitlines()[0]}") from error
 
 
@@ -127,7 +127,7 @@ class Case(BaseModel):
     name: str
     """Names the case in every table; lower-case letters, digits, `_` and `-`."""
     strategy: StrategyChoice
-    """How the model is laid over the ranks: a name, or a mapping of `name` and its options."""
+    """How the model is distributed over the ranks: a name, or a mapping of `name` and its options."""
     scaling: Scaling
     """`strong` fixes global_batch, `weak` fixes batch_per_rank, `none` is not compared over world sizes."""
     batch_per_rank: Count | None = None
@@ -155,7 +155,7 @@ class Case(BaseModel):
 
 
 class CaseFile(BaseModel):
-    """A case as it is written: what it leaves out comes from the suite."""
+    """A case as written in a file; keys that it omits come from the suite."""
 
     model_config = CONFIG | {"extra": "allow"}
 
@@ -184,7 +184,7 @@ class _Sections(BaseModel):
 
 
 class QuickFile(_Sections):
-    """What --quick merges over the suite; its cases are merged by name."""
+    """The settings that --quick merges over the suite; its cases are merged by name."""
 
     cases: list[CaseFile] = []
     """Parts of cases, merged over the suite's by name."""
@@ -214,11 +214,11 @@ class ResolvedSuite:
     quick: bool
     cases: tuple[Case, ...]
     places: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)
-    """Where a case's `world`, `global_batch` or `batch_per_rank` is written, by (case, key): for planning's errors."""
+    """Place of a case's `world`, `global_batch` or `batch_per_rank`, by (case, key), for errors of planning."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What is right and may yet surprise, a line each, for stderr."""
+    """Correct, but possibly surprising: a line each, for stderr."""
 
     def to_json(self) -> dict[str, Any]:
-        """For session.json: everything that decides what is run."""
+        """For session.json: everything that determines what is run."""
         cases = [json.loads(case.model_dump_json()) for case in self.cases]
         return {"name": self.name, "title": self.title, "why": self.why, "quick": self.quick, "cases": cases}

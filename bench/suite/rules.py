@@ -1,18 +1,22 @@
-"""What must fit together in a case that is right key by key."""
+"""Rules for keys that must fit together: in the suite's terms, in torch's, and for options named like secrets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from bench import workloads
+from bench import strategies, workloads
+from bench.common.nearest import did_you_mean
 from bench.suite.check import Path
-from bench.suite.impossible import impossible
-from bench.suite.machine import machine_rules
-from bench.suite.models import Case
-from bench.suite.nearest import did_you_mean
+from bench.suite.machine_rules import machine_rules
+
+if TYPE_CHECKING:
+    from bench.suite.models import Case
+
 
 Broken = Iterator[tuple[Path, str]]
-"""The place in the case, and what is wrong there."""
+"""The place in the case, and the problem there."""
 
 
 def broken_rules(case: Case) -> Broken:
@@ -29,12 +33,9 @@ def broken_rules(case: Case) -> Broken:
     yield from _repeats(case)
     yield from _threads_axis(case)
     yield from _source(case)
-    yield from _schedule(case)
-    yield from _momentum(case)
-    yield from impossible(case)
-    yield from _compiled_loss(case)
+    yield from _training(case)
     yield from _warmup(case)
-    yield from _average(case)
+    yield from _impossible_in_torch(case)
 
 
 def _batch(case: Case) -> Broken:
@@ -111,33 +112,31 @@ def _source(case: Case) -> Broken:
         )
 
 
-def _schedule(case: Case) -> Broken:
+def _training(case: Case) -> Broken:
     train = case.train
     if train.total_steps is not None and train.warmup_steps > train.total_steps:
         counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
         yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
-
-
-def _momentum(case: Case) -> Broken:
-    train = case.train
     if train.momentum and train.optimizer != "sgd":
         yield (
             ("train", "momentum"),
-            f"train.momentum is {train.momentum:g}: it is sgd's, and the optimizer is {train.optimizer}",
+            f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}",
         )
-
-
-def _compiled_loss(case: Case) -> Broken:
-    if not case.train.compile_loss:
-        return
-    place = ("train", "compile_loss")
-    if not case.train.compile:
-        yield place, "train.compile_loss compiles the loss together with the model: give train.compile: true"
-    if case.strategy.name != "single":
+    if train.compile_loss and not train.compile:
         yield (
-            place,
+            ("train", "compile_loss"),
+            "train.compile_loss compiles the loss together with the model: give train.compile: true",
+        )
+    if train.compile_loss and case.strategy.name != "single":
+        yield (
+            ("train", "compile_loss"),
             f"train.compile_loss under strategy {case.strategy.name}: backward would be one graph, whose gradients all "
-            "come at its end, with nothing left to hide their communication behind; leave it out, or take single",
+            "come at its end, with nothing left to hide their communication behind; leave it out, or use single",
+        )
+    if train.ema_validation and train.ema_decay is None:
+        yield (
+            ("train", "ema_validation"),
+            "train.ema_validation validates the averaged parameters: give train.ema_decay, as in 0.9999",
         )
 
 
@@ -157,9 +156,58 @@ def _warmup(case: Case) -> Broken:
         )
 
 
-def _average(case: Case) -> Broken:
-    if case.train.ema_validation and case.train.ema_decay is None:
+def _impossible_in_torch(case: Case) -> Broken:
+    """Combinations that torch cannot do: every run would raise, or silently do something else than its row says.
+
+    Each was tried; docs/methodology.md has the table. Conflicts of a strategy's own options are in the strategy's file
+    (`conflicts`); those that depend on the world size are checked when the plan is made (`misfit`)."""
+    asked = strategies.Asked(train=case.train, measure=case.measure)
+    for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
+        yield ("strategy", key), reason
+    if case.strategy.name != "fsdp" or not getattr(workloads.load(case.workload.name), "batch_norm", False):
+        return
+    gathered = case.strategy.options["param_dtype"] or case.train.precision
+    if gathered in ("bf16", "fp16"):
         yield (
-            ("train", "ema_validation"),
-            "train.ema_validation validates the averaged parameters: give train.ema_decay, as in 0.9999",
+            ("strategy", "param_dtype"),
+            f"fsdp gathers parameters in {gathered}, and BatchNorm, which {case.workload.name} has, accepts none "
+            "with running statistics in fp32: use strategy: {name: fsdp, param_dtype: fp32}, or ddp or fsdp1",
         )
+
+
+_SECRET = re.compile(
+    r"secret|passw(or)?d|passphrase|pwd$|credential|api_?key|access_?key|private_?key|(^|_)(token|key|auth)s?$"
+)
+_HARMLESS = re.compile(
+    r"(^|_)((bos|cls|eos|mask|pad|sep|special|unk)_token|(cache|dict|foreign|group|input|map|output|primary|sort|state|target)_key)s?$"
+)
+"""Names from text processing and from tables."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def secrets(case: Case) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Options that are named like secrets: a suite is stored whole and printed in reports. Each with its remedy."""
+    for section, options in (("workload", case.workload.options), ("strategy", case.strategy.options)):
+        for path in named(options, (section,)):
+            yield (
+                path,
+                f"{'.'.join(path)} is named like a secret, and suites are stored with the results: leave it out and "
+                "let the program read it from its environment; if it is not a secret, rename it",
+            )
+
+
+def named(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths of texts, and lists of texts, that are named like secrets; a number, as in token_dropout, is none."""
+    for key, item in options.items():
+        for part in item if isinstance(item, list) else [item]:
+            if isinstance(part, Mapping):
+                yield from named(part, (*path, str(key)))
+            elif isinstance(part, str) and part and is_secret(str(key)):
+                yield (*path, str(key))
+                break
+
+
+def is_secret(name: str) -> bool:
+    """Whether an option's name says that its value is a secret."""
+    words = _HUMP.sub("_", name).lower()
+    return bool(_SECRET.search(words)) and not _HARMLESS.search(words)

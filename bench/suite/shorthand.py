@@ -1,73 +1,63 @@
-"""What a case may say in short, written out."""
+"""Write out what a case may say in short."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from bench.suite.memory_size import memory_size
-from bench.suite.merge import get, put
+from bench.suite.merge import put
 from bench.suite.models import PERCENTAGE
-from bench.suite.source import Node
+from bench.suite.yaml_nodes import Node
+
+MEMORY_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([kKMGT])(i?)B")
+_EXPONENTS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def written_out(case: Node) -> Node:
-    """Shorthands written out: `strategy: ddp`, `world: auto`, `threads: 2`, `until: 1%`."""
+    """The case without shorthands: `strategy: ddp`, `world: auto`, `threads: 2`, `find_batch: true`, `until: 1%`,
+    `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
+
+    `./my_model.py:MyWorkload` becomes a path from the suite file's folder; given by --set, from the current folder."""
     for key in ("world", "threads"):
-        item = get(case, key)
+        item = case.get(key)
         if item is not None and item.value is not None and not isinstance(item.value, list):
             case = put(case, [key], Node([item], item.where, item.key_where))
-    return _own_workload(_with_fraction(_with_bytes(_with_search(with_named_strategy(case)))))
+    case = with_named_strategy(case)
+    find = case.get("find_batch")
+    if find is not None and isinstance(find.value, bool):
+        case = put(case, ["find_batch"], Node({} if find.value else None, find.where, find.key_where))
+    until = case.get("measure", "until")
+    if until is not None and isinstance(until.value, str) and PERCENTAGE.fullmatch(until.value):
+        fraction = float(until.value.removesuffix("%")) / 100
+        case = put(case, ["measure", "until"], Node(fraction, until.where, until.key_where))
+    limit = case.get("measure", "memory_limit_bytes")
+    if limit is not None and isinstance(limit.value, str) and (size := memory_size(limit.value)) is not None:
+        case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
+    workload, name = case.get("workload"), case.get("workload", "name")
+    if workload and name and isinstance(name.value, str) and name.value.startswith("."):
+        from_option = name.where.startswith("--set ")
+        folder = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
+        path = Node(str((folder / name.value).resolve()), name.where, name.key_where)
+        custom = Node({**workload.value, "name": path}, name.where, name.key_where)
+        case = Node({**case.value, "workload": custom}, case.where)
+    return case
 
 
 def with_named_strategy(case: Node) -> Node:
     """`strategy: ddp` as `strategy: {name: ddp}`."""
-    strategy = get(case, "strategy")
+    strategy = case.get("strategy")
     if strategy is None or not isinstance(strategy.value, str):
         return case
     named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
-    return Node({**case.value, "strategy": Node(named, strategy.where, strategy.key_where)}, case.where)
+    return put(case, ["strategy"], Node(named, strategy.where, strategy.key_where))
 
 
-def _with_search(case: Node) -> Node:
-    """`find_batch: true` as a search with its defaults, `false` as none."""
-    find = get(case, "find_batch")
-    if find is None or not isinstance(find.value, bool):
-        return case
-    return Node(
-        {**case.value, "find_batch": Node({} if find.value else None, find.where, find.key_where)}, case.where
-    )
-
-
-def _with_bytes(case: Node) -> Node:
-    """`measure: {memory_limit_bytes: 8GiB}` in bytes; what is no size is left to the checks."""
-    measure = get(case, "measure")
-    limit = get(measure, "memory_limit_bytes") if measure is not None else None
-    if limit is None or not isinstance(limit.value, str):
-        return case
-    size = memory_size(limit.value)
-    if size is None:
-        return case
-    return put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
-
-
-def _with_fraction(case: Node) -> Node:
-    """`measure: {until: 1%}` as 0.01; what is no percentage is left to the checks."""
-    measure = get(case, "measure")
-    until = get(measure, "until") if measure is not None else None
-    if until is None or not isinstance(until.value, str) or not PERCENTAGE.fullmatch(until.value):
-        return case
-    fraction = float(until.value.removesuffix("%")) / 100
-    return put(case, ["measure", "until"], Node(fraction, until.where, until.key_where))
-
-
-def _own_workload(case: Node) -> Node:
-    """`./my_model.py:MyWorkload` is looked for beside the file that says so, that of --set in the current folder."""
-    workload = get(case, "workload")
-    name = get(workload, "name") if workload is not None and isinstance(workload.value, dict) else None
-    if name is None or not isinstance(name.value, str) or not name.value.startswith("."):
-        return case
-    from_option = name.where.startswith("--set ")
-    beside = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
-    path = str((beside / name.value).resolve())
-    named = {**workload.value, "name": Node(path, name.where, name.key_where)} if workload else {}
-    return Node({**case.value, "workload": Node(named, name.where, name.key_where)}, case.where)
+def memory_size(text: str) -> int | None:
+    """Bytes of `8GiB` or `1.5 GB`; null if the text is no size. `KiB` to `TiB` are powers of 1,024, `kB` to `TB` of
+    1,000."""
+    match = MEMORY_SIZE.fullmatch(text)
+    if match is None:
+        return None
+    base = 1024 if match[3] else 1000
+    unit: int = base ** _EXPONENTS[match[2]]
+    return round(float(match[1]) * unit)

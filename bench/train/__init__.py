@@ -1,1 +1,1 @@
-"""What a rank does: set up, the measured loop, validation."""
+"""The work of a rank: set-up, the measured loop, validation."""

@@ -1,8 +1,7 @@
-"""Before a session exists: does a workload of the user's own do what a rank will ask of it?
+"""Checks a custom workload before a session exists: do its methods return what a rank needs?
 
-Every method is called once, with two examples; what is wrong is said with the method's name and, of an error, the
-line. A model of more than 50 million parameters is only looked at on the meta device, where it has shapes and neither
-memory nor arithmetic.
+Every method is called once, with two examples. A message names the method and, for an error, the line. A model with
+more than 50 million parameters is only checked on the meta device, on shapes, without memory and arithmetic.
 """
 
 from __future__ import annotations
@@ -14,54 +13,59 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import nn
+from torch.nn import SyncBatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from bench import workloads
-from bench.errors import InputError
-from bench.train.blame import line_of
-from bench.workloads._own import Defaults
+from bench.common.errors import InputError
+from bench.train.error_text import line_of
+from bench.workloads._custom import Defaults
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from bench.workloads import Batch, Workload
+
 
 _T = TypeVar("_T")
 _LARGEST_PARAMETERS = 50_000_000
-"""Of a model that is made in memory here: 200 MB, some seconds of forward for two images or sentences."""
+"""The largest model that is checked in memory: 200 MB, some seconds of forward for two images or sentences."""
 _EXAMPLES = 2
 
 
 def checked(make: Callable[[], Workload], name: str) -> Workload:
-    """A workload that does not ship, made and prepared. Raises InputError where it is not what a rank needs."""
-    looked_at = _Checked(name=name, label=workloads.label(name))
-    workload = looked_at.made(make)
+    """Make, prepare and check a custom workload. Raises InputError if a method does not return what a rank needs."""
+    check = _Check(name=name, label=workloads.label(name))
+    workload = check.make(make)
     with torch.random.fork_rng(devices=[]), suppress(_NeedsRanksError):
-        looked_at.all(workload)
+        check.methods(workload)
     return workload
 
 
 @dataclass(frozen=True)
-class _Checked:
+class _Check:
     name: str
     label: str
 
-    def made(self, make: Callable[[], Workload]) -> Workload:
+    def make(self, make: Callable[[], Workload]) -> Workload:
         workload = self._call("__init__", make)
         self._call("prepare", workload.prepare)
         self._sizes(workload)
         return workload
 
-    def all(self, workload: Workload) -> None:
+    def methods(self, workload: Workload) -> None:
         model, on_meta = self._model(workload)
         self._blocks(workload, model)
         places = torch.tensor([0, workload.dataset_size - 1])
-        batch = self._call("batch", lambda: workload.batch(places, places), _why_out_of_bounds(workload))
+        batch = self._call("batch", lambda: workload.batch(places, places), _dataset_size_hint(workload))
         self._batch("batch", batch, f"{_EXAMPLES} places")
-        with _forgiving(on_meta):
+        with _ignoring_untestable(on_meta):
             self._loss(workload, model, _on(batch, on_meta))
         if workload.validation_size:
             self._validation(workload, model, on_meta)
 
-    def _call(self, method: str, function: Callable[[], _T], why_index: str = "") -> _T:
-        """`why_index` is said after an IndexError."""
+    def _call(self, method: str, function: Callable[[], _T], index_hint: str = "") -> _T:
+        """`index_hint` follows the message of an IndexError."""
         try:
             return function()
         except InputError:
@@ -69,11 +73,11 @@ class _Checked:
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # a user's method may raise anything
             if "process group has not been initialized" in str(error):
                 raise _NeedsRanksError from error
-            said = (str(error).strip().splitlines() or ["no message"])[0]
+            message = (str(error).strip().splitlines() or ["no message"])[0]
             where = line_of(error, self.name)
-            why = why_index if isinstance(error, IndexError) else ""
+            hint = index_hint if isinstance(error, IndexError) else ""
             raise InputError(
-                f"{method}() of {self.label} raised {type(error).__name__}: {said}{where}{why}"
+                f"{method}() of {self.label} raised {type(error).__name__}: {message}{where}{hint}"
             ) from error
 
     def _refuse(self, method: str, problem: str) -> InputError:
@@ -102,24 +106,24 @@ class _Checked:
             return model, True
         model = self._call("model", workload.model)
         if not isinstance(model, nn.Module):
-            raise self._refuse("model()", f"returned {_what(model)}: give a torch.nn.Module")
+            raise self._refuse("model()", f"returned {_kind(model)}: give a torch.nn.Module")
         if next(model.parameters(), None) is None:
             raise self._refuse("model()", "returned a module without parameters: there is nothing to train")
         elsewhere = {str(part.device) for part in model.parameters()} - {"cpu"}
         if elsewhere:
             device = ", ".join(sorted(elsewhere))
             raise self._refuse(
-                "model()", f"has parameters on {device}: leave it on the CPU, each rank moves it"
+                "model()", f"has parameters on {device}: leave them on the CPU, each rank moves them"
             )
         return model, False
 
     def _blocks(self, workload: Workload, model: nn.Module) -> None:
         blocks: Any = self._call("blocks", lambda: workload.blocks(model))
         if not isinstance(blocks, list | tuple | nn.ModuleList):
-            raise self._refuse("blocks()", f"returned {_what(blocks)}: give a list of the model's submodules")
+            raise self._refuse("blocks()", f"returned {_kind(blocks)}: give a list of the model's submodules")
         inside = {id(part) for part in model.modules()} - {id(model)}
         for number, block in enumerate(blocks):
-            at = f"returned {_what(block)} at place {number}"
+            at = f"returned {_kind(block)} at place {number}"
             if id(block) not in inside:
                 raise self._refuse("blocks()", f"{at}, which is no submodule of the model that it was given")
             if type(block).forward is nn.Module.forward:
@@ -128,7 +132,7 @@ class _Checked:
     def _batch(self, method: str, batch: Any, asked: str) -> None:
         if not isinstance(batch, dict) or not all(isinstance(part, torch.Tensor) for part in batch.values()):
             inside = (
-                {key: _what(part) for key, part in batch.items()} if isinstance(batch, dict) else _what(batch)
+                {key: _kind(part) for key, part in batch.items()} if isinstance(batch, dict) else _kind(batch)
             )
             raise self._refuse(f"{method}()", f"returned {inside}: give a dict of tensors")
         shapes = ", ".join(f"{key} {list(part.shape)}" for key, part in batch.items()) or "an empty dict"
@@ -143,7 +147,7 @@ class _Checked:
     def _loss(self, workload: Workload, model: nn.Module, batch: Batch) -> None:
         loss: Any = self._call("loss", lambda: workload.loss(model, batch))
         if not isinstance(loss, torch.Tensor):
-            raise self._refuse("loss()", f"returned {_what(loss)}: give a tensor, the mean over the batch")
+            raise self._refuse("loss()", f"returned {_kind(loss)}: give a tensor, the mean over the batch")
         if loss.shape != ():
             raise self._refuse(
                 "loss()", f"returned shape {list(loss.shape)}: give one scalar, the mean over the batch"
@@ -151,19 +155,19 @@ class _Checked:
         if not loss.requires_grad:
             raise self._refuse(
                 "loss()",
-                "returned a tensor without gradient: make it of the model's output, without detach or no_grad",
+                "returned a tensor without gradient: compute it from the model's output, without detach or no_grad",
             )
 
     def _validation(self, workload: Workload, model: nn.Module, on_meta: bool) -> None:
         indices = [0, workload.validation_size - 1]
         batch = self._call("validation_batch", lambda: workload.validation_batch(indices))
         self._batch("validation_batch", batch, f"{_EXAMPLES} indices")
-        with _forgiving(on_meta), torch.no_grad():
+        with _ignoring_untestable(on_meta), torch.no_grad():
             answer: Any = self._call("evaluate", lambda: workload.evaluate(model.eval(), _on(batch, on_meta)))
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise self._refuse(
                     "evaluate()",
-                    f"returned {_what(answer)}: give the loss of each example, and correctness or None",
+                    f"returned {_kind(answer)}: give the loss of each example, and correctness or None",
                 )
             for part, word in zip(answer, ("loss", "correctness"), strict=True):
                 self._per_example(part, word)
@@ -174,17 +178,17 @@ class _Checked:
         if not isinstance(part, torch.Tensor) or part.shape != (_EXAMPLES,):
             raise self._refuse(
                 "evaluate()",
-                f"returned {_what(part)} as {word} for {_EXAMPLES} examples: give one number for each",
+                f"returned {_kind(part)} as {word} for {_EXAMPLES} examples: give one number for each",
             )
 
 
 class _NeedsRanksError(Exception):
-    """A method that talks to the other ranks can only be tried by a run."""
+    """A method communicates with other ranks, so only a run can test it."""
 
 
 @contextmanager
-def _forgiving(on_meta: bool) -> Iterator[None]:
-    """What cannot be tried here is left to the run. On the meta device whatever was raised may be its own want."""
+def _ignoring_untestable(on_meta: bool) -> Iterator[None]:
+    """Ignore errors that need not occur in the run: without ranks, and any error that a method raises on meta."""
     try:
         yield
     except _NeedsRanksError:
@@ -194,25 +198,33 @@ def _forgiving(on_meta: bool) -> Iterator[None]:
             raise
 
 
-def _why_out_of_bounds(workload: Workload) -> str:
-    """Of a data set that is shorter than the class, which does not say how long it is, is taken to be."""
+def _dataset_size_hint(workload: Workload) -> str:
+    """For a class without `dataset_size`, whose data set may be shorter than the default."""
     owner = next((kind for kind in type(workload).__mro__ if "dataset_size" in vars(kind)), None)
     if owner is not Defaults or "dataset_size" in vars(workload):
         return ""
-    return (
-        f"; places go up to dataset_size - 1, and dataset_size is {Defaults.dataset_size:,} where the class "
-        "does not say"
-    )
+    return f"; places go up to dataset_size - 1, and dataset_size is {Defaults.dataset_size:,} unless the class sets it"
 
 
 def _on(batch: Batch, on_meta: bool) -> Batch:
     return {key: part.to("meta") for key, part in batch.items()} if on_meta else batch
 
 
-def _what(value: Any) -> str:
-    """A value in a few words: a tensor by its shape."""
+def _kind(value: Any) -> str:
+    """The kind of a value in a few words; for a tensor, its shape."""
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {list(value.shape)}"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     return "None" if value is None else f"a {type(value).__name__}"
+
+
+def couples_examples(workload: Workload, model: nn.Module) -> bool:
+    """Whether an example's loss depends on the others of its batch; ranks that split a batch then train another model.
+
+    True if the workload sets an attribute of this name, or if the model normalises by the statistics of a rank's own
+    batch. SyncBatchNorm uses the statistics of all ranks, which do not change with their number."""
+    own_statistics = any(
+        isinstance(part, _BatchNorm) and not isinstance(part, SyncBatchNorm) for part in model.modules()
+    )
+    return own_statistics or bool(getattr(workload, "couples_examples", False))

@@ -1,4 +1,4 @@
-"""`train.checkpointing`: activations of the model's blocks are computed again in backward instead of being kept."""
+"""`train.checkpointing`: recompute the activations of the model's blocks in backward instead of keeping them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How long torch.compile compiled in this rank, and whether it still did among measured steps.
+"""Time that torch.compile took in this rank, and the number of compilations during measured steps.
 
-torch calls back when the first of nested compilations begins and when the last ends: tracing, code generation, a
-backward that is compiled at its first call, the recording of CUDA graphs. Where nothing compiles nothing of ours runs.
+torch calls back when the outermost compilation begins and ends. That covers tracing, code generation, a backward that
+is compiled at its first call, and the recording of CUDA graphs. Without compilations no code here runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from bench.safe_path import installed_path
+from bench.common.safe_path import installed_path
 
 if TYPE_CHECKING:
     import torch
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
 
 def replays_graphs(train: TrainSpec, device: torch.device) -> bool:
-    """Whether torch.compile records CUDA graphs. It takes every forward pass that no backward is pending for as the
-    begin of an iteration, which is right for our loop: torch.compiler.cudagraph_mark_step_begin() is not needed, and
-    once called would have to be called before every validation batch too."""
+    """Whether torch.compile records CUDA graphs.
+
+    torch then starts an iteration at every forward pass without a pending backward, which suits our loop:
+    torch.compiler.cudagraph_mark_step_begin() is not needed; once called, every validation batch would need it too."""
     modes = ("reduce-overhead", "max-autotune")
     return device.type == "cuda" and train.compile and train.compile_mode in modes
 
 
-def keep_the_current_folder_out() -> None:
-    """Let torch's compiler import only what is installed in the Pythons that it starts.
+def exclude_current_folder() -> None:
+    """Let the Pythons that torch's compiler starts import only installed packages.
 
-    It hands them our `sys.path`, user code's folders first, and one of them, which tests vector instructions, would
-    import from the current folder too."""
+    torch gives them our `sys.path`, which begins with folders of user code; the process that tests vector instructions
+    would also import from the current folder."""
     from torch._inductor.cpu_vec_isa import VecISA
 
     os.environ.setdefault("TORCH_CUSTOM_PYTHONPATH", installed_path())
@@ -40,7 +41,7 @@ def keep_the_current_folder_out() -> None:
 
 
 class Compilations:
-    """Counts from its making on; one per process, since torch has one list of callbacks."""
+    """Counts compilations from its creation on. Make one per process: torch has one list of callbacks."""
 
     def __init__(self) -> None:
         from torch._dynamo.callback import callback_handler
@@ -55,22 +56,22 @@ class Compilations:
         callback_handler.register_end_callback(self._end)
 
     def measure(self) -> None:
-        """The steps that follow are measured."""
+        """Call it before the first measured step."""
         self._measuring = True
 
     def stop(self) -> None:
-        """What compiles from now on is not counted: it is for no step that trains."""
+        """Stop counting: the steps that follow do not train."""
         self._is_over = True
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Around what lies between two steps: what compiles in it spoils none."""
+    def outside_steps(self) -> Iterator[None]:
+        """Inside, compilations do not count as recompilations of a measured step."""
         measuring, self._measuring = self._measuring, False
         yield
         self._measuring = measuring
 
-    def said(self) -> dict[str, Any]:
-        """`compile_s` and `measured_recompiles`; null where nothing was compiled."""
+    def outcome(self) -> dict[str, Any]:
+        """`compile_s` and `measured_recompiles`; null if nothing was compiled."""
         compiled = self._count > 0
         return {
             "compile_s": self._compile_ns / 1e9 if compiled else None,

@@ -1,7 +1,7 @@
-"""When Python looks for garbage in cycles: `measure.garbage_collection`.
+"""`measure.garbage_collection`: when Python collects garbage in reference cycles.
 
-A collection stops one rank for as long as its living objects take to walk, and a parallel step then waits for that
-rank. Garbage without cycles, tensors of a training step included, is freed at once under every policy.
+A collection pauses one rank while Python walks its objects, and a parallel step then waits for that rank. Garbage
+without cycles, such as the tensors of a training step, is freed at once under every policy.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from bench.records.run_spec import GarbageCollection
 
 
 class Garbage:
-    """The policy of one rank's training; `automatic` is Python's own and does nothing here."""
+    """Applies the policy to one rank's training; `automatic` leaves Python's own policy in place."""
 
     def __init__(self, policy: GarbageCollection) -> None:
         self._policy = policy
 
     def settle(self) -> None:
-        """Before the last warm-up step, in which ranks that took unequally long find together again."""
+        """Call it before the last warm-up step, in which ranks that took unequally long synchronise again."""
         if self._policy == "automatic":
             return
         gc.collect()
@@ -28,12 +28,12 @@ class Garbage:
             gc.disable()
 
     def pause(self) -> None:
-        """Between two steps, where ranks meet before the next one."""
+        """Call it between two steps, if the ranks synchronise before the next one."""
         if self._policy == "off":
             gc.collect()
 
     def release(self) -> None:
-        """Python's own policy again."""
+        """Restore Python's own policy."""
         if self._policy == "frozen":
             gc.unfreeze()
         elif self._policy == "off":

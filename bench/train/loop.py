@@ -1,7 +1,7 @@
-"""The measured loop: written once, the same for every workload, strategy and device.
+"""The measured loop, the same for every workload, strategy and device.
 
-Five stamps per step: the rank asks for its batch | it is on the device | forward is done | backward is done,
-with the communication that overlaps it | the optimizer's work is done. Nothing else happens inside.
+A step has five time stamps: the rank asks for its batch | the batch is on the device | forward is done | backward is
+done, with the communication that overlaps it | the optimizer is done. Nothing else happens inside a step.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from bench.measure.recorder import MEASURED, WARMUP
 from bench.train import compilation, precision
 from bench.train import optimizer as optimizers
 from bench.train.compilation import Compilations
-from bench.train.ema import Ema
 from bench.train.garbage import Garbage
+from bench.train.optimizer import Ema
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """Stamps and stores; CpuClock and CudaClock are the two."""
+    """Takes and stores time stamps: CpuClock or CudaClock."""
 
     def barrier(self) -> int:
-        """The run's common zero: call right after the ranks' barrier. Returns it, of perf_counter_ns."""
+        """Set the run's common zero; call it right after the ranks' barrier. Returns the zero, by perf_counter_ns."""
 
     def mark(self) -> Any:
-        """A phase border: a time, or what will become one."""
+        """Mark the end of a phase. Returns a time, or an event that will have one."""
 
     def step_done(self, marks: list[Any], loss: torch.Tensor, kind: int) -> None:
         """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
 
     def flush(self) -> None:
-        """Complete every row, whatever it takes; between two steps, or after the last."""
+        """Complete every row, however long that takes; call it between two steps or after the last."""
 
     def resume(self) -> None:
-        """What came since `flush` belongs to no step; with the device idle."""
+        """Ignore the time since `flush`: it belongs to no step. Call it with the device idle."""
 
     def abandon(self) -> None:
-        """Complete what rows can be completed soon, after a step that raised, or a row."""
+        """Complete the rows that can be completed soon; call it after an error in a step or in a row."""
 
 
 @dataclass(kw_only=True)
 class Training:
-    """A wrapped model and all that one optimizer step needs."""
+    """A wrapped model and everything that an optimizer step needs."""
 
     spec: RunSpec
     workload: Workload
@@ -70,7 +70,7 @@ class Training:
         self.autocast = precision.autocast(train.precision, self.device)
         self.ema = None if train.ema_decay is None else Ema(self.optimizer, train.ema_decay)
         self.loss = self.workload.loss
-        if train.compile_loss:  # traces into the model, which stays compiled by itself for validation
+        if train.compile_loss:  # traces into the model too; for validation the model is compiled by itself
             self.loss = torch.compile(self.loss, mode=train.compile_mode)
         self.keeps_gradients = train.accumulate > 1 and compilation.replays_graphs(train, self.device)
         if self.keeps_gradients:
@@ -79,18 +79,20 @@ class Training:
         self.compilations = Compilations()
 
     def make_gradients(self) -> None:
-        """Gradients that stay where they are, for micro-batches to be added to. CUDA graphs would make a parameter's
-        first one in memory of their own, which the next replay overwrites, and torch refuses to add to it."""
+        """Make gradients that stay in place, so that micro-batches can be added to them. CUDA graphs would make the
+        first gradient in their own memory, which the next replay overwrites; torch refuses to add to it."""
         for parameter in self.model.parameters():
             if parameter.requires_grad:
                 parameter.grad = torch.zeros_like(parameter)
 
     def run(self, clock: Clock, validate: Callable[[int], None]) -> None:
-        """All warm-up and measured steps. `validate` gets the steps done, between two steps and after the last."""
+        """Take all warm-up and measured steps. `validate` is called with the number of steps done, between two steps
+        and after the last."""
+        every = self.spec.measure.validate_every
         try:
             for steps, kind in self._stages():
                 for step in steps:
-                    if self._validates_before(step):
+                    if every > 0 and step > 0 and step % every == 0:
                         clock.flush()
                         self._validate(validate, step)
                         clock.resume()
@@ -104,7 +106,7 @@ class Training:
         self._validate(validate, self.steps)
 
     def _stages(self) -> Iterator[tuple[range, int]]:
-        """Steps in a row and their kind; what is done once, between two steps, costs no step here."""
+        """Ranges of consecutive steps and their kind. One-time work runs between ranges, outside every step."""
         warmup = self.spec.measure.warmup
         settled = max(0, warmup - 1)
         yield range(settled), WARMUP
@@ -115,12 +117,8 @@ class Training:
 
     def _validate(self, validate: Callable[[int], None], step: int) -> None:
         self.garbage.pause()
-        with self.compilations.aside():
+        with self.compilations.outside_steps():
             validate(step)
-
-    def _validates_before(self, step: int) -> bool:
-        every = self.spec.measure.validate_every
-        return every > 0 and step > 0 and step % every == 0
 
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""
@@ -131,15 +129,17 @@ class Training:
         clock.step_done(marks, loss, kind)
 
     def unrecorded_step(self) -> None:
-        """One optimizer step of which nothing is kept."""
-        self._accumulate(_no_mark, [])
+        """One optimizer step that is not recorded."""
+        self._accumulate(lambda: None, [])
         self._update()
 
     def _accumulate(self, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate
         total: Any = None
         for micro in range(micro_batches):
-            batch = self._to_device(next(self.batches))
+            batch = next(self.batches)
+            if self.device.type != "cpu":
+                batch = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
             marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
                 with self.autocast:
@@ -168,12 +168,3 @@ class Training:
         if self.schedule is not None:
             self.schedule.step()
         self.optimizer.zero_grad(set_to_none=not self.keeps_gradients)
-
-    def _to_device(self, batch: Batch) -> Batch:
-        if self.device.type == "cpu":
-            return batch
-        return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
-
-
-def _no_mark() -> None:
-    """In place of a clock's."""

@@ -1,4 +1,4 @@
-"""A rank's side of a run that trains nothing: it measures what the machine can do."""
+"""A rank's part in a run that trains nothing and measures the machine."""
 
 from __future__ import annotations
 
@@ -9,25 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 from bench import workloads
 from bench.measure import rank_tables
-from bench.measure.machine import Machine
+from bench.measure.machine.speed import Machine
 from bench.measure.recorder import StepFile
-from bench.train import group
+from bench.train import process_group
 
 if TYPE_CHECKING:
     import torch
 
     from bench.records.run_spec import RunSpec
-    from bench.train.job import RankJob
+    from bench.train.rank_job import RankJob
 
 
 def run(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
-    """Measure, with the process group joined. Returns the rank's outcome, less what every rank's has."""
+    """Measure, with the process group joined. Returns the part of the rank's outcome that depends on the workload."""
     kind = workloads.load_machine(spec.workload)
     workload = kind(kind.Options(**spec.workload_options), spec.data.source, spec.data_root, spec.seed)
-    assert spec.measure.steps is not None, "the suite's check saw to it"
+    assert spec.measure.steps is not None, "the suite's check requires steps"
     writer = rank_tables.Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    barrier = partial(group.barrier, device)
-    _note_barrier(job, spec, barrier)
+    barrier = partial(process_group.barrier, device)
+    # A recorder file without steps, for the run's common zero, from which the sensors' times count.
+    identity = {
+        "session_id": spec.session_id,
+        "run_id": spec.run_id,
+        "attempt": spec.attempt,
+        "rank": job.rank,
+        "node": job.node,
+        "local_task": job.local_task,
+    }
+    file = StepFile(job.step_file(), 0, identity)
+    barrier()
+    file.barrier(perf_counter_ns())
     workload.measure(
         Machine(
             device=device,
@@ -42,17 +53,5 @@ def run(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         )
     )
     barrier()
-    group.leave()
+    process_group.leave()
     return dict.fromkeys(("parameters", "dataset_size", "tokens_per_example", "couples_examples"))
-
-
-def _note_barrier(job: RankJob, spec: RunSpec, barrier: partial[None]) -> None:
-    """A recorder file without steps: the run's common zero, from which sensors' times count."""
-    identity = {"session_id": spec.session_id, "run_id": spec.run_id, "attempt": spec.attempt}
-    file = StepFile(
-        job.step_file(),
-        0,
-        identity | {"rank": job.rank, "node": job.node, "local_task": job.local_task},
-    )
-    barrier()
-    file.barrier(perf_counter_ns())

@@ -1,6 +1,6 @@
-"""`measure.memory_limit_bytes`: what a rank may allocate from the moment before its model is built.
+"""`measure.memory_limit_bytes`: memory that a rank may allocate, counted from just before its model is built.
 
-What does not fit is then an error in the rank, on a CPU too, where the kernel would else end some process or other.
+Exceeding it is an error in the rank. This holds on a CPU too, where the kernel would otherwise kill some process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import resource
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from bench.measure.process_memory import status_bytes
+from bench.measure.clock_cpu import status_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -22,10 +22,10 @@ _T = TypeVar("_T")
 _M_MMAP_THRESHOLD = -3
 """glibc's malloc.h."""
 _OWN_PAGES_BYTES = 128 * 2**10
-"""glibc's own threshold before it adapts."""
+"""glibc's default threshold, before it adapts."""
 _THREADS_BYTES = 512 * 2**20
-"""Beyond the limit during the first step: stacks and heaps of threads that are started by then, hardly touched."""
-_WORDS = (
+"""Allowed beyond the limit during the first step: stacks and heaps, mostly untouched, of threads that it starts."""
+_MESSAGES = (
     "DefaultCPUAllocator",
     "CUDA error: out of memory",
     "CUDA driver error: out of memory",
@@ -37,21 +37,22 @@ _WORDS = (
     "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
     "cuda out of memory",
 )
-"""Neither the CPU's allocator nor CUDA's libraries, Triton, NCCL and the driver have an exception of their own."""
-_WORDS_UNDER_A_LIMIT = (
+"""The CPU's allocator, CUDA's libraries and driver, Triton and NCCL have no exception type for lack of memory."""
+_MESSAGES_UNDER_A_LIMIT = (
     "could not create a primitive",
     "failed to map segment",
     "cannot allocate memory",
     "resource temporarily unavailable",
 )
-"""How a library without words for it says that it got no memory: oneDNN, the linker, a new thread."""
+"""Messages that mean lack of memory only under a limit: oneDNN, the linker, a new thread."""
 
 
 class MemoryLimit:
-    """Of this process, from now on; null sets none. On CUDA it holds for torch's caching allocator alone.
+    """Limits this process from now on; null sets no limit.
 
-    On a CPU it is RLIMIT_DATA, which counts private memory that can be written whether it is touched or not. During the
-    first step it is wide, for libraries and threads that come with it; from the second on it is what is left."""
+    On CUDA it limits torch's caching allocator, and does not count the memory of NCCL and of the CUDA context. On a CPU
+    it is RLIMIT_DATA, which counts private writable memory, touched or not. During the first step, which loads
+    libraries and starts threads, the limit is wider; from the second step on it is what is left."""
 
     def __init__(self, limit_bytes: int | None, device: torch.device) -> None:
         self.before_bytes = None if device.type == "cuda" else status_bytes()["RssAnon"]
@@ -60,20 +61,25 @@ class MemoryLimit:
         if limit_bytes is None:
             return
         if device.type == "cuda":
-            _limit_allocator(limit_bytes, device)
+            import torch
+
+            total = torch.cuda.get_device_properties(device).total_memory
+            torch.cuda.set_per_process_memory_fraction(min(1.0, limit_bytes / total), device)
         else:
-            _give_back_at_once()
+            # Every tensor gets its own pages, and returns them when it is freed, at the cost of page faults. glibc
+            # would keep pieces of up to 32 MiB; how many of them fit together again differs from run to run.
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _OWN_PAGES_BYTES)
             _allow_further(limit_bytes + _THREADS_BYTES)
 
     def tightened(self, batches: Iterator[_T], first: int) -> Iterator[_T]:
-        """The batches; the limit is at its full strictness after the first step, which takes `first` of them."""
+        """The same batches. The limit becomes strict after the first step, which takes `first` of them."""
         if self._limit_bytes is None or self.before_bytes is None:
             return batches
         return itertools.chain(itertools.islice(batches, first), self._tighten(), batches)
 
     def _tighten(self) -> Iterator[_T]:
-        """No further batch. Raises MemoryError where more than the limit is held by then: a second step that makes do
-        with it would look as if it fitted."""
+        """Yields nothing. Raises MemoryError if the process already holds more than the limit: a second step that
+        allocates nothing more would otherwise seem to fit."""
         assert self._limit_bytes is not None
         assert self.before_bytes is not None
         used_bytes = status_bytes()["RssAnon"] - self.before_bytes
@@ -87,43 +93,25 @@ class MemoryLimit:
 
 
 def lift() -> None:
-    """Take the limit back, so that a rank that ran into it can still say so."""
+    """Remove the limit, so that a rank that exceeded it can still write its outcome."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 def is_out_of_memory(error: BaseException, *, limited: bool) -> bool:
-    """Whether a rank raised it for want of memory. `limited`: it had a limit."""
+    """Whether a rank raised the error for lack of memory. `limited`: the rank had a limit."""
     import torch
 
-    if limited and _says(error, *_WORDS_UNDER_A_LIMIT):
+    text = str(error).lower()
+    if limited and any(message.lower() in text for message in _MESSAGES_UNDER_A_LIMIT):
         return True
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
-    return isinstance(error, RuntimeError) and _says(error, *_WORDS)
-
-
-def _says(error: BaseException, *words: str) -> bool:
-    said = str(error).lower()
-    return any(word.lower() in said for word in words)
-
-
-def _give_back_at_once() -> None:
-    """Every tensor gets pages of its own, and returns them when it is freed. glibc would keep pieces of up to 32 MiB
-    for later, and how many of them fit together again differs from run to run. It costs page faults."""
-    ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _OWN_PAGES_BYTES)
+    return isinstance(error, RuntimeError) and any(message.lower() in text for message in _MESSAGES)
 
 
 def _allow_further(further_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (status_bytes()["VmData"] + further_bytes, hard))
-
-
-def _limit_allocator(limit_bytes: int, device: torch.device) -> None:
-    """What NCCL and the CUDA context take beside it is not counted."""
-    import torch
-
-    total = torch.cuda.get_device_properties(device).total_memory
-    torch.cuda.set_per_process_memory_fraction(min(1.0, limit_bytes / total), device)

@@ -1,12 +1,14 @@
-"""Optimizers and learning-rate schedules by name."""
+"""Optimizers and learning-rate schedules by name, and the moving average of the parameters (`train.ema_decay`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.distributed.tensor import DTensor
 from torch.optim.lr_scheduler import LambdaLR
 
 from bench.records.run_spec import TrainSpec
@@ -19,19 +21,19 @@ _CLASSES: dict[str, type[torch.optim.Optimizer]] = {
 
 
 def build(parameters: Iterable[torch.nn.Parameter], train: TrainSpec) -> torch.optim.Optimizer:
-    """The optimizer of a suite, with torch's defaults but for what the suite says."""
-    said: dict[str, Any] = {"lr": train.learning_rate}
+    """The suite's optimizer, with torch's defaults for settings that the suite does not give."""
+    options: dict[str, Any] = {"lr": train.learning_rate}
     if train.fused_optimizer:
-        said["fused"] = True  # left unsaid torch may choose its foreach implementation, with False it may not
+        options["fused"] = True  # never False: that would also forbid torch's foreach implementation
     if train.optimizer == "sgd":
-        said["momentum"] = train.momentum
+        options["momentum"] = train.momentum
     if train.weight_decay is not None:
-        said["weight_decay"] = train.weight_decay
-    return _CLASSES[train.optimizer](parameters, **said)
+        options["weight_decay"] = train.weight_decay
+    return _CLASSES[train.optimizer](parameters, **options)
 
 
 def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> LambdaLR | None:
-    """Learning rate per optimizer step; None where it is constant. A decay ends at total_steps, or at `steps`."""
+    """Learning rate per optimizer step; None if it is constant. A decay ends at total_steps [default: `steps`]."""
     if train.lr_schedule == "constant":
         return None
     total = train.total_steps or steps
@@ -45,3 +47,48 @@ def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> 
         return 1.0 - done if train.lr_schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * done))
 
     return LambdaLR(optimizer, factor)
+
+
+class Ema:
+    """Exponential moving averages of the parameters that an optimizer holds.
+
+    They start as the model's initial parameters. After every optimizer step, average = decay x average + (1 - decay) x
+    parameter. Each rank averages the parameters that it holds, the whole model under DDP and its shard under FSDP,
+    without communication. Buffers, such as the statistics of BatchNorm, are not averaged."""
+
+    @torch.no_grad()
+    def __init__(self, optimizer: torch.optim.Optimizer, decay: float) -> None:
+        self._optimizer = optimizer
+        self._weight = 1.0 - decay
+        self.averages = [parameter.clone() for parameter in self._parameters()]
+        """In the optimizer's order, each with the shape of this rank's part."""
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Call it after an optimizer step."""
+        torch._foreach_lerp_(self.averages, self._parameters(), self._weight)
+
+    @contextmanager
+    def in_place_of_parameters(self) -> Iterator[None]:
+        """Inside, the model has the averages; afterwards its own parameters, bit for bit.
+
+        After an error inside, which ends the run, nothing is put back: that may fail too, for example for lack of
+        memory, and would hide the first error."""
+        self._swap()
+        yield
+        self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for average, parameter in zip(self.averages, self._parameters(), strict=True):
+            kept = average.clone()  # one parameter at a time: a second copy of the model may not fit
+            average.copy_(parameter)
+            parameter.copy_(kept)
+
+    def _parameters(self) -> list[torch.Tensor]:
+        """Looked up on each call: FSDP may move a shard to other storage.
+
+        Callers disable gradients, so a DTensor gives its local tensor directly; detach() would go through dispatch."""
+        groups = self._optimizer.param_groups
+        parameters = (parameter for group in groups for parameter in group["params"])
+        return [each.to_local() if isinstance(each, DTensor) else each.detach() for each in parameters]

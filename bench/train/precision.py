@@ -6,27 +6,26 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from bench.dtypes import narrow_dtype
+from bench.common.dtypes import narrow_dtype
 
 
 def configure(precision: str) -> None:
-    """Set what fp32 means in this process: tf32 products are a choice, never a default."""
-    # These setters keep every getter of torch's consistent; the newer fp32_precision makes the older ones raise.
+    """Set how this process computes fp32 products: in tf32 only if the suite asks for it."""
+    # These setters keep all of torch's getters consistent; with the newer fp32_precision the older getters raise.
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Around forward and loss; one object for the whole run, entered once per micro-batch."""
+    """Context for forward and loss; one object for the whole run, entered once per micro-batch."""
     dtype = narrow_dtype(precision)
     return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
 def scaler(precision: str, device: torch.device, *, sharded: bool = False) -> torch.amp.GradScaler | None:
-    """fp16 needs its loss scaled; its `step` waits for the device to look for overflow (torch's own doing).
+    """The loss scaler that fp16 needs; null for other precisions. Its `step` waits for the device's overflow check.
 
-    `sharded`: an overflow in another rank's shard counts too, where gradients do not say themselves that they are one.
-    """
+    `sharded`: also count an overflow in another rank's shard, for gradients that do not mark themselves as shards."""
     if precision != "fp16":
         return None
     if not sharded:

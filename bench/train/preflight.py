@@ -1,17 +1,16 @@
-"""Before a session exists: can every workload of the plan be made ready here?
+"""Checks before a session exists: can this machine prepare every workload of the plan?
 
-Runs in a process forked from the warm server, because it needs torch and reads data.
+The checks run in a process forked from the fork server, because they need torch and read data.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
 
 
 _TF32 = (8, 0)
-"""Compute capability of the first GPUs that have it."""
+"""Compute capability of the first GPUs with tf32."""
 
 
 def main(answer: Connection, jobs_json: str) -> None:
-    """Entry of the forked process: answers with a JSON list of what is wrong, empty where all is well."""
+    """Entry of the forked process: answers with a JSON list of problems, empty if there are none."""
     problems: list[str] = []
     for job in json.loads(jobs_json):
         problem = _problem(job)
@@ -40,15 +39,22 @@ def _problem(job: dict[str, Any]) -> str | None:
     from bench.train.check_workload import checked
 
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
-        return "device cuda: torch sees no CUDA device here; `bench doctor` says why"
+        return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):
         return f"case {job['case_name']}: {reason}"
     kind = workloads.load(job["workload"])
     make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
-        workload = checked(make, job["workload"]) if workloads.is_own(job["workload"]) else _prepared(make)
+        if workloads.is_custom(job["workload"]):
+            workload = checked(make, job["workload"])
+        else:
+            workload = make()
+            workload.prepare()
     except (InputError, OSError) as error:
-        return f"case {job['case_name']}: {_said(error)}"
+        reason = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            reason = f"{error.filename} cannot be read: {error.strerror}"
+        return f"case {job['case_name']}: {reason}"
     if job["checkpointing"] and not _blocks(workload):
         return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workload.validation_size == 0:
@@ -56,14 +62,8 @@ def _problem(job: dict[str, Any]) -> str | None:
     return None
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename} cannot be read: {error.strerror}"
-    return str(error)
-
-
 def _lacking(job: dict[str, Any]) -> str | None:
-    """What training asks for and this machine has not; null where it has all."""
+    """A requirement of the training that this machine lacks; null if there is none."""
     import torch
 
     from bench import strategies
@@ -71,13 +71,13 @@ def _lacking(job: dict[str, Any]) -> str | None:
     if reason := strategies.lacking(job["strategy"]):
         return f"strategy {job['strategy']}: {reason}"
     if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
-        return "train.precision is tf32, and this GPU is older than Ampere, which brought it: choose fp32 or fp16"
+        return "train.precision is tf32, which needs an Ampere GPU or newer: choose fp32 or fp16"
     reason = _no_compiler(job["device_type"]) if job["compile"] else None
     return reason and f"train.compile: {reason}"
 
 
 def _no_compiler(device_type: str) -> str | None:
-    """Why torch.compile could make no code here; null where it can."""
+    """Why torch.compile cannot generate code here; null if it can."""
     if device_type == "cuda":
         from torch.utils._triton import has_triton
 
@@ -94,18 +94,12 @@ def _no_compiler(device_type: str) -> str | None:
     return None
 
 
-def _prepared(make: Callable[[], Workload]) -> Workload:
-    workload = make()
-    workload.prepare()
-    return workload
-
-
 def _blocks(workload: Workload) -> list[nn.Module]:
-    """Of a model without memory, where it can be built so: billions of parameters would take a minute to draw."""
+    """The blocks of a model, built without memory if possible: drawing billions of parameters would take a minute."""
     import torch
 
     try:
         with torch.device("meta"):
             return workload.blocks(workload.model())
-    except RuntimeError:  # an own model may compute with values while it is built
+    except RuntimeError:  # a custom model may compute with values while it is built
         return workload.blocks(workload.model())

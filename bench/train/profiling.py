@@ -1,6 +1,6 @@
-"""Profiled steps: what torch's profiler saw of them becomes rows, and, where it is asked for, a Chrome trace.
+"""Profiled steps: turns the events of torch's profiler into rows and, with --trace, a Chrome trace.
 
-Everything here is imported and started after the last measured step.
+This module is imported only after the last measured step.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, record_function
 
-from bench.measure import collective_names, rank_tables
-from bench.measure.collective_names import Message, NcclKernel
-from bench.measure.profiled_step import (
+from bench.measure import rank_tables
+from bench.measure.profile import collective_names
+from bench.measure.profile.collective_names import Message, NcclKernel
+from bench.measure.profile.profiled_step import (
     Event,
-    StepProfile,
     compute_intervals,
     is_nccl,
     profile,
@@ -31,8 +31,8 @@ from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
 
 _MARK = "bench.step "
 _KINDS = ("cpu_op", "user_annotation", "kernel")
-_FASTEST_THAT_IS_SMALL = 6
-"""gzip's level: 9 takes thrice as long for 1 % less."""
+_GZIP_LEVEL = 6
+"""Level 9 takes three times as long for 1 % less."""
 
 
 class Profiling:
@@ -41,7 +41,7 @@ class Profiling:
     def __init__(
         self, scratch: Path, writer: Writer, device: torch.device, *, gathering_ranks: int, trace: bool
     ) -> None:
-        """`gathering_ranks`: over how many parameters are sharded, where they are."""
+        """`gathering_ranks`: the number of ranks over which parameters are sharded, if they are."""
         self._gathering_ranks = gathering_ranks
         self._scratch = scratch
         self._writer = writer
@@ -50,7 +50,7 @@ class Profiling:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Around the steps, those that are not marked included; the rows are written at its end."""
+        """Context around all steps, marked or not; writes the rows at its end."""
         activities = [ProfilerActivity.CPU]
         if self._device.type == "cuda":
             activities.append(ProfilerActivity.CUDA)
@@ -65,11 +65,11 @@ class Profiling:
         assert profiler.profiler.kineto_results is not None
         self._write(profiler.profiler.kineto_results.events())
         if self._trace:
-            self._keep(profiler)
+            self._write_trace(profiler)
 
     @contextmanager
     def step(self, number: int) -> Iterator[None]:
-        """Around one step; on a GPU its kernels lie inside, too."""
+        """Context around one step; on a GPU it also contains the step's kernels."""
         with record_function(f"{_MARK}{number}"):
             yield
             if self._device.type == "cuda":
@@ -85,35 +85,39 @@ class Profiling:
         ]
         compute = compute_intervals(events, threads)
         for number, window in sorted(windows(events, _MARK)):
-            self._append(number, profile(window, compute, collectives))
-
-    def _append(self, number: int, step: StepProfile) -> None:
-        row = (
-            number,
-            step.step_ns,
-            step.communication_ns,
-            step.exposed_communication_ns,
-            step.compute_ns,
-        )
-        self._rows("profile", [row])
-        self._rows(
-            "profile_collectives",
-            [
-                (number, op, of.calls, UNKNOWN if of.message_bytes is None else of.message_bytes, of.time_ns)
-                for op, of in step.collectives.items()
-            ],
-        )
+            step = profile(window, compute, collectives)
+            row = (
+                number,
+                step.step_ns,
+                step.communication_ns,
+                step.exposed_communication_ns,
+                step.compute_ns,
+            )
+            self._rows("profile", [row])
+            self._rows(
+                "profile_collectives",
+                [
+                    (
+                        number,
+                        op,
+                        total.calls,
+                        UNKNOWN if total.message_bytes is None else total.message_bytes,
+                        total.time_ns,
+                    )
+                    for op, total in step.collectives.items()
+                ],
+            )
 
     def _rows(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:
             rank_tables.append(self._scratch, table, self._writer, np.array(rows, dtype=TABLES[table]))
 
-    def _keep(self, profiler: torch.profiler.profile) -> None:
-        """The trace lies in the scratch folder under its name only when it is whole."""
+    def _write_trace(self, profiler: torch.profiler.profile) -> None:
+        """The trace gets its final name only once it is complete."""
         text = self._scratch / f"trace.rank{self._writer.rank}.json"
         small = text.with_name(f".{text.name}.gz")
         profiler.export_chrome_trace(str(text))
-        with text.open("rb") as source, gzip.open(small, "wb", _FASTEST_THAT_IS_SMALL) as target:
+        with text.open("rb") as source, gzip.open(small, "wb", _GZIP_LEVEL) as target:
             shutil.copyfileobj(source, target)
         text.unlink()
         small.rename(text.with_name(f"{text.name}.gz"))

@@ -1,4 +1,4 @@
-"""One rank of one run, in a process forked for it: set up, train and validate, say how it went."""
+"""One rank of one run, in a process forked for it: set up, train and validate, write the outcome."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.process import die_with_parent, name_process
+from bench.common.process import die_with_parent, name_process
 from bench.records.run_spec import RunSpec
 from bench.train import memory_limit
-from bench.train.blame import place_of
-from bench.train.describe import describe
-from bench.train.job import UNSAID, RankJob
+from bench.train.error_text import describe, place_of
 from bench.train.memory_limit import MemoryLimit
+from bench.train.rank_job import NO_OUTCOME, RankJob
 
 if TYPE_CHECKING:
     import torch
@@ -28,37 +27,32 @@ if TYPE_CHECKING:
 
 
 def main(job_json: str) -> None:
-    """Entry of the forked process. Ends the process: 0 well, 1 with an outcome that says why."""
+    """Entry of the forked process. Ends the process with 0, or with 1 and an outcome that says why."""
     job = RankJob(**json.loads(job_json))
     spec = RunSpec.from_json(job.spec)
     name_process(f"rank {job.rank} of {spec.run_id}")
     _become_a_rank(job)
     try:
         outcome = _run(job, spec)
-    except (
-        Exception,
-        SystemExit,
-        KeyboardInterrupt,
-    ) as error:  # whatever a model raises is this run's result
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
         out_of_memory = memory_limit.is_out_of_memory(error, limited=limited)
         place = "" if out_of_memory else place_of(error, spec.workload)
         _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
-        _leave(1)
+        _exit(1)
     _write_outcome(job, outcome)
-    _leave(0)
+    _exit(0)
 
 
 def _become_a_rank(job: RankJob) -> None:
     if os.getpgrp() != os.getpid():
-        os.setpgid(0, 0)  # so that loader workers end with it
+        os.setpgid(0, 0)  # loader workers end with this group
     die_with_parent(job.server_pid)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # both reach every process of a terminal or step; the agent decides
+        # A terminal or Slurm sends these to every process; the agent decides what to do.
+        signal.signal(number, signal.SIG_IGN)
     log = os.open(job.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -79,26 +73,34 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     from bench.train import measure_machine, transport
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
+    on_gpu = device.type == "cuda"
     _configure(spec, device)
-    transport.ask_nccl(Path(job.scratch), job.rank)
+    transport.request_nccl_log(Path(job.scratch), job.rank)
     if spec.strategy != "single":
-        _meet(job, spec, device)
+        _join(job, spec, device)
     measures = workloads.measures_machine(spec.workload)
+    outcome = measure_machine.run(job, spec, device) if measures else _train(job, spec, device)
+    route: str | None = None
+    if spec.world_size > 1:
+        if on_gpu and not spec.oversubscribed:
+            route = transport.of_nccl(Path(job.scratch), job.rank)
+        else:
+            route = transport.of_gloo(gpus_shared=on_gpu)
     return {
         "error": None,
-        **(measure_machine.run(job, spec, device) if measures else _train(job, spec, device)),
-        "device_name": _device_name(device),
-        "transport": _transport(job, spec, device),
-        "nccl": transport.nccl_version() if device.type == "cuda" and not spec.oversubscribed else None,
+        **outcome,
+        "device_name": torch.cuda.get_device_name(device) if on_gpu else None,
+        "transport": route,
+        "nccl": transport.nccl_version() if on_gpu and not spec.oversubscribed else None,
     }
 
 
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
-    """Train and validate, with the process group joined. Returns what is known of workload and model."""
+    """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench.measure import evals
     from bench.measure.rank_tables import Writer
-    from bench.train import afterwards, group
-    from bench.train.coupling import couples_examples
+    from bench.train import after_training, process_group
+    from bench.train.check_workload import couples_examples
     from bench.train.validate import Validation
 
     workload = _workload(spec)
@@ -106,56 +108,41 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     training, model = _training(job, spec, workload, device)
     training.batches = memory.tightened(training.batches, spec.train.accumulate)
     clock = _clock(job, spec, training.steps, device)
-    group.barrier(device)
+    process_group.barrier(device)
     barrier_ns = clock.barrier()
     file = Path(job.scratch) / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
-    training.run(clock, _nothing if spec.probe else validation)
+    training.run(clock, (lambda _: None) if spec.probe else validation)
     writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    afterwards.run(training, clock, Path(job.scratch), writer)
-    group.leave()
+    after_training.run(training, clock, Path(job.scratch), writer)
+    process_group.leave()
     return {
         **model,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
         "memory_before_bytes": memory.before_bytes,
-        **training.compilations.said(),
+        **training.compilations.outcome(),
     }
 
 
-def _nothing(steps: int) -> None:
-    """In place of a validation."""
-
-
-def _meet(job: RankJob, spec: RunSpec, device: torch.device) -> None:
-    """Join the others. What goes wrong there is no want of memory, even where a key that a stranger wrote looks so."""
+def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
+    """Join the process group. An error here does not count as out of memory, even if its text, which may contain keys
+    that others wrote to the store, looks like it."""
     import torch
 
     from bench import strategies
-    from bench.train import group
+    from bench.train import process_group
 
     try:
         cpu_too = strategies.needs_cpu_group(spec.strategy, spec.strategy_options)
-        group.join(
+        process_group.join(
             job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too, shared=spec.oversubscribed
         )
     except torch.OutOfMemoryError:
         raise
     except (MemoryError, RuntimeError, ValueError) as error:
-        raise RuntimeError(f"the ranks could not meet: {describe(error)}") from error
-
-
-def _transport(job: RankJob, spec: RunSpec, device: torch.device) -> str | None:
-    from bench.train import transport
-
-    if spec.world_size == 1:
-        return None
-    if device.type == "cpu":
-        return transport.of_gloo()
-    return (
-        transport.of_gloo_on_gpus() if spec.oversubscribed else transport.of_nccl(Path(job.scratch), job.rank)
-    )
+        raise RuntimeError(f"the ranks could not connect to each other: {describe(error)}") from error
 
 
 def _configure(spec: RunSpec, device: torch.device) -> None:
@@ -170,7 +157,7 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
     torch.backends.cudnn.benchmark = spec.train.cudnn_benchmark
     torch.manual_seed(spec.seed)
     if spec.train.compile:
-        compilation.keep_the_current_folder_out()
+        compilation.exclude_current_folder()
 
 
 def _workload(spec: RunSpec) -> Workload:
@@ -189,7 +176,7 @@ def _training(
 
     from bench import strategies
     from bench.data import loader
-    from bench.train import afterwards, checkpointing
+    from bench.train import after_training, checkpointing
     from bench.train.loop import Training
 
     kind = strategies.load(spec.strategy)
@@ -203,7 +190,11 @@ def _training(
     model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
-    steps = spec.measure.warmup + _measured_steps(spec, workload.dataset_size)
+    measured_steps = spec.measure.steps
+    if measured_steps is None:
+        assert spec.measure.epochs is not None, "a suite has steps or epochs"
+        measured_steps = math.ceil(spec.measure.epochs * workload.dataset_size / spec.global_batch)
+    steps = spec.measure.warmup + measured_steps
     training = Training(
         spec=spec,
         workload=workload,
@@ -211,24 +202,16 @@ def _training(
         model=model,
         device=device,
         batches=loader.batches(
-            workload, spec, job.rank, steps + afterwards.batches_after(spec, strategy, steps)
+            workload, spec, job.rank, steps + after_training.batches_after(spec, strategy, steps)
         ),
         steps=steps,
     )
     return training, {"parameters": parameters, "units": units}
 
 
-def _measured_steps(spec: RunSpec, dataset_size: int) -> int:
-    if spec.measure.steps is not None:
-        return spec.measure.steps
-    assert spec.measure.epochs is not None, "a suite says steps or epochs"
-    return math.ceil(spec.measure.epochs * dataset_size / spec.global_batch)
-
-
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:
-    from bench.measure.nonfinite import StrictStepFile
-    from bench.measure.recorder import StepFile
-    from bench.train import afterwards, selfcheck
+    from bench.measure.recorder import StepFile, StrictStepFile
+    from bench.train import after_training, selfcheck
 
     identity = {
         "session_id": spec.session_id,
@@ -239,14 +222,8 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
         "local_task": job.local_task,
     }
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
-    file = kind(job.step_file(), steps, identity, further=2 * afterwards.profiled_steps(spec))
+    file = kind(job.step_file(), steps, identity, further=2 * after_training.profiled_steps(spec))
     return selfcheck.clock_on(device, file, peaks=spec.probe)
-
-
-def _device_name(device: torch.device) -> str | None:
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else None
 
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:
@@ -256,11 +233,11 @@ def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:
         temporary.rename(job.outcome_file())
     except OSError:
         traceback.print_exc()
-        _leave(UNSAID)
+        _exit(NO_OUTCOME)
 
 
-def _leave(code: int) -> None:
-    # Without the interpreter's own ending: a peer's death may have left threads that never return.
+def _exit(code: int) -> None:
+    # Skips the interpreter's shutdown: after a peer's death there may be threads that never return.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -1,10 +1,10 @@
-"""What measuring costs a step: `measure.selfcheck` steps after the measured ones, alternately with stamps and without.
+"""Measures the cost of measuring: `measure.selfcheck` steps after the measured ones, with and without time stamps.
 
-A pair is a step with the clock and its recorder, as measured steps have them, and one with neither; which of the two
-comes first is drawn for each pair, from the run's seed, so that all ranks agree. Blocks of steps would hide what is
-below 100 µs behind drift. Both are timed by the host's clock from outside, since a step without stamps has no inside.
+A pair is one step with the clock and recorder of measured steps, and one step with neither. Their order is drawn for
+each pair from the run's seed, so that all ranks agree. Larger blocks of equal steps would hide differences below 100 µs
+behind drift. The host's clock times both from outside, since a step without stamps has no times of its own.
 
-Nothing of it reaches a loss, a validation or another figure; what is recorded goes to a file that is thrown away.
+These steps do not affect losses, validations or other figures; their recorder file is deleted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,15 +31,16 @@ if TYPE_CHECKING:
 
 BARE, INSTRUMENTED = "bare", "instrumented"
 _STEPS_PER_PAIR = 100
-"""Of a size's runs, where the suite says no number: the pair's two steps are 2 % of them, start-up not counted."""
+"""Training steps of a world size's runs per pair, if the suite gives no number: the two steps add 2 %, without
+start-up."""
 _MOST_PAIRS = 100
-"""Unless the suite says more."""
+"""Unless the suite asks for more."""
 _FEWEST_PAIRS = 6
-"""Fewer have no interval: nothing could be said of them."""
+"""Fewer pairs have no interval and would prove nothing."""
 
 
 class NoClock:
-    """A clock's calls, doing nothing: what is left is the loop itself."""
+    """A clock that does nothing, so that only the loop itself is timed."""
 
     def barrier(self) -> int:
         return 0
@@ -51,19 +53,19 @@ class NoClock:
 
 
 class Timed(NamedTuple):
-    """A step from outside, by perf_counter_ns."""
+    """A step timed from outside, by perf_counter_ns."""
 
     pair: int
     kind: str
     begin_ns: int
     asked_ns: int
-    """When the host had asked for all of it."""
+    """The host had submitted all of the step's work."""
     done_ns: int
-    """When it was done, on the device too."""
+    """All of it was done, on the device too."""
 
 
 def pairs_of(spec: RunSpec, trained: int) -> int:
-    """Of the run `spec`, all of whose steps that train are `trained`. Only the first repeat of a size has any."""
+    """Number of pairs in the run `spec` with `trained` training steps. Only the first repeat of a size has any."""
     if spec.probe or spec.repeat > 0:
         return 0
     if spec.measure.selfcheck is not None:
@@ -73,7 +75,7 @@ def pairs_of(spec: RunSpec, trained: int) -> int:
 
 
 def run(training: Training, pairs: int, scratch: Path, writer: Writer) -> None:
-    """All of it; rows of the table `selfcheck` lie in `scratch` then."""
+    """Take all pairs; writes rows of the table `selfcheck` to `scratch`."""
     with _clock(training.device, scratch / f"selfcheck.rank{writer.rank}", pairs) as clock:
         steps = list(alternate(training, clock, pairs, training.spec.seed))
     rows = [
@@ -84,9 +86,13 @@ def run(training: Training, pairs: int, scratch: Path, writer: Writer) -> None:
 
 
 def alternate(training: Training, clock: Clock, pairs: int, seed: int) -> Iterator[Timed]:
-    """Take the steps, from an idle device to an idle device each."""
-    order, bare = random.Random(seed), NoClock()  # noqa: S311 - no secret hangs on it
-    wait = _wait(training.device)
+    """Take the steps; before and after each one the device is idle."""
+    order, bare = random.Random(seed), NoClock()  # noqa: S311 - it protects no secret
+    wait: Callable[[], None] = lambda: None  # noqa: E731
+    if training.device.type == "cuda":
+        import torch
+
+        wait = partial(torch.cuda.synchronize, training.device)
     for pair in range(pairs):
         for kind in order.sample((BARE, INSTRUMENTED), 2):
             chosen: Clock = clock if kind == INSTRUMENTED else bare
@@ -97,17 +103,9 @@ def alternate(training: Training, clock: Clock, pairs: int, seed: int) -> Iterat
             yield Timed(pair, kind, begin, asked, perf_counter_ns())
 
 
-def _wait(device: torch.device) -> Callable[[], None]:
-    if device.type == "cpu":
-        return lambda: None
-    import torch
-
-    return lambda: torch.cuda.synchronize(device)
-
-
 @contextmanager
 def _clock(device: torch.device, path: Path, rows: int) -> Iterator[Clock]:
-    """As that of the measured steps, with a recorder of its own, which nobody reads."""
+    """The clock of measured steps with a separate recorder file, which is deleted at the end."""
     file = StepFile(path, rows, {})
     try:
         clock = clock_on(device, file)
@@ -119,7 +117,7 @@ def _clock(device: torch.device, path: Path, rows: int) -> Iterator[Clock]:
 
 
 def clock_on(device: torch.device, file: StepFile, *, peaks: bool = False) -> Clock:
-    """The device's clock, which stores to `file`; `peaks` as CpuClock has it."""
+    """The device's clock, which stores to `file`; `peaks` as in CpuClock."""
     if device.type == "cuda":
         from bench.measure.clock_cuda import CudaClock
 

@@ -1,5 +1,8 @@
-"""What the ranks' library talks over. NCCL tells it only in its log, which is asked for in a file of the run's scratch;
-these messages come while communicators are made, none in a step."""
+"""The transport between ranks, such as InfiniBand or shared memory.
+
+NCCL names it only in its log, which goes to a file in the run's scratch folder. NCCL writes these messages while it
+makes communicators, never in a step.
+"""
 
 from __future__ import annotations
 
@@ -7,45 +10,43 @@ import os
 import re
 from pathlib import Path
 
-_WANTED = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,P2P,SHM"}
 
-
-def ask_nccl(scratch: Path, rank: int) -> None:
-    """Before the group is made. Who has set NCCL_DEBUG gets its log where they want it, and nothing is recorded."""
+def request_nccl_log(scratch: Path, rank: int) -> None:
+    """Call it before the group is made. If the user has set NCCL_DEBUG, nothing changes and nothing is recorded."""
     if "NCCL_DEBUG" not in os.environ:
-        os.environ.update(_WANTED, NCCL_DEBUG_FILE=str(_log(scratch, rank)))
+        os.environ.update(
+            NCCL_DEBUG="INFO",
+            NCCL_DEBUG_SUBSYS="INIT,NET,P2P,SHM",
+            NCCL_DEBUG_FILE=str(_log(scratch, rank)),
+        )
 
 
 def of_nccl(scratch: Path, rank: int) -> str | None:
-    """Null where NCCL left no word."""
+    """The transport in NCCL's log; null if there is none."""
     try:
-        return chosen(_log(scratch, rank).read_text(errors="replace"))
+        return parse_nccl_log(_log(scratch, rank).read_text(errors="replace"))
     except FileNotFoundError:
         return None
 
 
-def of_gloo() -> str:
-    """Its interface, where one was named."""
-    return f"gloo over {os.environ.get('GLOO_SOCKET_IFNAME', 'an interface of its own choice')}"
-
-
-def of_gloo_on_gpus() -> str:
-    """Where ranks share a GPU: see `backend` of bench/train/group.py."""
-    return f"{of_gloo()}, by way of host memory: ranks share a GPU"
+def of_gloo(*, gpus_shared: bool) -> str:
+    """gloo and its interface. `gpus_shared`: ranks share a GPU, see `backend` of bench/train/process_group.py."""
+    text = f"gloo over {os.environ.get('GLOO_SOCKET_IFNAME', 'an interface of its own choice')}"
+    return f"{text}, by way of host memory: ranks share a GPU" if gpus_shared else text
 
 
 def nccl_version() -> str:
-    """Of the library that torch has loaded; asks no device."""
+    """Version of the library that torch has loaded; uses no device."""
     import torch
 
     parts: tuple[int, ...] = torch.cuda.nccl.version()
     return ".".join(map(str, parts))
 
 
-def chosen(log: str) -> str | None:
-    """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null where it says nothing.
+def parse_nccl_log(log: str) -> str | None:
+    """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null if the log has none of it.
 
-    Lines as NCCL 2.18 to 2.27 write them: `NCCL INFO Channel 00/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA`,
+    NCCL 2.18 to 2.27 write lines such as `NCCL INFO Channel 00/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA`,
     `NCCL INFO Using network IB`, `NCCL version 2.27.3+cuda12.9`."""
     ways = sorted({re.sub(r"/\d+", "", way) for way in re.findall(r"Channel \S+ ?:.* via (\S+)", log)})
     networks = sorted(set(re.findall(r"Using network (\S+)", log)))

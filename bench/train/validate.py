@@ -1,6 +1,6 @@
-"""Validation between steps and after the last: every rank takes a share, so that a sharded model can gather.
+"""Validation between steps and after the last one. Every rank takes a share, so that a sharded model can gather.
 
-It lies outside every step, and training goes on as if it had not been.
+Validation is outside every step and does not affect training.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ import torch
 import torch.distributed as dist
 
 from bench.measure import evals
-from bench.train import group, precision
+from bench.train import precision, process_group
 
 if TYPE_CHECKING:
     from bench.train.loop import Training
 
 _LARGEST_BATCH = 256
-"""Examples of one rank in one forward pass, where the workload says nothing else."""
+"""Examples of one rank in one forward pass, unless the workload sets `largest_validation_batch`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Over the whole validation set."""
+    """Results over the whole validation set."""
 
     loss: float
     accuracy: float | None
-    """Fraction of correct examples; null where correctness means nothing."""
+    """Fraction of correct examples; null if the workload does not define correctness."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """All ranks validate together; rank 0 writes down what they found."""
+    """All ranks validate together; rank 0 writes the result."""
 
     training: Training
     rank: int
     file: Path
-    """Where rank 0's rows go; see bench/measure/evals.py."""
+    """File for rank 0's rows; see bench/measure/evals.py."""
     barrier_ns: int
     """perf_counter_ns at the run's common barrier."""
 
@@ -60,14 +60,19 @@ class Validation:
                 val_accuracy=found.accuracy,
                 elapsed_s=(began_ns - self.barrier_ns) / 1e9,
             )
-        group.barrier(training.device)
+        process_group.barrier(training.device)
 
 
 def score(training: Training, rank: int) -> Score | None:
     """Mean loss and accuracy of the current model, equal on every rank; null without validation examples."""
     if training.workload.validation_size == 0:
         return None
-    with _validated_parameters(training), _untouched(training):
+    averages: AbstractContextManager[None] = nullcontext()
+    if training.ema is not None and training.spec.train.ema_validation:
+        averages = (
+            training.ema.in_place_of_parameters()
+        )  # sharded parameters must be sharded at its begin and end
+    with averages, _evaluating(training):
         sums, judged = _sums(training, rank)
     if dist.is_initialized():
         dist.all_reduce(sums)
@@ -75,39 +80,29 @@ def score(training: Training, rank: int) -> Score | None:
     return Score(loss=loss / examples, accuracy=correct_count / examples if judged else None)
 
 
-def _validated_parameters(training: Training) -> AbstractContextManager[None]:
-    """In it the model has the parameters to validate; sharded ones must be sharded at its begin and end."""
-    if training.ema is None or not training.spec.train.ema_validation:
-        return nullcontext()
-    return training.ema.in_place_of_parameters()
-
-
 @contextmanager
-def _untouched(training: Training) -> Iterator[None]:
-    """In it modules are in eval mode; after it modes, random generators and the model's layout are as before."""
+def _evaluating(training: Training) -> Iterator[None]:
+    """Inside, modules are in eval mode; afterwards modes, random generators and the model's layout are as before."""
     model, device = training.model, training.device
     trained = [module for module in model.modules() if module.training]
     with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
         model.eval()
         yield
-    for module in trained:  # model.train() would also wake those that a workload keeps in eval mode
+    for module in trained:  # model.train() would also change modules that a workload keeps in eval mode
         module.training = True
     training.strategy.validated(model)
 
 
-def _largest_batch(training: Training) -> int:
-    """Examples of a forward pass; where memory was filled by find_batch, no more than fitted with gradients."""
-    largest: int = getattr(training.workload, "largest_validation_batch", _LARGEST_BATCH)
-    return largest if training.spec.find_batch is None else min(largest, training.spec.micro_batch)
-
-
 def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
-    """This rank's sums of loss, correct and examples, [3] float64; and whether correctness means something."""
+    """This rank's sums of loss, correct and examples, [3] float64; and whether the workload judges correctness."""
     workload, world, size = training.workload, training.spec.world_size, training.workload.validation_size
+    largest: int = getattr(workload, "largest_validation_batch", _LARGEST_BATCH)
+    if training.spec.find_batch is not None:  # memory is full: no more examples than fitted with gradients
+        largest = min(largest, training.spec.micro_batch)
     sums = torch.zeros(3, dtype=torch.float64, device=training.device)
     judged = True
     # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
-    turns = math.ceil(size / (world * _largest_batch(training)))
+    turns = math.ceil(size / (world * largest))
     examples = math.ceil(size / (world * turns))
     for turn in range(turns):
         first = (turn * world + rank) * examples

@@ -1,8 +1,8 @@
 """One file per workload; the file's name is the workload's name.
 
-A workload says what is trained: its options, its model, its examples, its loss. It knows nothing of strategies,
-world sizes or timing. Its module must import without torch, because suites are checked where torch is never
-loaded: import torch inside methods, and keep nn.Modules in bench/models/.
+A workload defines its options, model, examples and loss. It knows nothing about strategies, world sizes or timing. Its
+module must import without torch, because checking a suite never loads torch: import torch inside methods, and keep
+nn.Modules in bench/models/.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from bench.measure.machine import Machine
+    from bench.measure.machine.speed import Machine
 
     Batch = dict[str, torch.Tensor]
 
 
 class Workload(Protocol):
-    """What a rank asks of a workload. `Workload(options, source, data_root, seed)` must be cheap;
-    reading data belongs to `prepare`. A user's own class needs `model`, `batch`, `loss` only: _own.py has the rest."""
+    """The interface that a rank uses. `Workload(options, source, data_root, seed)` must be cheap; read data in
+    `prepare`. A custom class needs only `model`, `batch` and `loss`; _custom.py has defaults for the rest."""
 
     Options: ClassVar[type[Any]]
     """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
     sources: ClassVar[tuple[str, ...]]
-    """Values of `data.source` that it understands; `synthetic` where it has generated data."""
-    # Optional: `couples_examples = True` where an example's loss hangs on the others of its batch, as a contrastive
-    # loss does. BatchNorm is found without it. No verdict is then given on whether world sizes train alike.
-    # Optional: `batch_norm = True` where the model has BatchNorm: fsdp with parameters in half precision, which
-    # BatchNorm does not take, is then refused when the suite is read.
-    # `largest_validation_batch`: examples of a rank in one forward pass of validation, where 256 are too many.
+    """Values of `data.source` that it accepts; `synthetic` stands for generated data."""
+    # Optional: `couples_examples = True` if an example's loss depends on the others of its batch, as a contrastive loss
+    # does. Then there is no verdict on whether world sizes train alike. BatchNorm is detected without it.
+    # Optional: `batch_norm = True` if the model has BatchNorm. A suite that combines it with fsdp and parameters in
+    # half precision, which BatchNorm does not accept, is then refused.
+    # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
 
     def prepare(self) -> None:
-        """Read or generate the examples; raises InputError naming the file that was expected where."""
+        """Read or generate the examples. Raises InputError with the path of a missing file."""
 
     @property
     def dataset_size(self) -> int:
@@ -49,7 +49,7 @@ class Workload(Protocol):
 
     @property
     def tokens_per_example(self) -> int | None:
-        """For text; null elsewhere."""
+        """Tokens of an example, for text; otherwise null."""
 
     def model(self) -> nn.Module:
         """A fresh model, initialised from torch's current default generator."""
@@ -59,14 +59,14 @@ class Workload(Protocol):
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
         """CPU tensors of the examples at `places` of the data set (int64 [B]). `keys` (int64 [B]) are the examples'
-        global positions in the whole training stream: all randomness of an example hangs on (seed, key)."""
+        global positions in the whole training stream: all randomness of an example depends on (seed, key) only."""
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Scalar mean loss of a batch on the model's device."""
 
     @property
     def validation_size(self) -> int:
-        """Examples to validate on; 0 where there are none."""
+        """Number of examples to validate on; 0 if there are none."""
 
     def validation_batch(self, indices: list[int]) -> Batch: ...
 
@@ -81,7 +81,7 @@ class MachineWorkload(Protocol):
     sources: ClassVar[tuple[str, ...]]
     """(`synthetic`,): there are no data."""
     measures_machine: ClassVar[bool]
-    """True; what has it not is a Workload."""
+    """True; a class without this attribute is a Workload."""
     smallest_world_size: ClassVar[int]
     """Ranks below which there is nothing to measure."""
     precisions: ClassVar[tuple[str, ...]]
@@ -90,29 +90,29 @@ class MachineWorkload(Protocol):
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
 
     def prepare(self) -> None:
-        """Before a session: raises InputError where the options make no sense."""
+        """Called before a session. Raises InputError if the options are invalid."""
 
     def measure(self, machine: Machine) -> None:
-        """On every rank at once: measure, and keep rows. What it raises fails the run."""
+        """Called on every rank at once: measure and keep rows. An error fails the run."""
 
 
 def names() -> list[str]:
-    """Workloads that ship, in alphabetical order; imports none."""
+    """Shipped workloads, in alphabetical order; imports none."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
 def known() -> list[str]:
-    """Those that ship, then those of installed packages; imports none."""
+    """Shipped workloads, then those of installed packages; imports none."""
     from bench.workloads import _installed
 
     return list(dict.fromkeys([*names(), *_installed.entries()]))
 
 
 def load(name: str) -> type[Workload]:
-    """The class `Workload` of bench/workloads/NAME.py; else that of an installed package's entry point NAME; or the
-    class of your own file for `./my_model.py:MyWorkload`. A shipped name hides a package's of the same name."""
+    """The class of a workload: for `./my_model.py:MyWorkload` that of a file; else `Workload` of
+    bench/workloads/NAME.py; else that of an installed package's entry point NAME. Raises InputError."""
     if ":" in name:
-        from bench.workloads._own import load_file
+        from bench.workloads._custom import load_file
 
         return load_file(name)
     if name in names():
@@ -127,13 +127,13 @@ def load(name: str) -> type[Workload]:
 
 
 def measures_machine(name: str) -> bool:
-    """Whether it is a MachineWorkload."""
+    """Whether the workload is a MachineWorkload."""
     return bool(getattr(load(name), "measures_machine", False))
 
 
 def prepared(asked: Mapping[str, Any]) -> Workload | None:
-    """One with its data read, of `workload`, `options`, `source`, `data_root` and `seed`; null where it trains nothing.
-    Raises what an own workload raises."""
+    """A prepared workload from `workload`, `options`, `source`, `data_root` and `seed`; null if it trains nothing.
+    Raises the errors of a custom workload."""
     kind = load(asked["workload"])
     if getattr(kind, "measures_machine", False):
         return None
@@ -151,15 +151,15 @@ def load_machine(name: str) -> type[MachineWorkload]:
 
 
 def trained() -> list[str]:
-    """Those that ship and are trained, in alphabetical order; imports all."""
+    """Shipped workloads that are trained, in alphabetical order; imports all."""
     return [name for name in names() if not measures_machine(name)]
 
 
-def is_own(name: str) -> bool:
-    """Whether it is not among those that ship."""
+def is_custom(name: str) -> bool:
+    """Whether the workload is not a shipped one."""
     return name not in names()
 
 
 def label(name: str) -> str:
-    """As messages call it: an own file's without its folder."""
+    """The workload's name in messages: a file without its folder."""
     return name.rpartition("/")[2] if ":" in name else name

@@ -1,11 +1,11 @@
-"""What the workloads on torchvision's image classifiers have in common: everything but the model."""
+"""Common part of the workloads with torchvision's image classifiers: everything except the model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Options(Protocol):
-    """The options that both have."""
+    """Options that these workloads share."""
 
     @property
     def image_size(self) -> int: ...
@@ -32,7 +32,7 @@ class _Options(Protocol):
 
 
 class _Examples(Protocol):
-    """Where pictures come from."""
+    """Source of pictures."""
 
     @property
     def examples(self) -> int: ...
@@ -54,7 +54,7 @@ class ImageClassifier:
         if source == "imagefolder" and data_root is None:
             raise InputError(
                 f"{self.name}: source imagefolder reads DIR/train/CLASS/NAME.jpg and DIR/val/CLASS/NAME.jpg: "
-                "give DIR by --data, or use source encoded, whose pictures are generated"
+                "give DIR with --data, or use source encoded, whose pictures are generated"
             )
         self._common = options
         self._source = source
@@ -62,38 +62,33 @@ class ImageClassifier:
         self._seed = seed
 
     def prepare(self) -> None:
-        self._examples = self._generated() if self._source == "synthetic" else self._decoded()
-
-    def _generated(self) -> _Examples:
-        from bench.data.generated_images import GeneratedImages
-
-        options = self._common
-        return GeneratedImages(
-            size=options.image_size,
-            classes=options.classes,
-            examples=options.train_examples,
-            held_out=options.validation_examples,
-            seed=options.data_seed,
-        )
-
-    def _decoded(self) -> _Examples:
-        from bench.data import encoded_images, image_folder
-        from bench.data.decoded_images import DecodedImages, Stored
-
         options, held_out = self._common, self._common.validation_examples
+        if self._source == "synthetic":
+            from bench.data.images.generated import GeneratedImages
+
+            self._examples = GeneratedImages(
+                size=options.image_size,
+                classes=options.classes,
+                examples=options.train_examples,
+                held_out=held_out,
+                seed=options.data_seed,
+            )
+            return
+        from bench.data.images import encoded, folder
+        from bench.data.images.decoded import DecodedImages, Stored
+
         train: Stored
         validation: Stored
         if self._source == "imagefolder":
             assert self._root is not None
-            train, validation = image_folder.read(Path(self._root), options.classes, held_out=held_out)
+            train, validation = folder.read(Path(self._root), options.classes, held_out=held_out)
             held_out = min(held_out, len(validation))
         else:
-            train, validation = encoded_images.generate(
+            train, validation = encoded.generate(
                 options.train_examples, held_out, options.classes, options.stored_size, options.data_seed
             )
-        size = options.image_size
-        return DecodedImages(
-            train=train, validation=validation, held_out=held_out, size=size, seed=self._seed
+        self._examples = DecodedImages(
+            train=train, validation=validation, held_out=held_out, size=options.image_size, seed=self._seed
         )
 
     @property
@@ -108,7 +103,7 @@ class ImageClassifier:
         return self._examples.batch(places, keys)
 
     def pixels(self, batch: Batch) -> torch.Tensor:
-        """float32 [B, 3, image_size, image_size] on the batch's device, as the model takes them."""
+        """The model's input: float32 [B, 3, image_size, image_size] on the batch's device."""
         return self._examples.pixels(batch).contiguous()
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 
 def fill(options: Any, workload: str, presets: Mapping[str, Mapping[str, Any]]) -> None:
-    """What is null in the options takes its preset's value, so that every record says the sizes themselves."""
+    """Replace null options by the preset's values, so that every record contains the sizes themselves.
+
+    Raises InputError for an unknown preset."""
     if options.preset not in presets:
         raise InputError(f"{workload}: preset is {options.preset!r}: there are {', '.join(presets)}")
     for name, value in presets[options.preset].items():

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Le, MinLen
 
-from bench.errors import InputError
-from bench.measure.bandwidth import OPS, Op
+from bench.common.errors import InputError
+from bench.measure.machine.bandwidth import OPS, Op
 
 if TYPE_CHECKING:
-    from bench.measure.machine import Machine
+    from bench.measure.machine.speed import Machine
 
 _LARGEST_BYTES = {"cuda": 2**30, "cpu": 2**24}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectivesOptions:
-    """Which operations, at which sizes; `measure.steps` says how often each."""
+    """Operations and message sizes; `measure.steps` is the number of timed iterations of each."""
 
     ops: Annotated[tuple[Op, ...], MinLen(1)] = OPS
     """Operations, in the order in which they are measured."""
     smallest_bytes: Annotated[int, Ge(4), Le(2**34)] = 1024
-    """First message size; sizes are of the whole message, as nccl-tests counts them."""
+    """First message size. Sizes count the whole message, as in nccl-tests."""
     largest_bytes: Annotated[int, Ge(4), Le(2**34)] | None = None
-    """Bound of the message size; null is 1 GiB on a GPU and 16 MiB on a CPU."""
+    """Largest message size. null: 1 GiB on a GPU, 16 MiB on a CPU."""
     factor: Annotated[int, Ge(2), Le(1024)] = 2
-    """From one size to the next."""
+    """Ratio of a size to the one before."""
 
     def __post_init__(self) -> None:
         if self.largest_bytes is not None and self.smallest_bytes > self.largest_bytes:
@@ -38,7 +38,7 @@ class CollectivesOptions:
 
 
 class Workload:
-    """What the ranks' links carry, on gloo or NCCL."""
+    """Speed of the links between ranks, with gloo or NCCL."""
 
     Options = CollectivesOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic",)
@@ -62,6 +62,6 @@ class Workload:
         return sizes
 
     def measure(self, machine: Machine) -> None:
-        from bench.measure import collectives
+        from bench.measure.machine import collectives
 
         collectives.measure(machine, tuple(self.options.ops), self.sizes_bytes(machine.device.type))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.workloads import _presets
 
 if TYPE_CHECKING:
@@ -20,29 +20,29 @@ _CHANNELS = 3
 _CLASSES = 10
 _SYNTHETIC = 4_096
 _VALIDATION_SEED = 1_000_003
-"""Apart from every run's own, so that all runs are validated on the same noise."""
+"""Differs from every run's seed, so that all runs validate on the same noise."""
 _NOISE, _TIME, _FLIP = 0, 1, 2
-"""Streams of random numbers of one example; see bench/data/keyed.py."""
+"""Streams of random numbers of one example; see bench/data/synthetic/keyed.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DdpmOptions:
-    """Parameters of ddpm_unet; what is null comes from the preset."""
+    """Parameters of ddpm_unet; null values come from the preset."""
 
     preset: Literal["small", "original"] = "small"
     """`original`: the paper's CIFAR-10 model, 35.7 M parameters; `small`: 12 M, three resolutions, one block each."""
     base_channels: int | None = None
     """Channels at full resolution, a multiple of 32."""
     channel_multipliers: tuple[int, ...] | None = None
-    """One per resolution, from the full one down; each 1 or more."""
+    """One per resolution, from full resolution down; each 1 or more."""
     num_res_blocks: int | None = None
     """ResBlocks per resolution on the way down, 1 or more; one more on the way up."""
     attention_resolutions: tuple[int, ...] = (16,)
-    """Heights with self-attention, where the model has them; the middle always attends."""
+    """Heights in pixels at which the model has self-attention; its middle always has it."""
     dropout: float = 0.0
-    """Probability, 0 or more and below 1; masks hang on (seed, example), never on the rank."""
+    """Probability, 0 or more and below 1; masks depend on (seed, example), never on the rank."""
     image_size: int = 32
-    """Pixels of height and width; it must halve once per further resolution. CIFAR-10 has 32."""
+    """Height and width in pixels, halved for each further resolution. CIFAR-10 has 32."""
     channels_last: bool = True
     """Activations in NHWC."""
     validation_examples: int = 256
@@ -52,42 +52,38 @@ class DdpmOptions:
 
     def __post_init__(self) -> None:
         _presets.fill(self, "ddpm_unet", _PRESETS)
-        _check(self)
+        assert self.base_channels is not None
+        assert self.channel_multipliers is not None
+        assert self.num_res_blocks is not None
+        multipliers = list(self.channel_multipliers)
+        if self.base_channels < 32 or self.base_channels % 32:
+            raise InputError(
+                f"ddpm_unet: base_channels is {self.base_channels}: GroupNorm needs a multiple of 32"
+            )
+        if not multipliers or min(multipliers) < 1:
+            raise InputError(
+                f"ddpm_unet: channel_multipliers is {multipliers}: give one per resolution, each 1 or more"
+            )
+        if self.num_res_blocks < 1:
+            raise InputError(f"ddpm_unet: num_res_blocks is {self.num_res_blocks}: it must be 1 or more")
+        smallest = 2 ** (len(multipliers) - 1)
+        if self.image_size < smallest or self.image_size % smallest:
+            raise InputError(
+                f"ddpm_unet: image_size is {self.image_size}: {len(multipliers)} resolutions halve it "
+                f"{len(multipliers) - 1} times, so it must be a multiple of {smallest}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"ddpm_unet: dropout is {self.dropout}: it must be at least 0 and below 1")
+        if not 0 <= self.validation_examples <= 10_000:
+            raise InputError(
+                f"ddpm_unet: validation_examples is {self.validation_examples}: it must be 0 to 10000"
+            )
 
 
 _PRESETS: dict[str, dict[str, int | tuple[int, ...]]] = {
     "small": {"base_channels": 128, "channel_multipliers": (1, 1, 2), "num_res_blocks": 1},
     "original": {"base_channels": 128, "channel_multipliers": (1, 2, 2, 2), "num_res_blocks": 2},
 }
-
-
-def _check(options: DdpmOptions) -> None:
-    assert options.base_channels is not None
-    assert options.channel_multipliers is not None
-    assert options.num_res_blocks is not None
-    multipliers = list(options.channel_multipliers)
-    if options.base_channels < 32 or options.base_channels % 32:
-        raise InputError(
-            f"ddpm_unet: base_channels is {options.base_channels}: GroupNorm needs a multiple of 32"
-        )
-    if not multipliers or min(multipliers) < 1:
-        raise InputError(
-            f"ddpm_unet: channel_multipliers is {multipliers}: give one per resolution, each 1 or more"
-        )
-    if options.num_res_blocks < 1:
-        raise InputError(f"ddpm_unet: num_res_blocks is {options.num_res_blocks}: it must be 1 or more")
-    smallest = 2 ** (len(multipliers) - 1)
-    if options.image_size < smallest or options.image_size % smallest:
-        raise InputError(
-            f"ddpm_unet: image_size is {options.image_size}: {len(multipliers)} resolutions halve it "
-            f"{len(multipliers) - 1} times, so it must be a multiple of {smallest}"
-        )
-    if not 0 <= options.dropout < 1:
-        raise InputError(f"ddpm_unet: dropout is {options.dropout}: it must be at least 0 and below 1")
-    if not 0 <= options.validation_examples <= 10_000:
-        raise InputError(
-            f"ddpm_unet: validation_examples is {options.validation_examples}: it must be 0 to 10000"
-        )
 
 
 class Workload:
@@ -100,11 +96,11 @@ class Workload:
         if source == "cifar10" and data_root is None:
             raise InputError(
                 "ddpm_unet: source cifar10 reads DIR/cifar-10-batches-py/data_batch_1 and its companions: "
-                "give DIR by --data, or use source synthetic"
+                "give DIR with --data, or use source synthetic"
             )
         if source == "cifar10" and options.image_size != 32:
             raise InputError(
-                f"ddpm_unet: image_size is {options.image_size}, CIFAR-10's is 32: leave it out or use synthetic"
+                f"ddpm_unet: image_size is {options.image_size}, CIFAR-10's is 32: remove it, or use source synthetic"
             )
         self.options = options
         self.seed = seed
@@ -112,7 +108,8 @@ class Workload:
         self._schedules: dict[torch.device, Schedule] = {}
 
     def prepare(self) -> None:
-        from bench.data import cifar10, synthetic
+        from bench.data.images import cifar10
+        from bench.data.synthetic import synthetic
 
         held_out = self.options.validation_examples
         if self._root is not None:
@@ -158,14 +155,14 @@ class Workload:
         return model.levels()
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
-        """`images` uint8 [B, 3, H, W] and `key` int64 [B]; bytes travel to the device, all arithmetic is done there."""
+        """`images` uint8 [B, 3, H, W] and `key` int64 [B]. Bytes go to the device, which does all arithmetic."""
         return {"images": self._images.index_select(0, places), "key": keys}
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         import torch
         from torch.nn.functional import mse_loss
 
-        from bench.data import keyed
+        from bench.data.synthetic import keyed
 
         images, keys = batch["images"], batch["key"]
         mirrored = keyed.uniform(self.seed, keys, 1, _FLIP) < 0.5
@@ -189,7 +186,7 @@ class Workload:
         self, model: nn.Module, images: torch.Tensor, keys: torch.Tensor, seed: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Predicted and true noise, both float32 [B, 3, H, W]; noise and time steps are drawn on the device."""
-        from bench.data import keyed
+        from bench.data.synthetic import keyed
         from bench.models.diffusion import TIME_STEPS, Schedule
 
         if keys.device not in self._schedules:

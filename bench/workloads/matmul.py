@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
-    from bench.measure.machine import Machine
+    from bench.measure.machine.speed import Machine
 
 Length = Annotated[int, Ge(1), Le(2**17)]
 _SIZES = {"cuda": (1024, 2048, 4096, 8192, 16384), "cpu": (256, 512, 1024, 2048)}
@@ -23,10 +23,10 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulOptions:
-    """Which shapes; `measure.steps` says how often each."""
+    """Shapes; `measure.steps` is the number of timed iterations of each."""
 
     sizes: Annotated[tuple[Length, ...], MaxLen(64)] | None = None
-    """Square matrices; null is 1,024 to 16,384 on a GPU, 256 to 2,048 on a CPU."""
+    """Sizes of square matrices. null: 1,024 to 16,384 on a GPU, 256 to 2,048 on a CPU."""
     shapes: (
         Annotated[
             tuple[Annotated[tuple[Length, ...], MinLen(3), MaxLen(3)], ...],
@@ -34,15 +34,15 @@ class MatmulOptions:
         ]
         | None
     ) = None
-    """Others, each [m, n, k] for m x k by k x n; null is those of a transformer's feed-forward layers."""
+    """Other shapes, each [m, n, k] for m x k by k x n. null: those of a transformer's feed-forward layers."""
 
     def __post_init__(self) -> None:
         if self.sizes is not None and self.shapes is not None and not (self.sizes or self.shapes):
-            raise InputError("matmul: sizes and shapes are both empty: give one shape at least")
+            raise InputError("matmul: sizes and shapes are both empty: give at least one shape")
 
 
 class Workload:
-    """What a device's arithmetic achieves: the honest denominator of what training makes of it."""
+    """Speed of a device's arithmetic: a realistic upper bound for training."""
 
     Options = MatmulOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic",)
@@ -57,7 +57,7 @@ class Workload:
         """There are no data."""
 
     def measure(self, machine: Machine) -> None:
-        from bench.measure import matmuls
+        from bench.measure.machine import matmuls
 
         sizes, shapes = self.options.sizes, self.options.shapes
         device = machine.device.type

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from bench.data.mnist import Split
     from bench.workloads import Batch
 
 _SIZE = 28
@@ -29,7 +28,7 @@ class MnistOptions:
 
 
 class Workload:
-    """Ten digits. `digits`: the 1,797 real ones that ship; `mnist`: the full set under --data; or `synthetic`."""
+    """Ten digits. `digits`: 1,797 shipped real ones; `mnist`: the full set under --data; or `synthetic`."""
 
     Options = MnistOptions
     sources: ClassVar[tuple[str, ...]] = ("digits", "mnist", "synthetic")
@@ -38,7 +37,7 @@ class Workload:
         if source == "mnist" and data_root is None:
             raise InputError(
                 "mnist_cnn: source mnist reads DIR/MNIST/raw/train-images-idx3-ubyte and its three companions: "
-                "give DIR by --data, or use source digits"
+                "give DIR with --data, or use source digits"
             )
         self.options = options
         self._source = source
@@ -47,23 +46,20 @@ class Workload:
     def prepare(self) -> None:
         import torch
 
-        from bench.data import mnist
+        from bench.data.images import mnist
+        from bench.data.synthetic import synthetic
 
-        (images, self._labels), (held_out, self._held_out_labels) = self._read()
+        if self._source == "synthetic":
+            count = _SYNTHETIC + _SYNTHETIC_HELD_OUT
+            images, labels = synthetic.patterns(count, 10, 1, _SIZE, self.options.data_seed)
+            held_out, images = images[_SYNTHETIC:], images[:_SYNTHETIC]
+            self._labels, self._held_out_labels = labels[:_SYNTHETIC], labels[_SYNTHETIC:]
+        else:
+            root = mnist.DIGITS if self._root is None or self._source == "digits" else Path(self._root)
+            (images, self._labels), (held_out, self._held_out_labels) = mnist.read(root)
         self._images, self._held_out = mnist.resize(images, _SIZE), mnist.resize(held_out, _SIZE)
         deviation, mean = torch.std_mean(self._images.float())
         self._mean, self._scale = mean.item(), 1 / deviation.item()
-
-    def _read(self) -> tuple[Split, Split]:
-        from bench.data import mnist, synthetic
-
-        if self._source != "synthetic":
-            return mnist.read(
-                mnist.DIGITS if self._root is None or self._source == "digits" else Path(self._root)
-            )
-        count = _SYNTHETIC + _SYNTHETIC_HELD_OUT
-        images, labels = synthetic.patterns(count, 10, 1, _SIZE, self.options.data_seed)
-        return (images[:_SYNTHETIC], labels[:_SYNTHETIC]), (images[_SYNTHETIC:], labels[_SYNTHETIC:])
 
     @property
     def dataset_size(self) -> int:
@@ -82,7 +78,7 @@ class Workload:
         return [model.get_submodule("features"), model.get_submodule("classifier")]
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:  # noqa: ARG002 - nothing here is random
-        # bytes travel to the device: a quarter of the copy
+        # bytes instead of float32: a quarter of the copy to the device
         return {
             "images": self._images.index_select(0, places),
             "labels": self._labels.index_select(0, places),

@@ -1,4 +1,4 @@
-"""resnet50: torchvision's residual network on pictures (He et al. 2016), the customary measure of a training system."""
+"""resnet50: torchvision's residual network on pictures (He et al. 2016), the usual measure of training systems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Le
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.workloads._image_classifier import ImageClassifier
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ class ResnetOptions:
     """Parameters of resnet50."""
 
     image_size: Annotated[int, Ge(32), Le(1024)] = 224
-    """Pixels of height and width that the model sees."""
+    """Height and width, in pixels, of the model's input."""
     classes: Annotated[int, Ge(2), Le(100_000)] = 1000
-    """As many as folders in an ImageFolder."""
+    """Number of classes; that of an ImageFolder's folders."""
     channels_last: bool = True
     """Activations in NHWC."""
     layers: tuple[int, ...] = (3, 4, 6, 3)
     """Bottleneck blocks of the four stages, each 1 to 100; (3, 4, 23, 3) is ResNet-101, (3, 8, 36, 3) ResNet-152."""
     train_examples: Annotated[int, Ge(1), Le(20_000_000)] = 1_281_167
-    """Generated pictures of an epoch (`synthetic`, `encoded`); by default as many as ImageNet-1k's."""
+    """Generated pictures of an epoch (`synthetic`, `encoded`); the default is the number in ImageNet-1k."""
     validation_examples: Annotated[int, Ge(0), Le(50_000)] = 256
     """Held-out pictures to validate on."""
     stored_size: Annotated[int, Ge(32), Le(1024)] = 448
-    """Pixels of height and width of the generated JPEGs (`encoded`)."""
+    """Height and width, in pixels, of the generated JPEGs (`encoded`)."""
     data_seed: int = 0
     """Seed of generated pictures; a repeat's seed does not change them."""
 
@@ -47,8 +47,8 @@ class ResnetOptions:
 
 class Workload(ImageClassifier):
     """Pictures of 3 channels. `synthetic`: made on the device; `encoded`: generated JPEGs that the loader decodes;
-    `imagefolder`: real ones under --data. BatchNorm takes the statistics of a rank's own batch, so no verdict is given
-    on whether world sizes train alike; with train.checkpointing its running statistics move twice a step."""
+    `imagefolder`: real ones under --data. BatchNorm uses the statistics of a rank's own batch, so there is no verdict
+    on whether world sizes train alike; with train.checkpointing it updates its running statistics twice a step."""
 
     Options = ResnetOptions
     name = "resnet50"
@@ -73,7 +73,7 @@ class Workload(ImageClassifier):
         return [block for stage in range(1, 5) for block in model.get_submodule(f"layer{stage}").children()]
 
     def pixels(self, batch: Batch) -> torch.Tensor:
-        """Activations take the layout of the pictures."""
+        """The pictures' memory layout also becomes that of activations."""
         import torch
 
         layout = torch.channels_last if self.options.channels_last else torch.contiguous_format

@@ -1,11 +1,11 @@
-"""spiral_mlp: a tiny perceptron on generated spirals; its steps are so short that every overhead shows."""
+"""spiral_mlp: a tiny perceptron on generated spirals, with steps so short that every overhead is visible."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +35,7 @@ class SpiralOptions:
 
 
 class Workload:
-    """Which of three spiral arms a point lies on: 8,000 points to train, 2,000 held out."""
+    """Classifies points by the spiral arm, of three, that they are on: 8,000 to train, 2,000 held out."""
 
     Options = SpiralOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic",)
@@ -44,7 +44,7 @@ class Workload:
         self.options = options
 
     def prepare(self) -> None:
-        from bench.data import synthetic
+        from bench.data.synthetic import synthetic
 
         points, arms = synthetic.spirals(_POINTS, _CLASSES, self.options.data_seed)
         self._points, self._held_out = points[:-_HELD_OUT], points[-_HELD_OUT:]

@@ -1,4 +1,4 @@
-"""text_classifier: a Transformer encoder says of which class a text is; how it scales hangs on its size."""
+"""text_classifier: a Transformer encoder classifies texts; how it scales depends on its size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, Lt
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.workloads import _presets
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ _EXPECTED = {
     "ag_news": "DIR/ag_news_csv/train.csv and test.csv",
     "imdb": "DIR/aclImdb/ or 'DIR/IMDB Dataset.csv'",
 }
-"""Real sources: where their files lie."""
+"""Files of the real sources."""
 _CLASSES = {"ag_news": 4, "imdb": 2}
-"""How many a real source has."""
+"""Number of classes of the real sources."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions:
-    """Parameters of text_classifier; what is null comes from the preset."""
+    """Parameters of text_classifier; null values come from the preset."""
 
     preset: Literal["ag_news_small", "imdb", "ag_news_large"] = "ag_news_small"
-    """Sizes that fit a data set: a small model for short news, one for long reviews, a large one for news."""
+    """Sizes for a data set: a small model for short news, one for long reviews, a large one for news."""
     d_model: Annotated[int, Ge(8), Le(16_384)] | None = None
     """Width of a token's representation, a multiple of `heads`."""
     heads: Annotated[int, Ge(1), Le(256)] | None = None
@@ -40,19 +40,19 @@ class TextOptions:
     layers: Annotated[int, Ge(1), Le(256)] | None = None
     """Encoder layers; each is a block."""
     feed_forward: Annotated[int, Ge(8), Le(65_536)] | None = None
-    """Width inside a layer's feed-forward part."""
+    """Width of a layer's feed-forward part."""
     sequence_length: Annotated[int, Ge(8), Le(4_096)] | None = None
     """Tokens per text: longer ones are cut, shorter ones padded. Multiples of 8 suit GPUs."""
     vocab_size: Annotated[int, Ge(128), Le(1_000_000)] | None = None
     """Rows of the embedding: the most frequent words and three special ids."""
     classes: Annotated[int, Ge(2), Le(16)] | None = None
-    """Classes of generated texts; null is 2 for the preset `imdb`, else 4. Of real ones AG News has 4, IMDB 2."""
+    """Classes of generated texts. null: 2 with the preset `imdb`, else 4. AG News has 4 classes, IMDB 2."""
     pooling: Literal["mean", "class_token"] = "mean"
-    """What is classified: the mean over a text's words, or a token of its own that stands first."""
+    """Classify the mean over a text's words, or an extra token before the text."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Probability; masks hang on (seed, example), never on the rank."""
+    """Probability; masks depend on (seed, example), never on the rank."""
     validation_examples: Annotated[int, Ge(0), Le(25_000)] = 1_024
-    """Held-out texts to validate on; fewer where there are fewer."""
+    """Held-out texts to validate on, at most."""
     data_seed: int = 0
     """Seed of generated texts (source `synthetic`); a repeat's seed does not change them."""
 
@@ -83,8 +83,8 @@ _PRESETS: dict[str, dict[str, int]] = {
 
 
 class Workload:
-    """Texts of some classes. `ag_news`: 120,000 news of 4; `imdb`: 25,000 reviews of 2, both under --data; or
-    `synthetic`: 4,096 generated ones."""
+    """Texts with a class each. Under --data: `ag_news`, 120,000 news of 4 classes, and `imdb`, 25,000 reviews of 2; or
+    `synthetic`: 4,096 generated texts."""
 
     Options = TextOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic", "ag_news", "imdb")
@@ -92,15 +92,15 @@ class Workload:
     def __init__(self, options: TextOptions, source: str, data_root: str | None, seed: int) -> None:
         if source != "synthetic" and data_root is None:
             raise InputError(
-                f"text_classifier: source {source} reads {_EXPECTED[source]}: give DIR by --data, "
+                f"text_classifier: source {source} reads {_EXPECTED[source]}: give DIR with --data, "
                 "or use source synthetic"
             )
-        there = _CLASSES.get(source)
-        if there and options.classes not in (None, there):
+        in_source = _CLASSES.get(source)
+        if in_source and options.classes not in (None, in_source):
             raise InputError(
-                f"text_classifier: classes is {options.classes}, and source {source} has {there}: leave classes out"
+                f"text_classifier: classes is {options.classes}, but source {source} has {in_source}: remove classes"
             )
-        self._classes = there or options.classes or (2 if options.preset == "imdb" else 4)
+        self._classes = in_source or options.classes or (2 if options.preset == "imdb" else 4)
         self.options = options
         self.seed = seed
         self._source = source
@@ -113,7 +113,7 @@ class Workload:
             self._read()
 
     def _generate(self) -> None:
-        from bench.data import keyed, marked_text
+        from bench.data.synthetic import keyed, marked_text
 
         length, vocab_size = self._sizes["sequence_length"], self._sizes["vocab_size"]
         splits = [
@@ -128,8 +128,8 @@ class Workload:
     def _read(self) -> None:
         import torch
 
-        from bench.data import ag_news, imdb
-        from bench.data.vocabulary import Vocabulary
+        from bench.data.text import ag_news, imdb
+        from bench.data.text.vocabulary import Vocabulary
 
         assert self._root is not None
         read = ag_news.read if self._source == "ag_news" else imdb.read
@@ -141,7 +141,7 @@ class Workload:
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """What the preset fills in, by the option's name."""
+        """The options that a preset sets, by name."""
         return {name: getattr(self.options, name) for name in _PRESETS[self.options.preset]}
 
     @property
@@ -154,7 +154,7 @@ class Workload:
 
     @property
     def tokens_per_example(self) -> int | None:
-        """Padding included: it is computed with."""
+        """Includes padding, which is computed too."""
         return self.options.sequence_length
 
     def model(self) -> nn.Module:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le, Lt
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.workloads import _presets
 
 if TYPE_CHECKING:
@@ -21,39 +21,39 @@ _BYTES = 256
 _SYNTHETIC = 4_096
 _SYNTHETIC_TOKENS = 4_194_304
 _FEWEST = 64
-"""Generated sequences: so many, or as many as have so many tokens, but never fewer than the last."""
+"""Generated sequences: _SYNTHETIC of them, or fewer if they have _SYNTHETIC_TOKENS tokens, but at least _FEWEST."""
 _HELD_OUT_KEY = 1 << 40
 """Generated sequences from this key on are held out."""
 _VALIDATION_TOKENS = 8_192
-"""In one forward pass of validation: its logits take 1.6 GB in float32 at 50,304 tokens of vocabulary."""
+"""Tokens in one forward pass of validation: with a vocabulary of 50,304 the logits take 1.6 GB in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerLmOptions:
-    """Parameters of transformer_lm; what is null comes from the preset."""
+    """Parameters of transformer_lm; null values come from the preset."""
 
     preset: Literal["1m", "10m", "124m", "350m", "1b", "3b", "7b"] = "10m"
-    """Parameters, roughly. `124m`: GPT-2 small; `350m` to `7b`: the shapes of GPT-3's 350 M, 1.3 B, 2.7 B and 6.7 B;
-    `1m` and `10m` read bytes."""
+    """Approximate number of parameters. `124m`: GPT-2 small; `350m` to `7b`: the shapes of GPT-3's 350 M, 1.3 B, 2.7 B
+    and 6.7 B; `1m` and `10m`: models with a vocabulary of bytes."""
     d_model: Annotated[int, Ge(2), Le(16_384)] | None = None
     """Width of the residual stream, a multiple of 2 x heads."""
     layers: Annotated[int, Ge(1), Le(256)] | None = None
     """Transformer layers; each is one unit of sharding and recomputation."""
     heads: Annotated[int, Ge(1), Le(256)] | None = None
-    """Attention heads; d_model / heads must be even, since RoPE turns pairs."""
+    """Attention heads; d_model / heads must be even, because RoPE rotates pairs."""
     feed_forward: Annotated[int, Ge(1), Le(131_072)] | None = None
-    """Width inside each feed-forward layer; null is 4 x d_model."""
+    """Width of each feed-forward layer. null: 4 x d_model."""
     sequence_length: Annotated[int, Ge(1), Le(65_536)] | None = None
-    """Tokens of an example."""
+    """Tokens per example."""
     vocab_size: Annotated[int, Ge(2), Le(1_048_576)] | None = None
     """50,304 (GPT-2's 50,257, rounded up to a multiple of 64) or 256 for bytes."""
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Probability after the embedding and both branches of a layer, none on attention weights; masks hang on (seed,
-    example), never on the rank."""
+    """Probability after the embedding and after both branches of a layer, not on attention weights; masks depend on
+    (seed, example), never on the rank."""
     tie_embeddings: bool = True
     """Use the embedding's weight in the output layer too."""
     validation_examples: Annotated[int, Ge(0), Le(4_096)] = 64
-    """Held-out sequences to validate on; text that is shorter has fewer."""
+    """Held-out sequences to validate on, at most."""
     data_seed: int = 0
     """Seed of generated text (source `synthetic`); a repeat's seed does not change it."""
 
@@ -65,8 +65,8 @@ class TransformerLmOptions:
             object.__setattr__(self, "feed_forward", 4 * self.d_model)
         if self.d_model % (2 * self.heads):
             raise InputError(
-                f"transformer_lm: d_model is {self.d_model}, heads {self.heads}: RoPE turns pairs within a head, so "
-                f"it must be a multiple of 2 x {self.heads} = {2 * self.heads}"
+                f"transformer_lm: d_model is {self.d_model}, heads {self.heads}: RoPE rotates pairs within a head, so "
+                f"d_model must be a multiple of 2 x {self.heads} = {2 * self.heads}"
             )
 
 
@@ -94,8 +94,8 @@ _PRESETS = {
 
 
 class Workload:
-    """Sequences of tokens. `text`: bytes of the *.txt files below --data, else of the Python standard library's source;
-    or `synthetic`: up to 4,096 chains of tokens."""
+    """Sequences of tokens. `text`: bytes of the *.txt files below --data [default: source code of Python's standard
+    library]; or `synthetic`: up to 4,096 chains of tokens."""
 
     Options = TransformerLmOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic", "text")
@@ -120,14 +120,14 @@ class Workload:
         self._sequences, self._held_out = self._text() if self._source == "text" else self._generated()
 
     def _text(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Windows uint8 [N, T + 1] that share their border token; the last tenth of them is held out."""
-        from bench.data import text_bytes
+        """Windows uint8 [N, T + 1], each sharing one token with the next; the last tenth of them is held out."""
+        from bench.data.text import text_bytes
 
         text = text_bytes.read(self._root)
         if len(text) <= 2 * self._length:
             raise InputError(
-                f"transformer_lm: {text_bytes.whose(self._root)} has {len(text):,} bytes: sequence_length is "
-                f"{self._length:,}, and one sequence to train on and one to validate on take {2 * self._length + 1:,}"
+                f"transformer_lm: {text_bytes.name_of(self._root)} has {len(text):,} bytes: with sequence_length "
+                f"{self._length:,}, one sequence to train on and one to validate on need {2 * self._length + 1:,}"
             )
         windows = text.unfold(0, self._length + 1, self._length)
         border = len(windows) - max(1, len(windows) // 10)
@@ -137,7 +137,7 @@ class Workload:
         """int32 [N, T + 1]."""
         import torch
 
-        from bench.data.token_chains import chains
+        from bench.data.synthetic.token_chains import chains
 
         count = max(_FEWEST, min(_SYNTHETIC, _SYNTHETIC_TOKENS // self._length))
         held_out = torch.arange(_HELD_OUT_KEY, _HELD_OUT_KEY + self.options.validation_examples)
@@ -179,7 +179,7 @@ class Workload:
         return list(model.layers)
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
-        """`tokens` [B, T + 1], uint8 or int32: the last is predicted only, so that no logits need be cut off."""
+        """`tokens` [B, T + 1], uint8 or int32. The last token is only a target, so no logits are cut off."""
         return {"tokens": self._sequences.index_select(0, places), "key": keys}
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -203,7 +203,7 @@ class Workload:
         return losses.view(-1, self._length).mean(dim=1), None
 
     def _predict(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits float32 [B x T, vocab_size] and the tokens they are to predict, int64 [B x T]."""
+        """Logits float32 [B x T, vocab_size] and the target tokens, int64 [B x T]."""
         tokens = batch["tokens"].long()
         logits = model(tokens[:, :-1], batch["key"])
         return logits.flatten(0, 1).float(), tokens[:, 1:].flatten()

@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it and by ci/image.
+# Sourced by the scripts in this folder and by ci/image.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 checkout=$(cd "$here/../.." && pwd)

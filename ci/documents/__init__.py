@@ -1,1 +1,1 @@
-"""What ci/docs writes into the pages of docs/: tables made from the code, so that they cannot be wrong for long."""
+"""ci/docs writes tables from the code into the pages of docs/, so that they cannot be wrong for long."""

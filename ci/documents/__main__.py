@@ -1,4 +1,4 @@
-"""ci/docs: what it takes stands there."""
+"""The program behind ci/docs, which describes its options."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "strategies": partial(suite_keys.chosen, "strategy"),
     "shipped-suites": shipped.suites,
     "example-suites": shipped.examples,
+    "shared-columns": sql_schema.shared_columns,
     "derived": sql_schema.derived,
     "tables": sql_schema.tables,
     "views": sql_schema.views,
@@ -31,13 +32,13 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 def stale_pages() -> dict[Path, str]:
-    """Pages that are not what the code says, with what they should be."""
+    """Pages that do not agree with the code, with the text that they should have."""
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
     return {path: whole for path, text in pages.items() if (whole := written(text, MAKERS)) != text}
 
 
 def missing_regions() -> list[str]:
-    """What the code can make and no page has a place for, as where a page was emptied."""
+    """Generated parts for which no page has a place, for example after a page was emptied."""
     pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")]
     return sorted(MAKERS.keys() - {name for page in pages for name, _ in REGION.findall(page)})
 
@@ -66,10 +67,10 @@ def _write(stale: dict[Path, str], check: bool) -> None:
         if not check:
             path.write_text(text, encoding="utf-8")
     if check and stale:
-        print("ci/docs writes them anew")
+        print("to update them, run ci/docs")
     missing = missing_regions()
     for name in missing:
-        print(f"no page of docs/ has the region `written by ci/docs: {name}`: bring it back by hand")
+        print(f"no page of docs/ has the region `written by ci/docs: {name}`: restore it by hand")
     if missing or (check and stale):
         sys.exit(1)
 

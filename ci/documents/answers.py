@@ -1,4 +1,4 @@
-"""docs/sql.md: below every query what `bench sql` prints for it."""
+"""docs/sql.md: put the output of `bench sql` below every query."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import io
 import re
 from pathlib import Path
 
-from analysis import output
-from analysis.query import run
+from analysis.sql import output
+from analysis.sql.query import run
 
 QUESTION = re.compile(
     r"### (?P<question>[^\n]+)\n\n```sql\n(?P<query>(?:(?!```).)*)```\n\n```text\n(?P<answer>.*?)```\n", re.S
@@ -15,7 +15,7 @@ QUESTION = re.compile(
 
 
 def write_answers(page: Path, results: Path) -> None:
-    """Ask every query of the page anew. The database of `results` should hold a session with skipped runs too."""
+    """Run every query of the page again. The database of `results` should also hold a session with skipped runs."""
 
     def asked(found: re.Match[str]) -> str:
         query = found["query"]

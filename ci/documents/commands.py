@@ -35,7 +35,7 @@ def _command(name: str, context: click.Context) -> str:
     help_text = inspect.cleandoc(command.help or "")
     lines = [f"## {name}", "", "```text", usage, "```", "", help_text, ""]
     options = _options(command)
-    rows = [(_names(option), _takes(option), _default(option), option.help or "") for option in options]
+    rows = [(_names(option), _takes(option), *_default_and_meaning(option)) for option in options]
     return "\n".join([*lines, table(("option", "value", "default", "meaning"), rows) if rows else ""])
 
 
@@ -59,6 +59,12 @@ def _takes(option: click.Option) -> str:
         value = option.metavar or "N"
         return f"{code(value)}, {option.type.min} or more"
     return code(value)
+
+
+def _default_and_meaning(option: click.Option) -> tuple[str, str]:
+    """A default that click does not know is at the end of the help text."""
+    meaning, written, default = (option.help or "").partition("  [default: ")
+    return (default.removesuffix("]") if written else _default(option)), meaning
 
 
 def _default(option: click.Option) -> str:

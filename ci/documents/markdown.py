@@ -1,4 +1,4 @@
-"""Tables, and the regions of a page that are written by program."""
+"""Tables, and the generated regions of a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def code(text: str) -> str:
 
 
 def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
-    """The page with every region made anew. Raises KeyError where nobody makes a region of that name."""
+    """The page with every region rebuilt. Raises KeyError if a region has no maker."""
 
     def region(found: re.Match[str]) -> str:
         name = found[1]

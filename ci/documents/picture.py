@@ -1,4 +1,4 @@
-"""docs/report.png: the top of a session's page, and beside it the first of its charts."""
+"""docs/report.png: the top of a session's page, and its first charts next to it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis import schema
-from analysis.rules import SEVERITIES, Rule
+from analysis.database import schema
+from analysis.diagnosis.rules import SEVERITIES, Rule
 from ci.documents.markdown import code
 
 

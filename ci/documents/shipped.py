@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.paths import suites_folder
-from bench.plan_view import repeats_text
+from bench.common.paths import suites_folder
+from bench.plan.view import repeats_text
 from bench.suite.models import ResolvedSuite
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 from ci.documents.markdown import code, table
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -48,7 +49,7 @@ def _batch(per_rank: int | None, whole: int | None) -> str:
 
 
 def _protocol(suite: ResolvedSuite) -> str:
-    """Of its first case; cases may differ in their repeats, the fewest first."""
+    """The protocol of the suite's first case; lists all numbers of repeats, the smallest first, if cases differ."""
     measure = suite.cases[0].measure
     span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
     every = sorted((case.measure for case in suite.cases), key=lambda each: each.repeats)

@@ -1,12 +1,15 @@
 """Every table, view and macro of results.duckdb with every column: types from an empty database, meanings from the SQL.
 
-A column's meaning is the comment at the end of the line that names it, or a comment line `-- column: meaning`, in its
-own file; else that of the column of the same name which an earlier file describes, and of a macro that only calls
-another the other's. `x_lo` and `x_hi` are the ends of the interval of `x`.
+The meaning of a column is the comment at the end of the line that names it, or a comment line `-- column: meaning`, in
+its own definition; else the meaning of the column of the same name in a definition that it reads, or in an earlier one.
+`x_lo` and `x_hi` are the ends of the interval of `x`.
+
+Columns that mean the same in many tables are described once, and the ends of intervals are listed next to their column.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import re
@@ -15,16 +18,19 @@ from typing import Any
 
 import duckdb
 
-from analysis import schema
+from analysis.database import schema
 from ci.documents.markdown import code, table, unit
 
 _COLUMN = re.compile(r"(?:^|\s|\.)(\w+)(?:\s+[A-Z]+(?:\[\])?)?,?\s*--\s*(.+)$")
 _ALONE = re.compile(r"^\s+-- (\w+): (.+)$")
-_PASSED_ON = re.compile(r"AS TABLE\s+FROM (\w+)\(")
+_SHARED_BY = 10
+"""Tables with the same column from which on the column is described once."""
 _MADE = re.compile(r"CREATE (?:OR REPLACE )?(TABLE|VIEW|MACRO) (\w+)\s*(\([^)]*\))?")
 
 
 Row = tuple[Any, ...]
+Column = tuple[str, str, str]
+"""Name, type, meaning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +40,14 @@ class Relation:
     name: str
     kind: str
     head: str
-    """What one row is."""
+    """The meaning of one row."""
     call: str
-    """How it is asked."""
-    columns: tuple[tuple[str, str, str], ...]
-    """Name, type, meaning."""
+    """The call in a query."""
+    columns: tuple[Column, ...]
+
+
+def shared_columns() -> str:
+    return _table(list(_shared()))
 
 
 def tables() -> str:
@@ -86,18 +95,13 @@ def relations() -> tuple[Relation, ...]:
     with duckdb.connect() as connection:
         schema.create(connection)
         for name in names:
-            text = schema.text(name)
-            one = _read(connection, name, text, _passed_on(text, found) or known)
+            read = schema.references().get(name, set())
+            sources = [column for other in found if other.name in read for column in other.columns]
+            inherited = known | {column: meaning for column, _, meaning in sources if meaning}
+            one = _read(connection, name, schema.text(name), inherited)
             found.append(one)
             known = {column: meaning for column, _, meaning in one.columns if meaning} | known
     return tuple(found)
-
-
-def _passed_on(text: str, found: list[Relation]) -> dict[str, str]:
-    """Meanings of the columns of the macro that this one only calls."""
-    called = _PASSED_ON.search(text)
-    names = [called[1]] if called else []
-    return {column: meaning for one in found if one.name in names for column, _, meaning in one.columns}
 
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: dict[str, str]) -> Relation:
@@ -155,17 +159,55 @@ def _comments(text: str) -> dict[str, str]:
 def _meaning(column: str, own: dict[str, str], known: dict[str, str]) -> str:
     if column in own:
         return own[column]
+    return known.get(column, "") or _end_of_interval(column)
+
+
+def _end_of_interval(column: str) -> str:
     base, _, end = column.rpartition("_")
-    if end in ("lo", "hi"):
-        return f"{'lower' if end == 'lo' else 'upper'} end of the 95 % interval of {base}"
-    return known.get(column, "")
+    if end not in ("lo", "hi"):
+        return ""
+    return f"{'lower' if end == 'lo' else 'upper'} end of the 95 % interval of {base}"
+
+
+@functools.cache
+def _shared() -> tuple[Column, ...]:
+    """Columns that many tables have with the same meaning, the most frequent first."""
+    counts = collections.Counter(column for one in relations() for column in one.columns)
+    return tuple(
+        column
+        for column, count in counts.most_common()
+        if count >= _SHARED_BY and column[2] != _end_of_interval(column[0])
+    )
 
 
 def _relation(one: Relation) -> str:
-    rows = [(code(name), code(kind), unit(name), meaning) for name, kind, meaning in one.columns]
-    called = f"\n\nCall: {code(one.call)}" if one.kind == "MACRO" else ""
-    columns = table(("column", "type", "unit", "meaning"), rows) if rows else ""
+    lines = [f"### {one.name}", "", one.head, ""]
+    if one.kind == "MACRO":
+        lines += [f"Call: {code(one.call)}", ""]
     twin = next(other for other in relations() if other.columns == one.columns)
-    if rows and twin is not one:
-        columns = f"Its columns are those of [{twin.name}](#{twin.name}).\n"
-    return f"### {one.name}\n\n{one.head}{called}\n\n{columns}"
+    if one.columns and twin is not one:
+        return "\n".join([*lines, f"Same columns as [{twin.name}](#{twin.name}).", ""])
+    if shared := [code(name) for name, kind, meaning in one.columns if (name, kind, meaning) in _shared()]:
+        lines += [f"[Shared columns](#shared-columns): {', '.join(shared)}", ""]
+    return "\n".join([*lines, _table([column for column in one.columns if column not in _shared()])])
+
+
+def _table(columns: list[Column]) -> str:
+    """The ends of an interval share the row of their column, if nothing else is said about them."""
+    kinds = {name: kind for name, kind, _ in columns}
+    ends = {
+        name: base
+        for name, kind, meaning in columns
+        if meaning == _end_of_interval(name) and kinds.get(base := name.rpartition("_")[0]) == kind
+    }
+    rows = [
+        (
+            ", ".join(code(part) for part in (name, *(end for end, base in ends.items() if base == name))),
+            code(kind),
+            unit(name),
+            meaning,
+        )
+        for name, kind, meaning in columns
+        if name not in ends
+    ]
+    return table(("column", "type", "unit", "meaning"), rows) if rows else ""

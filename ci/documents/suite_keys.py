@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench import strategies, workloads
-from bench.suite.schema import suite_schema
+from bench.suite.json_schema import suite_schema
 from ci.documents.markdown import code, table, unit
 
 Schema = dict[str, Any]
@@ -85,7 +85,7 @@ def _keys(schema: Schema) -> str:
 
 
 def _properties(schema: Schema) -> Iterator[tuple[str, Schema]]:
-    """Keys but `name` of a workload or strategy, which stands in its heading."""
+    """The keys of a workload or strategy, without `name`, which its heading shows."""
     for key, item in schema.get("properties", {}).items():
         if "const" not in item:
             yield key, item

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A page and tables of every session of a results folder, each session loaded by itself, and the tables joined.
+# Load every session of a results folder by itself, write its page and tables, then join the tables.
 #
-#   sbatch --array=0-99 per_session.sh RESULTS OUT [IMAGE]   its tasks share the sessions, OUT/sessions/SESSION is of one
+#   sbatch --array=0-99 per_session.sh RESULTS OUT [IMAGE]   tasks share the sessions; OUT/sessions/SESSION is for one
 #   sbatch per_session.sh RESULTS OUT [IMAGE]                afterwards: OUT/joined has each table of all sessions
 #
-# What is there and has not changed is passed over. Without IMAGE, `bench` and `python` are those on PATH.
-# Exit code: 0 all well, 1 a bad file was left out or a session is not there, which is named, 2 something must be mended.
+# The script skips sessions that have not changed. Without IMAGE, it uses `bench` and `python` from PATH.
+# Exit code: 0 all sessions are there; 1 a bad file was left out or a session is missing (it is named); 2 call it again
+# after fixing the problem that it names.
 #SBATCH --job-name=per-session
 #SBATCH --cpus-per-task=2
 #SBATCH --mem=4G
@@ -13,7 +14,7 @@
 set -euo pipefail
 shopt -s nullglob
 
-# Of tables and views those that need no other session.
+# Tables and views that need no other session.
 tables=(sessions run_summary coverage scaling efficiency_loss)
 
 if [ $# -lt 2 ] || [ ! -d "$1" ]; then

@@ -1,7 +1,7 @@
--- One row per session, case and placement at which find_batch looked for the largest micro-batch: what fitted, what did
--- not and why, the memory of a rank at the largest that did, and the batch that was measured with it. Memory is that of
--- the rank that needed most. Last attempts; sizes are tried in doubling steps, so what lies between the largest that
--- fitted and the smallest that did not is not known.
+-- One row per session, case and placement for which find_batch searched the largest micro-batch: what fitted, what did
+-- not and why, a rank's memory at the largest micro-batch that fitted, and the batch that was then measured. Memory is
+-- that of the rank that needed most. Last attempts only. Sizes are doubled, so the exact limit between the largest that
+-- fits and the smallest that does not is unknown.
 WITH last_attempts AS (
     SELECT
         *,
@@ -48,7 +48,7 @@ searches AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         too_large_micro_batch
 ),
--- What could not be measured for want of a micro-batch that fits has only the batch that was wanted.
+-- If no micro-batch fits, nothing was measured and only the requested batch is known.
 measured AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -73,20 +73,20 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,  -- nodes x ranks per node: `2x4`
         device_type,
         probes,
-        largest_micro_batch,           -- examples of a forward pass; null where not even the smallest tried fits
-        too_large_micro_batch,         -- the smallest tried that does not fit; null where all that were tried do
-        too_large_status,              -- how it ended: oom, failed, timeout
-        too_large_error,               -- the first line of why
+        largest_micro_batch,           -- examples per forward pass; null if not even the smallest size tried fits
+        too_large_micro_batch,         -- smallest size tried that does not fit; null if all of them fit
+        too_large_status,              -- how that run ended: oom, failed, timeout
+        too_large_error,               -- first line of its error
         peak_memory_allocated_bytes,   -- at the largest that fits; on a CPU the peak of private memory
         peak_memory_reserved_bytes,    -- at the largest that fits; null on a CPU
-        -- used_bytes: reserved; on a CPU what private memory grew by from before the model was built
+        -- used_bytes: reserved memory; on a CPU the growth of private memory since before the model was built
         if(device_type = 'cuda', peak_memory_reserved_bytes, peak_memory_allocated_bytes - memory_before_bytes)
             AS used_bytes,
-        -- available_bytes: measure.memory_limit_bytes; else the smallest GPU's memory, on a CPU the share of the node
+        -- available_bytes: measure.memory_limit_bytes, else the smallest GPU's memory, on a CPU a share of the node's
         coalesce(memory_limit_bytes, if(device_type = 'cuda', gpu_bytes, NULL)) AS available_bytes,
-        available_bytes - used_bytes AS headroom_bytes,  -- at the largest that fits
+        available_bytes - used_bytes AS headroom_bytes,  -- available_bytes minus used_bytes, at the largest that fits
         micro_batch,                   -- of the measured runs: batch_per_rank ÷ accumulate
-        accumulate,                    -- of the measured runs, fewest that keep the micro-batch within the largest
+        accumulate,  -- of the measured runs: the smallest number that keeps the micro-batch within the largest
         batch_per_rank, global_batch
     FROM searches
     LEFT JOIN measured USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -1,6 +1,6 @@
--- One row per session, case, placement, collective operation and message size, of runs that are ok. Of a run: in each
--- iteration the mean over ranks, as nccl-tests averages them, and of these the median. Over repeats: the geometric
--- mean, with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
+-- One row per session, case, placement, collective operation and message size, over ok runs. Within a run: the mean
+-- over ranks in each iteration, as nccl-tests averages them, then the median over iterations. Over repeats: the
+-- geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE status = 'ok'
@@ -45,14 +45,14 @@ final AS (
     SELECT
         session_id, suite, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
         oversubscribed, precision, op, message_bytes,
-        repeats,                              -- ok runs
-        time_ns / 1e3 AS time_us,             -- of one operation
+        repeats,                              -- number of ok runs
+        time_ns / 1e3 AS time_us,             -- time of one operation
         time_ns / 1e3 / widening AS time_us_lo,
         time_ns / 1e3 * widening AS time_us_hi,
         algorithm_gbps,                       -- message_bytes ÷ time, 10^9 bytes per second
         algorithm_gbps / widening AS algorithm_gbps_lo,
         algorithm_gbps * widening AS algorithm_gbps_hi,
-        bus_gbps,                             -- algorithm_gbps by nccl-tests' factor of operation and ranks
+        bus_gbps,  -- algorithm_gbps times nccl-tests' factor for the operation and the number of ranks
         bus_gbps / widening AS bus_gbps_lo,
         bus_gbps * widening AS bus_gbps_hi
     FROM with_bandwidths

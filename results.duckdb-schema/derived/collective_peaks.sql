@@ -1,5 +1,5 @@
--- One row per session, case, placement and collective operation: its latency, and the largest bus bandwidth of all
--- message sizes. One rank exchanges nothing and has no row.
+-- One row per session, case, placement and collective operation: its latency, and its largest bus bandwidth over all
+-- message sizes. Single ranks have no row, because they exchange nothing.
 WITH exchanged AS (
     SELECT * FROM collective_bandwidth
     WHERE world_size > 1 AND bus_gbps IS NOT NULL
@@ -10,11 +10,12 @@ final AS (
         oversubscribed, op,
         max(repeats) AS repeats,
         min(message_bytes) AS smallest_message_bytes,
-        arg_min(time_us, message_bytes) AS smallest_time_us,  -- of one operation on the smallest message: its latency
+        -- smallest_time_us: time of one operation on the smallest message: its latency
+        arg_min(time_us, message_bytes) AS smallest_time_us,
         arg_min(time_us_lo, message_bytes) AS smallest_time_us_lo,
         arg_min(time_us_hi, message_bytes) AS smallest_time_us_hi,
-        arg_max(message_bytes, bus_gbps) AS peak_message_bytes,  -- at which the bus bandwidth was largest
-        max(bus_gbps) AS peak_bus_gbps,  -- the largest of all message sizes, 10^9 bytes per second
+        arg_max(message_bytes, bus_gbps) AS peak_message_bytes,  -- message size with the largest bus bandwidth
+        max(bus_gbps) AS peak_bus_gbps,  -- largest bus bandwidth over all message sizes, 10^9 bytes per second
         arg_max(bus_gbps_lo, bus_gbps) AS peak_bus_gbps_lo,
         arg_max(bus_gbps_hi, bus_gbps) AS peak_bus_gbps_hi
     FROM exchanged

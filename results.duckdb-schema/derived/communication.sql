@@ -1,9 +1,9 @@
--- One row per session, case and placement with profiled steps: what a step spends on communication, and how much of it
--- nothing was computed beside. Of a run: means over its profiled steps and ranks, so that the parts add up to the step;
--- over repeats: their mean, ok runs only. A rank that comes early waits in the collective, which is communication of
--- it: of the ranks, the one with the least waits least, and its communication is nearest to the transfer alone. Times
--- are those under the profiler, which slows short steps down; what communication adds to a step without it is
--- no_sync_saving_ms. Intervals: two-sided 95 %, the repeat is the unit, Student's t, null below two repeats.
+-- One row per session, case and placement with profiled steps: how long a step communicates, and how much of that
+-- computation does not hide. Within a run: means over profiled steps and ranks, so that the parts add up to the step;
+-- over repeats: the mean, ok runs only. A rank that arrives early waits inside the collective, which counts as its
+-- communication. The rank with the least communication waits least, so its value is closest to the pure transfer. All
+-- times are under the profiler, which slows short steps down; no_sync_saving_ms is the time that communication adds to
+-- a step without the profiler. Intervals: two-sided 95 %, the repeat is the unit, Student's t, null below two repeats.
 WITH summaries AS (
     SELECT * FROM run_summary WHERE status = 'ok'
 ),
@@ -40,7 +40,7 @@ messages AS (
     FROM profile_collectives
     GROUP BY session_id, run_id, attempt
 ),
--- The slowest rank: without synchronisation none waits for it, and with it all would.
+-- The slowest rank: without synchronisation no rank waits for it; with synchronisation all do.
 no_sync_ranks AS (
     SELECT session_id, run_id, attempt, rank, median(step_ns) / 1e6 AS no_sync_step_ms
     FROM steps
@@ -107,27 +107,27 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, device_type, oversubscribed,
         repeats,                     -- ok runs with profiled steps
-        profiled_steps,              -- of each run
-        step_ms,                     -- of a profiled step
-        communication_ms,            -- time with at least one collective under way, waiting for other ranks included
-        exposed_communication_ms,    -- of that, time in which nothing was computed
-        -- hidden_communication_ms: of communication_ms, time in which something was computed
+        profiled_steps,              -- profiled steps per run
+        step_ms,                     -- duration of a profiled step
+        communication_ms,            -- time with at least one collective in progress, waiting for other ranks included
+        exposed_communication_ms,    -- part of communication_ms during which nothing was computed
+        -- hidden_communication_ms: part of communication_ms during which something was computed
         communication_ms - exposed_communication_ms AS hidden_communication_ms,
-        compute_ms,                  -- time in which something was computed; CPU: an operator ran, GPU: a kernel
-        -- other_ms: neither: Python, launching, copies, waiting for data
+        compute_ms,                  -- time in which something was computed; CPU: an operator ran, GPU: a kernel ran
+        -- other_ms: neither communication nor computation: Python, launches, copies, waiting for data
         greatest(step_ms - compute_ms - exposed_communication_ms, 0) AS other_ms,
-        -- overlap: of communication_ms, the share that compute hides; null without communication
+        -- overlap: share of communication_ms that computation hides; null without communication
         1 - exposed_communication_ms / nullif(communication_ms, 0) AS overlap,
-        exposed_share,               -- exposed_communication_ms ÷ step_ms of each run, the mean of it
+        exposed_share,               -- exposed_communication_ms ÷ step_ms of each run, mean over runs
         greatest(exposed_share - of_repeats.t * sqrt(exposed_share_variance), 0) AS exposed_share_lo,
         least(exposed_share + of_repeats.t * sqrt(exposed_share_variance), 1) AS exposed_share_hi,
-        least_communication_ms,      -- of the rank with least
-        message_bytes,               -- of a rank in a step, all collectives together, counted as in collectives
+        least_communication_ms,      -- communication of the rank that has the least
+        message_bytes,               -- per rank and step, all collectives together, counted as in collectives
         -- all_reduce_bus_gbps: bus bandwidth of its all-reduces, waiting for other ranks included; null on one rank
         all_reduce_bus_gbps,
-        measured_step_ms,            -- median of the measured steps, without the profiler; the mean over repeats
-        no_sync_step_ms,             -- median step of the slowest rank where nothing is synchronised (ddp)
-        no_sync_saving_ms,           -- measured_step_ms minus no_sync_step_ms: what communication adds to a step
+        measured_step_ms,            -- median of the measured steps without the profiler, mean over repeats
+        no_sync_step_ms,             -- median step of the slowest rank without synchronisation (ddp)
+        no_sync_saving_ms,  -- measured_step_ms minus no_sync_step_ms: the time that communication adds to a step
         no_sync_saving_ms - of_savings.t * sqrt(saving_variance) AS no_sync_saving_ms_lo,
         no_sync_saving_ms + of_savings.t * sqrt(saving_variance) AS no_sync_saving_ms_hi
     FROM over_repeats

@@ -1,5 +1,5 @@
--- One row per session, case, placement and kind of collective in its profiled steps: of a rank in a step, means over
--- ranks, profiled steps and ok repeats. `control` is what carries neither parameters nor gradients: single numbers and
+-- One row per session, case, placement and kind of collective in its profiled steps: per rank and step, means over
+-- ranks, profiled steps and ok repeats. `control` is communication without parameters or gradients: single numbers and
 -- integers.
 WITH last_attempts AS (
     SELECT * FROM runs
@@ -37,13 +37,13 @@ over_repeats AS (
 final AS (
     SELECT
         session_id, suite, case_name, strategy, world_size, nodes, ranks_per_node, threads, placement, device_type, op,
-        repeats,        -- ok runs
+        repeats,        -- number of ok runs
         calls,
-        message_bytes,  -- of all calls together, counted as in collectives
-        time_ms,        -- union of their intervals, waiting for other ranks included
+        message_bytes,  -- sum over all calls, counted as in collectives
+        time_ms,        -- union of the calls' intervals, waiting for other ranks included
         -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second; null on one rank, which sends nothing
         CASE WHEN world_size > 1 THEN message_bytes / nullif(time_ms, 0) / 1e6 END AS algorithm_gbps,
-        -- bus_gbps: that by nccl-tests' factor over all ranks; null on one rank, and where the operation has none
+        -- bus_gbps: algorithm_gbps times nccl-tests' factor for all ranks; null on one rank, or without a factor
         bus_factor_of(op, world_size) * algorithm_gbps AS bus_gbps
     FROM over_repeats
 )

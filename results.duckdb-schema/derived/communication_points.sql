@@ -1,7 +1,7 @@
--- One row per session, case and placement from which communication_prediction starts: strong or weak scaling over ranks
--- with a strategy whose messages are known, an ok repeat, not oversubscribed. The phases are means over ranks, steps
--- and repeats, scaled to add up to step_s.
--- Where threads are the axis, or a strategy is not known, nothing says what a step sends.
+-- One row per session, case and placement from which communication_prediction starts: strong or weak scaling over
+-- ranks, a strategy whose messages are known, an ok repeat, not oversubscribed. The phases are means over ranks, steps
+-- and repeats, scaled to add up to step_s. If threads are the axis or the strategy is unknown, the messages of a step
+-- are unknown.
 WITH ok_runs AS (
     SELECT *, accumulate, config
     FROM run_summary
@@ -33,25 +33,25 @@ final AS (
         * EXCLUDE (data_ms, forward_ms, backward_ms, optimizer_ms),
         global_batch / mean_throughput AS step_s,  -- global_batch ÷ mean_throughput
         step_s / (data_ms + forward_ms + backward_ms + optimizer_ms) AS s_per_ms,
-        data_ms * s_per_ms AS data_s,  -- of step_s
-        forward_ms * s_per_ms AS forward_s,  -- of step_s
-        backward_ms * s_per_ms AS backward_s,  -- of step_s, with the communication in it
-        optimizer_ms * s_per_ms AS optimizer_s,  -- of step_s
+        data_ms * s_per_ms AS data_s,  -- data phase of step_s
+        forward_ms * s_per_ms AS forward_s,  -- forward phase of step_s
+        backward_ms * s_per_ms AS backward_s,  -- backward phase of step_s, with its communication
+        optimizer_ms * s_per_ms AS optimizer_s,  -- optimizer phase of step_s
         row_number() OVER (
             PARTITION BY session_id, case_name, world_size ORDER BY nodes, ranks_per_node
-        ) = 1 AS stands_for_n  -- of placements with as many ranks the one on the fewest nodes
+        ) = 1 AS stands_for_n  -- whether this is, among placements with as many ranks, the one on the fewest nodes
         -- scaling: strong, weak
         -- strategy: ddp, fsdp, fsdp1
         -- device_type: cpu, cuda
-        -- device_name: as CUDA or the kernel names it
-        -- nodes: that the ranks lie on
-        -- ranks_per_node: the same on every node
-        -- world_size: ranks
+        -- device_name: as reported by CUDA or the kernel
+        -- nodes: number of nodes used
+        -- ranks_per_node: ranks per node, the same on every node
+        -- world_size: number of ranks
         -- batch_per_rank: examples per rank and optimizer step
         -- global_batch: examples per optimizer step
-        -- micro_batches: per optimizer step
-        -- shard_size: ranks that share a copy of the parameters; null: all
-        -- mean_throughput: in the unit of throughput; geometric mean over ok repeats
+        -- micro_batches: micro-batches per optimizer step
+        -- shard_size: ranks that share one copy of the parameters; null: all
+        -- mean_throughput: geometric mean over ok repeats, in the unit of throughput
     FROM points
 )
 SELECT * EXCLUDE s_per_ms FROM final;

@@ -1,5 +1,6 @@
--- One row per session and case: the cases whose figures are compared with each other, its baseline, itself and what
--- else has that baseline. A knob that changes what they are compared on has to change it in all of them.
+-- One row per session and case: the cases whose figures are compared with each other, i.e. its baseline, itself and
+-- other cases with that baseline. An argument that changes a basis of the comparison must change it in all of these
+-- cases.
 WITH cases AS (
     SELECT
         session_id, case_name,
@@ -14,7 +15,7 @@ WITH cases AS (
     WHERE probe IS NOT TRUE
     GROUP BY session_id, case_name
 ),
--- What a matrix made of a case has its settings in common: one knob sets them all.
+-- Cases that a matrix made from one case share its settings, so one argument sets them all.
 pairs AS (
     SELECT
         cases.session_id, cases.case_name,
@@ -30,15 +31,16 @@ pairs AS (
 final AS (
     SELECT
         session_id, case_name,
-        -- compared: each case's name, the key of its batch and that batch; itself first, and one of those of a matrix
+        -- compared: each case's name, the key of its batch and that batch; itself first, and only one case per matrix
         list(
             {'case_name': other_case, 'batch_key': batch_key, 'batch': batch}
             ORDER BY other_case <> case_name, other_case
         ) AS compared,
-        -- has_one_workload: whether they all train the same, on examples of as many tokens
+        -- has_one_workload: whether all of them train the same workload, on examples with equally many tokens
         count(DISTINCT workload) = 1 AS has_one_workload,
-        count(DISTINCT precision) = 1 AS has_one_precision,  -- whether they all train in the same
-        floor(1 / max(epoch_share)) AS largest_factor  -- times their batches at which a step is still within an epoch
+        count(DISTINCT precision) = 1 AS has_one_precision,  -- whether all of them train in the same precision
+        -- largest_factor: factor by which the batches can grow until a step covers an epoch
+        floor(1 / max(epoch_share)) AS largest_factor
     FROM pairs
     GROUP BY session_id, case_name
 )

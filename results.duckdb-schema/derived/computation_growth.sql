@@ -1,6 +1,6 @@
 -- One row per session, case and placement under weak scaling over ranks (not the baseline) whose computation is known
--- there and at the baseline, in one way: how much longer a rank computes for as many examples, beyond what the term
--- clocks of efficiency_loss takes of that.
+-- here and at the baseline in the same way: how much longer a rank computes for the same number of examples, beyond the
+-- term clocks of efficiency_loss.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -26,13 +26,13 @@ final AS (
     SELECT
         losses.session_id, losses.case_name, sizes.workers, sizes.world_size, losses.nodes, losses.ranks_per_node,
         losses.threads, sizes.baseline_case, sizes.baseline_workers,
-        losses.known_by,               -- as in run_parts, here; the baseline of what is estimated is one rank
+        losses.known_by,               -- as in run_parts, at this size; if estimated, the baseline is one rank
         here.computation_ms,
-        base.computation_ms AS baseline_computation_ms,  -- of a rank's mean step at the baseline
-        losses.clocks_ms,              -- of it, what lower clocks cost here; 0 where clocks are not known
-        -- growth: of the baseline's, without clocks_ms; below 0: it is shorter
+        base.computation_ms AS baseline_computation_ms,  -- in a rank's mean step at the baseline
+        losses.clocks_ms,              -- part of computation_ms that lower clocks cost here; 0 if clocks are unknown
+        -- growth: increase relative to the baseline's computation, without clocks_ms; negative: computation is shorter
         (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth,
-        -- growth_share: of the mean step here, what the growth takes
+        -- growth_share: share of the mean step here that the growth takes
         (here.computation_ms - losses.clocks_ms - base.computation_ms) / here.step_ms AS growth_share
     FROM losses
     JOIN scaling AS sizes USING (session_id, case_name, nodes, ranks_per_node, threads)

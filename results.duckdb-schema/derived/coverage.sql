@@ -1,5 +1,5 @@
--- One row per session, case and placement: what was planned and what became of it. `missing` runs were planned and
--- left no result (yet); `reasons` says why runs are not ok. Without probing runs of find_batch.
+-- One row per session, case and placement: how many runs were planned and how they ended. `missing` runs were planned
+-- and have no result (yet); `reasons` says why runs are not ok. Probing runs of find_batch are left out.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -38,16 +38,16 @@ final AS (
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         placement_of(nodes, ranks_per_node, any_value(axis), threads) AS placement,  -- nodes x ranks per node: `2x4`
-        count(*) FILTER (was_planned) AS planned,  -- runs of the plan
-        count(*) FILTER (status = 'ok') AS ok,  -- of the last attempts
-        count(*) FILTER (status = 'oom') AS oom,  -- out of memory, on the device or the host
-        count(*) FILTER (status = 'failed') AS failed,  -- ended by an error or a signal
-        count(*) FILTER (status = 'timeout') AS timeout,  -- longer than timeout_s
-        count(*) FILTER (status = 'interrupted') AS interrupted,  -- the session was stopped
-        count(*) FILTER (status = 'skipped') AS skipped,  -- this machine cannot host them
-        count(*) FILTER (status IS NULL) AS missing,  -- planned, and no result yet
-        sum(attempts)::BIGINT AS attempts,  -- over all runs, earlier ones included
-        -- reasons: why runs are not ok, each once; null where all are
+        count(*) FILTER (was_planned) AS planned,  -- runs in the plan
+        count(*) FILTER (status = 'ok') AS ok,  -- last attempts that are ok
+        count(*) FILTER (status = 'oom') AS oom,  -- runs out of memory, on the device or the host
+        count(*) FILTER (status = 'failed') AS failed,  -- runs that an error or a signal ended
+        count(*) FILTER (status = 'timeout') AS timeout,  -- runs that took longer than timeout_s
+        count(*) FILTER (status = 'interrupted') AS interrupted,  -- runs during which the session was stopped
+        count(*) FILTER (status = 'skipped') AS skipped,  -- runs that this machine cannot host
+        count(*) FILTER (status IS NULL) AS missing,  -- planned runs without a result so far
+        sum(attempts)::BIGINT AS attempts,  -- number of attempts over all runs, earlier ones included
+        -- reasons: why runs are not ok, each reason once; null if all are ok
         string_agg(DISTINCT reason, '; ' ORDER BY reason) FILTER (status IS DISTINCT FROM 'ok') AS reasons
     FROM every_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads

@@ -1,10 +1,10 @@
--- One row per session, case, placement (not the baseline) and term: where the efficiency went. An example costs
--- c = workers ÷ throughput seconds of all ranks together (of all threads, where these are the axis), so that
--- 1 - efficiency = (c - the baseline's c) ÷ c. Of t seconds in a rank's mean step an example costs t × workers ÷
--- examples of a step. The share of a term is what an example costs of it here minus at the baseline, ÷ c: by the parts
--- of run_parts, known on both sides in the same way. A term that is not known is null, and in the remainder; the six
--- add up to 1 - efficiency. Intervals: two-sided 95 %, Welch on the difference of costs, c taken for exact; the repeat
--- is the unit; null below two repeats on either side. docs/methodology.md has a formula for each term.
+-- One row per session, case, placement (not the baseline) and term: where the efficiency was lost. An example costs c =
+-- workers ÷ throughput seconds of all ranks together (of all threads, if these are the axis), so 1 - efficiency = (c -
+-- the baseline's c) ÷ c. If a part takes t seconds of a rank's mean step, an example costs t × workers ÷ examples per
+-- step for it. The share of a term is this cost here minus at the baseline, ÷ c, from the parts of run_parts that are
+-- known on both sides in the same way. A term that is unknown is null and included in the remainder; the six terms add
+-- up to 1 - efficiency. Intervals: two-sided 95 %, Welch on the difference of costs, with c taken as exact; the repeat
+-- is the unit; null below two repeats on either side. docs/methodology.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
         *,
@@ -21,8 +21,8 @@ sides AS (
         baseline_threads
     FROM pairs
 ),
--- Every run of both sides, once for each way in which it might be known: the surest that all of them have is taken.
--- What is estimated was estimated from the baseline's one rank, and is compared with it.
+-- Every run of both sides, once for each way in which its parts may be known; the most reliable way that all of them
+-- have is used. Estimated parts derive from the baseline's one rank, and are compared with it.
 candidates AS (
     SELECT
         sides.*, run_id, attempt, preference, way,
@@ -110,7 +110,7 @@ with_shares AS (
         pairs.*, known_by,
         term,
         list_position(['data', 'imbalance', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
-        -- Means of throughputs are geometric: the remainder takes what that makes of a difference.
+        -- Means of throughputs are geometric; the remainder includes the difference that this makes.
         CASE
             WHEN term = 'remainder'
             THEN 1 - efficiency - coalesce(sum(difference_s) FILTER (term <> 'remainder') OVER of_pair, 0) / cost_s
@@ -121,8 +121,8 @@ with_shares AS (
     JOIN pairs USING (pair)
     WINDOW of_pair AS (PARTITION BY pair)
 ),
--- Added up in another order, which no load promises, a sum differs in its sixteenth digit, and so does what is left of
--- one that is 0; + 0 makes -0.0 a plain 0.
+-- The order of summation is not fixed between loads, so sums may differ in the sixteenth digit, and so may the rest of
+-- a sum that is 0; + 0 turns -0.0 into 0.
 rounded AS (
     SELECT * REPLACE (round(share, 12) + 0 AS share, round(half_width, 12) + 0 AS half_width) FROM with_shares
 ),
@@ -131,18 +131,18 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, baseline_case, baseline_workers, repeats,
         efficiency,
-        -- is_decided: whether efficiency's interval lies below 1 and spans at most two verdicts; null: no interval
+        -- is_decided: whether the interval of efficiency lies below 1 and spans at most two verdicts; null: no interval
         efficiency_hi < 1 AND NOT is_open(verdict_lo, verdict_hi) AS is_decided,
-        term_order,                  -- 1 to 6; what two terms share is the earlier one's
+        term_order,                  -- 1 to 6; time that two terms share counts for the earlier one
         -- term: data, imbalance, communication, clocks, work, remainder
         term,
-        share,                       -- of the rank-time at this size; below 0: a gain; null: not known
+        share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
         share - half_width AS share_lo,
         share + half_width AS share_hi,
-        share * cost_s AS rank_s_per_example,  -- rank-seconds that an example costs more than at the baseline
-        -- lost_ms: of a rank's mean step
+        share * cost_s AS rank_s_per_example,  -- rank-seconds per example beyond the baseline's
+        -- lost_ms: lost time in a rank's mean step
         share * cost_s * 1e3 * global_batch / workers AS lost_ms,
-        known_by                     -- as in run_parts: profiled, one rank, estimated; null: communication is not known
+        known_by                     -- as in run_parts: profiled, one rank, estimated; null: communication is unknown
     FROM rounded
 )
 SELECT * FROM final;

@@ -1,6 +1,6 @@
--- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is what
--- the counters of the GPUs that were used rose by, their memory included and the rest of the machine not; null without
--- such a counter. Per example: the geometric mean over repeats, with a two-sided 95 % interval (Student's t on
+-- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is the
+-- increase of the energy counters of the GPUs in use. It includes their memory, but not the rest of the machine; null
+-- without such a counter. Per example: the geometric mean over repeats, with a two-sided 95 % interval (Student's t on
 -- logarithms), null below two repeats.
 WITH points AS (
     SELECT * FROM placements WHERE repeats > 0
@@ -31,19 +31,20 @@ final AS (
     SELECT
         session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, device_type, device_name, precision,
-        energy_repeats,                -- ok runs whose energy is known
+        energy_repeats,                -- number of ok runs whose energy is known
         devices,
-        energy_j,                      -- of the measured steps, all GPUs together; mean over repeats
-        j_per_step,                    -- of an optimizer step, all GPUs together; mean over repeats
+        energy_j,                      -- energy of the measured steps, all GPUs together; mean over repeats
+        j_per_step,                    -- energy of an optimizer step, all GPUs together; mean over repeats
         power_w,                       -- energy ÷ time of the measured steps, all GPUs together; mean over repeats
-        j_per_example,                 -- energy of an example
+        j_per_example,                 -- energy per example
         j_per_example / widening AS j_per_example_lo,
         j_per_example * widening AS j_per_example_hi,
-        1 / j_per_example AS examples_per_j,  -- of the GPUs
+        1 / j_per_example AS examples_per_j,  -- examples per joule of the GPUs
         1 / j_per_example_hi AS examples_per_j_lo,
         1 / j_per_example_lo AS examples_per_j_hi,
-        1e6 * j_per_example AS j_per_million_examples,  -- of the GPUs
-        1e6 * j_per_example / tokens_per_example AS j_per_million_tokens,  -- null where the workload has no tokens
+        1e6 * j_per_example AS j_per_million_examples,  -- GPU energy per million examples
+        -- j_per_million_tokens: GPU energy per million tokens; null if the workload has no tokens
+        1e6 * j_per_example / tokens_per_example AS j_per_million_tokens,
         -- gpu_hours_per_million_examples: devices × time; null on a CPU
         CASE WHEN device_type = 'cuda' THEN devices * 1e6 / throughput / 3600 END AS gpu_hours_per_million_examples
     FROM points

@@ -1,14 +1,13 @@
--- One row per session, placement and collective operation that was timed: its latency and bandwidth, a straight line
--- through the times of its message sizes as collective_bandwidth has them, least squares of relative errors.
--- time = latency_s + bus_factor_of(op, world_size) x message_bytes / bus_bytes_per_s.
--- Weighted normal equations of two unknowns, the weight of a size being 1 ÷ time²; where the line would begin below 0
--- it begins there, and where it would fall it is level.
+-- One row per session, placement and timed collective operation: its latency and bandwidth, from a straight line
+-- through the times in collective_bandwidth over message size, by least squares of relative errors. time = latency_s +
+-- bus_factor_of(op, world_size) x message_bytes / bus_bytes_per_s. The two unknowns solve the weighted normal
+-- equations, with 1 ÷ time² as the weight of a size. A negative intercept is set to 0, a negative slope to 0.
 WITH ok_runs AS (
     SELECT * FROM runs
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
         AND status = 'ok' AND oversubscribed IS NOT TRUE AND world_size > 1
 ),
--- The time of a size is that of collective_bandwidth.
+-- Times are those of collective_bandwidth.
 iterations AS (
     SELECT
         session_id, run_id, op, message_bytes, device_type, device_name, nodes, ranks_per_node, world_size, iteration,
@@ -79,18 +78,18 @@ final AS (
         smallest_message_bytes, largest_message_bytes, latency_s,
         1 / nullif(s_per_bus_byte, 0) AS bus_bytes_per_s,
         sqrt(list_avg([((latency_s + s_per_bus_byte * size.bus_bytes) / size.t - 1) ** 2 FOR size IN found]))
-            AS relative_error  -- root of the mean square of line ÷ time - 1: large where time is no straight line
+            AS relative_error  -- root mean square of line ÷ time - 1; large if time is not linear in size
         -- device_type: cpu, cuda
-        -- device_name: as CUDA or the kernel names it
-        -- nodes: that the ranks lie on
-        -- ranks_per_node: the same on every node
-        -- world_size: ranks
+        -- device_name: as reported by CUDA or the kernel
+        -- nodes: number of nodes used
+        -- ranks_per_node: ranks per node, the same on every node
+        -- world_size: number of ranks
         -- op: all_reduce, all_gather, reduce_scatter, broadcast
-        -- points: message sizes
-        -- smallest_message_bytes: that was timed
-        -- largest_message_bytes: that was timed
-        -- latency_s: of an operation without bytes; null below 3 sizes
-        -- bus_bytes_per_s: bandwidth of the bus; null below 3 sizes, and where time does not grow with bytes
+        -- points: number of message sizes
+        -- smallest_message_bytes: smallest message that was timed
+        -- largest_message_bytes: largest message that was timed
+        -- latency_s: time of an operation without bytes; null below 3 sizes
+        -- bus_bytes_per_s: bus bandwidth; null below 3 sizes, or if time does not grow with bytes
     FROM lines
 )
 SELECT * FROM final;

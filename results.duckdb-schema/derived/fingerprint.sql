@@ -1,5 +1,5 @@
--- One row per session, case, placement, key of the fingerprint and value: what its runs were made with, and where. Last
--- attempts that were begun; what is not known of a run has no row.
+-- One row per session, case, placement, key of the fingerprint and value: the software, hardware and settings of its
+-- runs. Last attempts that were started; facts that are unknown for a run have no row.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -25,8 +25,8 @@ counted AS (
 compared AS (
     SELECT
         *,
-        -- Ranks on two nodes talk over another transport than those on one: only the same placement says something.
-        -- A suite may give every case threads of its own; settings are a case's own, and the batch follows the ranks.
+        -- Two nodes use another transport than one node, so only equal placements are compared. A suite may set threads
+        -- per case; settings belong to a case, and the batch depends on the number of ranks.
         CASE
             WHEN key IN ('nodes', 'transport') THEN placement
             WHEN key = 'threads' THEN case_name
@@ -40,12 +40,12 @@ compared AS (
 final AS (
     SELECT
         session_id, suite, case_name, workers, world_size, placement, device_type,
-        key,                                   -- such as torch, gpu, transport; docs/methodology.md has all
+        key,                                   -- such as torch, gpu, transport; docs/methodology.md lists all
         fingerprint_class(key) AS class,       -- `must_equal` or `worth_knowing`
-        value,                                 -- as text; several of one run are joined by a comma
-        runs,                                  -- of this case and placement that have this value
-        first_run,                             -- the first of these
-        least <> greatest AS differs           -- within the session, on one kind of device
+        value,                                 -- as text; several values of one run are joined by a comma
+        runs,                                  -- number of runs of this case and placement that have this value
+        first_run,                             -- first of these runs
+        least <> greatest AS differs           -- whether it varies within the session, on one kind of device
     FROM compared
 )
 SELECT * FROM final;

@@ -1,5 +1,5 @@
--- One row per ok run, its last attempt: FLOPs of a step, and what the GPUs that its ranks used did in its measured
--- steps. Ranks of a node use its first GPUs, one each; the others of the node are in no figure.
+-- One row per ok run (last attempt): FLOPs of a step, and what the GPUs of its ranks did during measured steps. The
+-- ranks of a node use its first GPUs, one each; the node's other GPUs are ignored.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -21,17 +21,17 @@ final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, examples_per_step, tokens_per_example,
         flops_per_step, flops_note,
-        -- devices: GPUs that its ranks use, fewer than ranks where they share; on CPUs ranks; null: not known.
-        -- In a Slurm step a node's sensors see the GPUs of its first task alone.
+        -- devices: GPUs of its ranks, fewer than ranks if they share GPUs; on CPUs the number of ranks; null: unknown
+        -- In a Slurm step, a node's sensors see only the GPUs of its first task.
         CASE
             WHEN device_type = 'cuda' AND slurm_job_id IS NULL AND devices_read > 0 THEN devices_read
             WHEN device_type = 'cpu' OR NOT oversubscribed THEN world_size
         END AS devices,
         measured_steps,
-        span_ns / 1e9 AS span_s,       -- of the measured steps
+        span_ns / 1e9 AS span_s,       -- duration of the measured steps
         gpu_util_pct,                  -- mean over GPUs and readings during measured steps; null on a CPU
-        sm_clock_mhz,                  -- likewise
-        -- energy_j: of all these GPUs in measured steps; null unless each has a counter
+        sm_clock_mhz,                  -- mean over the same GPUs and readings
+        -- energy_j: energy of these GPUs in measured steps, all together; null unless each of them has a counter
         CASE WHEN devices_read = devices AND energy_j > 0 THEN energy_j END AS energy_j
     FROM last_attempts
     JOIN run_stats USING (session_id, run_id, attempt)

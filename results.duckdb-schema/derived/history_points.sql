@@ -1,4 +1,5 @@
--- One row per row of scaling, with what history tells lines, experiments and changes by, so that history reads no run.
+-- One row per row of scaling, with the facts by which history distinguishes lines, experiments and changes, so that
+-- history reads no runs.
 WITH ok_runs AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, run_id, status, fingerprint, config
     FROM runs
@@ -25,23 +26,22 @@ final AS (
             suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
             throughput_unit
-        ] AS line_facts,  -- what points of one line have in common
-        settings,  -- of the ok repeats' fingerprints
+        ] AS line_facts,  -- facts that the points of one line share
+        settings,  -- from the fingerprints of the ok repeats
         [settings, device_name, threads::VARCHAR] AS asked,
-        fingerprints,  -- of the ok repeats, each once; null where none is ok
+        fingerprints,  -- of the ok repeats, each once; null if none is ok
         CASE WHEN len(fingerprints) > 0 THEN md5(fingerprints::VARCHAR) END AS fingerprints_digest,
         config  -- specification of the first ok repeat
-        -- throughput_unit: examples/s; trainings/s where what was imported does not say its examples
+        -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
         -- placement: nodes x ranks per node: `2x4`
-        -- runs: last attempts, whatever their status
-        -- repeats: ok runs
+        -- runs: number of last attempts with any status
+        -- repeats: number of ok runs
         -- log_variance: as in placements
-        -- efficiency: speedup ÷ workers; null over a baseline on another kind of device
-        -- is_baseline: whether it is what the case's efficiency is relative to
+        -- efficiency: speedup ÷ workers; null if the baseline ran on another kind of device
+        -- is_baseline: whether the case's efficiency is relative to this row
         -- step_ms: geometric mean over ok repeats of a run's median step
-        -- asked: what points of one experiment have in common: settings, model of device, threads
-        -- fingerprints_digest: of fingerprints; null where there are none
-        -- throughput: examples per second over the measured steps, of an import over all its time; null unless ok
+        -- asked: facts that the points of one experiment share: settings, device model, threads
+        -- fingerprints_digest: digest of fingerprints; null without fingerprints
     FROM scaling
     JOIN (SELECT session_id, quick, imported IS NOT NULL AS is_imported FROM sessions) AS origins USING (session_id)
     JOIN (

@@ -1,6 +1,6 @@
--- One row per session, case and n that scaling laws are fitted to.
--- Cases with `scaling` strong or weak, sizes with an ok repeat, oversubscribed ones left out. Of placements with the
--- same n the one that a baseline would be taken from stands for n.
+-- One row per session, case and n that scaling laws are fitted to. Only cases with strong or weak scaling and sizes
+-- with an ok repeat that are not oversubscribed. Among placements with the same n, only the one that would serve as a
+-- baseline is used.
 WITH measured AS (
     SELECT * FROM scaling
     WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
@@ -8,14 +8,14 @@ WITH measured AS (
 final AS (
     SELECT
         session_id, case_name, scaling, axis, workers, global_batch,
-        throughput AS mean_throughput,  -- in the unit of throughput; geometric mean over ok repeats
-        -- Over another kind of device it would be no law's: its predictions would have an efficiency.
+        throughput AS mean_throughput,  -- geometric mean over ok repeats, in the unit of throughput
+        -- Null over another kind of device: otherwise predictions would have an efficiency.
         CASE WHEN baseline_device_type = device_type THEN speedup END AS speedup
         -- scaling: strong, weak
-        -- axis: of the case's workers: ranks, threads
-        -- workers: the n of that axis
-        -- global_batch: examples of a step over all ranks
-        -- speedup: as in scaling; null where its baseline has no ok run, or ran on another kind of device
+        -- axis: what the case's workers are: ranks, threads
+        -- workers: number of ranks or threads along the axis
+        -- global_batch: examples per step, over all ranks
+        -- speedup: as in scaling; null if the baseline has no ok run or ran on another kind of device
     FROM measured
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads

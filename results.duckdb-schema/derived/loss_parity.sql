@@ -1,14 +1,15 @@
--- One row per session, case, placement other than the case's baseline, and repeat: whether it trained as the baseline
--- did. The same repeat has the same seed, and under strong scaling the same global batches: losses may differ by
--- rounding alone. Compared are the losses of the first 20 steps, warm-up included; what follows is told without a
--- verdict. Baseline: the case's smallest ok n (fewest nodes among equals), whatever `baseline:` names.
+-- One row per session, case, placement other than the case's baseline, and repeat: whether it trained like the
+-- baseline. The same repeat has the same seed, and under strong scaling the same global batches, so losses may differ
+-- only by rounding. The losses of the first 20 steps, warm-up included, are compared and judged; later differences are
+-- reported without a verdict. The baseline here is always the case's smallest ok n (fewest nodes among equals), also if
+-- `baseline:` names another.
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
 attempts AS (
     SELECT
         session_id, run_id, attempt, accumulate, couples_examples,
-        -- What gradients travelled as, where the strategy says: ddp, fsdp. PowerSGD does not hang on n.
+        -- The format of gradients in transfer, if the strategy defines it: ddp, fsdp. PowerSGD does not depend on n.
         coalesce(
             config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
         ) AS reduced_as
@@ -73,7 +74,7 @@ compared_steps AS (
         paired.session_id, run_id, one.step,
         one.nonfinite AS one_nonfinite,
         many.nonfinite AS many_nonfinite,
-        -- Two losses of zero agree, and so do two means over ranks that differ in the order of their sums alone.
+        -- Two losses of zero agree, as do two means over ranks that differ only in the order of summation.
         greatest(abs(one.loss), abs(many.loss)) AS larger,
         if(abs(many.loss - one.loss) <= 1e-12 * larger, 0, abs(many.loss - one.loss) / larger) AS difference
     FROM paired
@@ -100,7 +101,7 @@ with_tolerance AS (
     FROM paired
     LEFT JOIN differences USING (session_id, run_id)
 ),
--- The first that holds decides; a verdict needs no reason but where a loss is not finite.
+-- The first condition that holds decides; a verdict has a reason only if a loss is not finite.
 with_reason AS (
     SELECT
         *,
@@ -130,21 +131,21 @@ final AS (
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers, world_size,
         nodes, ranks_per_node, threads, placement, repeat, status, precision,
         baseline_workers,              -- n of the baseline
-        baseline_placement,            -- of the baseline
+        baseline_placement,            -- placement of the baseline
         couples_examples,
-        coalesce(steps_compared, 0) AS steps_compared,  -- of the first 20, finite on both sides
-        largest_relative_difference,   -- of the losses of one step, of the larger of the two
-        at_step,                       -- where that was, the first of equals; null where the losses are the same
-        tolerance,                     -- on it, by precision, or by what gradients travelled as if that is coarser
+        coalesce(steps_compared, 0) AS steps_compared,  -- number of the first 20 steps that are finite on both sides
+        largest_relative_difference,   -- between the two losses of a step, relative to the larger of them
+        at_step,  -- step with that difference, the first of equals; null if the losses are the same
+        tolerance,  -- limit on it, by precision, or by the format of gradients in transfer if that is coarser
         CASE
             WHEN reason IS NULL AND largest_relative_difference > tolerance THEN 'different'
             WHEN reason IS NULL THEN 'same'
             WHEN one_sided_step IS NOT NULL AND reason LIKE 'not finite on one side%' THEN 'different'
-        END AS verdict,                -- same, different; null where the two cannot be judged
-        reason,                        -- why there is no verdict, or why it is not from the difference
-        -- mean_loss_relative_difference: of mean_loss, all measured steps, of the baseline's; never judged
+        END AS verdict,                -- same, different; null if the two cannot be judged
+        reason,                        -- why there is no verdict, or why the verdict does not come from the difference
+        -- mean_loss_relative_difference: mean_loss (all measured steps) relative to the baseline's; never judged
         if(is_alike, mean_loss / nullif(baseline_mean_loss, 0) - 1, NULL) AS mean_loss_relative_difference,
-        -- final_loss_relative_difference: of final_loss, of the baseline's; never judged
+        -- final_loss_relative_difference: final_loss relative to the baseline's; never judged
         if(is_alike, final_loss / nullif(baseline_final_loss, 0) - 1, NULL) AS final_loss_relative_difference
     FROM with_reason
 )

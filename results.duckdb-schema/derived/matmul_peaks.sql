@@ -1,4 +1,4 @@
--- One row per session, case, placement and precision: the largest FLOP/s of all shapes of a multiplication.
+-- One row per session, case, placement and precision: the largest FLOP/s over all shapes of a multiplication.
 WITH multiplied AS (
     SELECT * FROM matmul_throughput
     WHERE flops_per_s IS NOT NULL
@@ -11,8 +11,8 @@ final AS (
     SELECT
         session_id, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
         oversubscribed, precision, repeats,
-        m, n, k,                               -- of the fastest multiplication
-        flops_per_s AS peak_flops_per_s,       -- of one rank
+        m, n, k,                               -- shape m, n, k of the fastest multiplication
+        flops_per_s AS peak_flops_per_s,       -- per rank
         flops_per_s_lo AS peak_flops_per_s_lo,
         flops_per_s_hi AS peak_flops_per_s_hi
     FROM multiplied

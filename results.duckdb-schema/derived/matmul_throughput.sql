@@ -1,6 +1,6 @@
--- One row per session, case, placement, precision and shape of a multiplication, of runs that are ok. Of a run: of each
--- rank the median over iterations, and of these the mean: what one of its devices achieves while all are busy. Over
--- repeats: the geometric mean, with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
+-- One row per session, case, placement, precision and shape of a multiplication, over ok runs. Within a run: the median
+-- over iterations of each rank, then the mean over ranks, i.e. what one device achieves while all are busy. Over
+-- repeats: the geometric mean with a two-sided 95 % interval (Student's t on logarithms), null below two repeats.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE status = 'ok'
@@ -43,9 +43,9 @@ final AS (
     SELECT
         session_id, suite, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
         oversubscribed, precision, m, n, k,
-        repeats,                       -- ok runs
-        time_ns / 1e6 AS time_ms,      -- of one multiplication
-        rate AS flops_per_s,           -- of one rank: 2 m n k ÷ time
+        repeats,                       -- number of ok runs
+        time_ns / 1e6 AS time_ms,      -- time of one multiplication
+        rate AS flops_per_s,           -- per rank: 2 m n k ÷ time
         rate / widening AS flops_per_s_lo,
         rate * widening AS flops_per_s_hi
     FROM with_rates

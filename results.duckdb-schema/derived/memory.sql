@@ -1,7 +1,7 @@
--- One row per session, case and placement: memory per rank as its allocator saw it (on a CPU: its resident set), and
--- per device and node as the sensors saw it, other processes included; what is left of the device, and whether memory
--- grows from step to step. Peaks over ranks and repeats, whatever their status: a run that ran out of memory shows how
--- far it came. Growth is over ok repeats.
+-- One row per session, case and placement: memory per rank as its allocator reports it (on a CPU: its resident set),
+-- and per device and node as the sensors report it, other processes included; the memory left on the device, and
+-- whether memory grows from step to step. Peaks cover all ranks and repeats of any status: a run that ran out of memory
+-- shows how far it got. Growth covers ok repeats only.
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
@@ -40,7 +40,7 @@ over_ranks AS (
         session_id, case_name, nodes, ranks_per_node, threads,
         max(reserved_to_allocated) AS reserved_to_allocated,
         max(growth) AS growth_bytes_per_step,
-        -- of ranks that grow alike the smallest; none where nothing grows
+        -- the smallest among ranks that grow equally; none if nothing grows
         CASE WHEN max(growth) <> 0 THEN arg_max(rank, (growth, -rank)) FILTER (growth IS NOT NULL) END
             AS fastest_growing_rank,
         max(growth) FILTER (grows) AS steady_growth,
@@ -49,7 +49,7 @@ over_ranks AS (
     FROM each_rank
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
--- The smallest device and node of the session: ranks are not told apart by where they lay.
+-- The smallest device and node of the session, because a rank's location is not considered.
 totals AS (
     SELECT
         session_id,
@@ -65,15 +65,16 @@ over_repeats AS (
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(memory_limit_bytes) AS memory_limit_bytes,
         max(memory_before_bytes) AS memory_before_bytes,
-        count(*) AS runs,  -- last attempts, whatever their status
-        count(*) FILTER (status = 'oom') AS oom_runs,  -- of these, out of memory
+        count(*) AS runs,  -- number of last attempts with any status
+        count(*) FILTER (status = 'oom') AS oom_runs,  -- number of these that ran out of memory
         max(peak_memory_allocated_bytes) AS peak_memory_allocated_bytes,  -- largest over ranks and repeats
         max(peak_memory_reserved_bytes) AS peak_memory_reserved_bytes,  -- null on a CPU
         -- mean_memory_allocated_bytes: mean over ranks, measured steps and repeats
         avg(mean_memory_allocated_bytes) AS mean_memory_allocated_bytes,
         avg(mean_memory_reserved_bytes) AS mean_memory_reserved_bytes,  -- null on a CPU
-        max(device_memory_used_bytes) AS peak_device_memory_used_bytes,  -- by the sensors; null on a CPU
-        max(host_memory_used_bytes) AS peak_host_memory_used_bytes,  -- of a node, all its processes, by the sensors
+        max(device_memory_used_bytes) AS peak_device_memory_used_bytes,  -- from the sensors; null on a CPU
+        -- peak_host_memory_used_bytes: of a node with all its processes, from the sensors
+        max(host_memory_used_bytes) AS peak_host_memory_used_bytes,
         max(node_rss_bytes) AS peak_node_rss_bytes  -- all ranks of a node together
     FROM summaries
     JOIN limits USING (session_id, run_id, attempt)
@@ -103,19 +104,20 @@ final AS (
         device_type, batch_per_rank, runs, oom_runs,
         peak_memory_allocated_bytes, peak_memory_reserved_bytes,
         mean_memory_allocated_bytes, mean_memory_reserved_bytes,
-        reserved_to_allocated,         -- of the peaks of one rank, the largest ratio: what lies unused in the cache
+        reserved_to_allocated,         -- largest ratio of a rank's two peaks; the excess over 1 is unused cache
         peak_device_memory_used_bytes, peak_host_memory_used_bytes, peak_node_rss_bytes,
-        device_memory_bytes,           -- of the session's smallest GPU; on a CPU of its smallest node
-        -- headroom_bytes: device_memory_bytes minus the largest use that allocator or sensors saw, others' included
+        device_memory_bytes,           -- memory of the session's smallest GPU; on a CPU of its smallest node
+        -- headroom_bytes: device_memory_bytes minus the largest use seen by allocator or sensors, others included
         device_memory_bytes - occupied_bytes AS headroom_bytes,
-        memory_limit_bytes,            -- measure.memory_limit_bytes, of a rank; null: no limit
-        -- free_share: headroom ÷ device_memory_bytes, or what a rank left of its limit, whichever is less
+        memory_limit_bytes,            -- measure.memory_limit_bytes, per rank; null: no limit
+        -- free_share: headroom ÷ device_memory_bytes, or the unused share of a rank's limit, whichever is smaller
         greatest(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes), 0) AS free_share,
-        is_growing,                    -- whether a rank's memory goes on rising in every ok repeat; null: few readings
-        -- growth_bytes_per_step: mean over ok repeats of what its floor surely rises by, of the rank that grows fastest
+        is_growing,  -- whether a rank's memory keeps rising in every ok repeat; null: too few readings
+        -- growth_bytes_per_step: reliable rise of the memory floor of the fastest-growing rank, mean over ok repeats
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,
-        coalesce(growing_rank, fastest_growing_rank) AS growing_rank,  -- that rank, the smallest of equals; null: none
-        -- steps_to_full: headroom ÷ growth; null where nothing grows or the headroom is unknown
+        -- growing_rank: fastest-growing rank, the smallest of equals; null: none
+        coalesce(growing_rank, fastest_growing_rank) AS growing_rank,
+        -- steps_to_full: headroom ÷ growth; null if nothing grows or the headroom is unknown
         if(is_growing, if(headroom_bytes < 0, 0, headroom_bytes) / steady_growth, NULL)::BIGINT AS steps_to_full
     FROM with_totals
 )

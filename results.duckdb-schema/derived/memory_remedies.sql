@@ -1,11 +1,11 @@
--- One row per session, case and placement at which a measured run ended out of memory: what fits, what to try first.
--- Smaller micro-batches as long as there is more than one example in them and the states themselves leave a tenth of
--- the memory to activations, then recomputing activations, then sharding. Without probing runs of find_batch.
+-- One row per session, case and placement at which a measured run ran out of memory: what fits, and what to try first.
+-- In this order: smaller micro-batches, as long as they have more than one example and the states leave a tenth of the
+-- memory to activations; then recomputing activations; then sharding. Probing runs of find_batch are left out.
 WITH attempts AS (
     SELECT
         *,
         nullif(batch_per_rank // accumulate, 0) AS micro_batch,  -- 0: nothing is trained, or nothing fits
-        -- of another run of this model where this one ended before it had one
+        -- from another run of this model if this run ended before the number was known
         coalesce(
             parameters, max(parameters) OVER (PARTITION BY session_id, workload, config ->> '$.workload_options')
         ) AS model_parameters,
@@ -35,7 +35,7 @@ places AS (
     FROM attempts
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, strategy, world_size, device_type, model, train
 ),
--- The largest micro-batch of the same training that is known to fit there: measured, or found by find_batch.
+-- The largest micro-batch of the same training that is known to fit: measured, or found by find_batch.
 fitting AS (
     SELECT places.session_id, places.case_name, nodes, ranks_per_node, threads, max(others.micro_batch) AS fitting_batch
     FROM places
@@ -43,7 +43,7 @@ fitting AS (
     WHERE others.oom_runs = 0 AND others.steps_completed > 0 AND others.micro_batch < places.micro_batch
     GROUP BY places.session_id, places.case_name, nodes, ranks_per_node, threads
 ),
--- The fewest workers with which the case fits, where more of them help.
+-- The fewest workers with which the case fits, if more of them help.
 larger AS (
     SELECT session_id, case_name, places.nodes, places.ranks_per_node, places.threads,
         arg_min(others.placement, (others.workers, others.nodes)) AS fitting_placement
@@ -52,7 +52,7 @@ larger AS (
     WHERE others.oom_runs = 0 AND others.steps_completed > 0 AND others.workers > places.workers
     GROUP BY session_id, case_name, places.nodes, places.ranks_per_node, places.threads
 ),
--- Twice the micro-batches must divide what a rank has at each of the case's sizes.
+-- Twice the number of micro-batches must divide a rank's batch at each size of the case.
 divisible AS (
     SELECT session_id, case_name, bool_and(batch_per_rank % (2 * accumulate) = 0) AS halves
     FROM places
@@ -92,20 +92,20 @@ with_remedy AS (
 final AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, strategy, world_size,
-        runs,                          -- last attempts, whatever their status
-        oom_runs,                      -- of these, out of memory
-        micro_batch,                   -- examples of a forward pass, the most that were tried; null: not known
-        accumulate,                    -- micro-batches of a step
-        too_large_micro_batch,         -- the smallest that find_batch tried and that does not fit
-        known_batch,                   -- the largest micro-batch of the same training that is known to fit here
-        fitting_placement,             -- on the fewest workers beyond these with which the case fits
-        couples_examples,              -- whether the model's examples depend on each other, as by BatchNorm
-        needs_fp32,                    -- whether parameters gathered in half precision would meet BatchNorm
+        runs,                          -- number of last attempts with any status
+        oom_runs,                      -- number of these that ran out of memory
+        micro_batch,                   -- examples per forward pass, the most that were tried; null: unknown
+        accumulate,                    -- micro-batches per step
+        too_large_micro_batch,         -- smallest micro-batch that find_batch tried and that does not fit
+        known_batch,                   -- largest micro-batch of the same training that is known to fit here
+        fitting_placement,             -- placement with the fewest workers, more than these, with which the case fits
+        couples_examples,              -- whether the model's examples depend on each other, as with BatchNorm
+        needs_fp32,                    -- whether BatchNorm would receive parameters gathered in half precision
         strategy_options,              -- as resolved, a JSON object
         state_bytes,                   -- parameters, gradients and optimizer state of the whole model
-        available_bytes,               -- what a rank may have; null: not known
-        states_are_too_large,          -- whether these leave less than a tenth of that to activations
-        remedy                         -- smaller: micro-batches; recompute; shard; ranks: more; machine: no training
+        available_bytes,               -- memory that a rank may use; null: unknown
+        states_are_too_large,          -- whether the states leave less than a tenth of that to activations
+        remedy  -- smaller (micro-batches), recompute, shard, ranks (more of them), machine (nothing is trained)
     FROM with_remedy
 )
 SELECT * FROM final;

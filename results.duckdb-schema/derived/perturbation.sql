@@ -1,7 +1,8 @@
--- One row per session, case and placement with an ok run that trained: what stamps, reading the loss and storing the
--- row cost a step, by pairs of a bare step and an instrumented one after the measured steps of the first repeat. Of a
--- pair both times are means over ranks. Figures are medians over pairs; the interval of the difference is between two
--- of the pairs' own differences, two-sided 95 %, null below six pairs. Where nothing was measured all is null but why.
+-- One row per session, case and placement with an ok run that trained: the time that recording (time stamps, reading
+-- the loss, storing the row) adds to a step. It is measured by pairs of a bare and an instrumented step after the
+-- measured steps of the first repeat. Both times of a pair are means over ranks. Figures are medians over pairs; the
+-- interval of the difference is between two of the pairs' own differences, two-sided 95 %, null below six pairs. If
+-- nothing was measured, all columns but `left_out` are null.
 WITH measuring AS (
     SELECT
         session_id, run_id, attempt,
@@ -48,17 +49,17 @@ over_pairs AS (
 final AS (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, device_type,
-        pairs,                 -- of steps
-        2 * pairs AS steps,    -- that were used, of each rank
-        bare_step_ms,          -- median
-        instrumented_step_ms,  -- median; its distance from the bare one is not exactly the median of the differences
-        difference_us,         -- instrumented minus bare, median over pairs: what measuring adds to a step
+        pairs,                 -- pairs of steps
+        2 * pairs AS steps,    -- steps used, per rank
+        bare_step_ms,          -- median over pairs
+        instrumented_step_ms,  -- median; minus bare_step_ms it is not exactly the median of the differences
+        difference_us,         -- instrumented minus bare, median over pairs: the overhead of recording per step
         sorted_us[median_lo_rank(pairs)] AS difference_us_lo,
         sorted_us[pairs + 1 - median_lo_rank(pairs)] AS difference_us_hi,
-        difference_us / 1e3 / bare_step_ms AS share,  -- of the bare step
+        difference_us / 1e3 / bare_step_ms AS share,  -- difference as a share of the bare step
         difference_us_lo / 1e3 / bare_step_ms AS share_lo,
         difference_us_hi / 1e3 / bare_step_ms AS share_hi,
-        -- left_out: why none was measured: switched off, first repeat not ok, too short; null where it was or unknown
+        -- left_out: why nothing was measured: switched off, first repeat not ok, too short; null if measured or unknown
         CASE
             WHEN pairs > 0 THEN NULL
             WHEN asked_steps = 0 THEN 'switched off'

@@ -1,6 +1,6 @@
--- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, also where no repeat is ok:
--- then its throughput is null. Throughput is the geometric mean over ok repeats; log_variance is that of the repeats'
--- ln(throughput), from which intervals are made.
+-- One row per session, case and placement (nodes, ranks_per_node, threads) that was run, even if no repeat is ok; its
+-- throughput is then null. Throughput is the geometric mean over ok repeats; log_variance is the variance of the
+-- repeats' ln(throughput), the basis of intervals.
 WITH summaries AS (
     SELECT
         *,
@@ -29,17 +29,18 @@ final AS (
         any_value(throughput_unit) AS throughput_unit,
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
-        count(*) AS runs,  -- last attempts, whatever their status
-        count(throughput) AS repeats,  -- ok runs
+        count(*) AS runs,  -- number of last attempts with any status
+        count(throughput) AS repeats,  -- number of ok runs
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two ok repeats
-        geometric_mean(throughput) AS throughput,  -- geometric mean over ok repeats
+        -- throughput: examples/s over the measured steps (imports: the whole time); geometric mean over ok repeats
+        geometric_mean(throughput) AS throughput,
         geometric_mean(ok_step_ms) AS step_ms,  -- geometric mean over ok repeats of a run's median step
-        -- step_ms_log_variance: sample variance of ln(step_ms); null where an ok repeat has none
+        -- step_ms_log_variance: sample variance of ln(step_ms); null if an ok repeat has no step_ms
         CASE WHEN count(ok_step_ms) = count(throughput) THEN variance_of_log(ok_step_ms) END AS step_ms_log_variance,
         avg(step_ms_mean) FILTER (status = 'ok') AS step_ms_mean,  -- mean over ok repeats
         sqrt(avg(step_ms_std ** 2) FILTER (status = 'ok')) AS step_ms_std,  -- pooled over ok repeats
         geometric_mean(ok_elapsed_s) AS elapsed_s,  -- geometric mean over ok repeats, start-up included
-        -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null where an ok repeat has none
+        -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null if an ok repeat has no elapsed_s
         CASE WHEN count(ok_elapsed_s) = count(throughput) THEN variance_of_log(ok_elapsed_s) END
             AS elapsed_s_log_variance,
         any_value(tokens_per_s / throughput) AS tokens_per_example,

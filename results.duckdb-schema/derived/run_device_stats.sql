@@ -1,7 +1,7 @@
--- One row per node and device of an attempt that a sensor read.
--- A run that completed no step has its row here too: it shows how far it came.
+-- One row per node and device of an attempt that a sensor read. Runs that completed no step have a row too, which shows
+-- how far they got.
 WITH
--- Measured steps without a pause between them, such as a validation makes: most runs have one such stretch.
+-- Measured steps without a pause in between, such as a validation; most runs have one such stretch.
 with_begins AS (
     SELECT
         session_id, run_id, attempt, end_ns,
@@ -23,7 +23,7 @@ stretches AS (
     FROM numbered
     GROUP BY session_id, run_id, attempt, stretch
 ),
--- The counter between two readings rises evenly, and after the last as it did before it.
+-- The counter is taken to rise evenly between two readings, and after the last reading as before it.
 counters AS (
     SELECT
         session_id, run_id, attempt, node, device, time_ns, energy_j,
@@ -46,7 +46,7 @@ edges AS (
 energies AS (
     SELECT
         edges.session_id, edges.run_id, edges.attempt, edges.node, edges.device,
-        -- before the first reading nothing is known
+        -- unknown before the first reading
         CASE WHEN count(j_per_ns) = count(*) THEN sum(sign * (energy_j + j_per_ns * (at_ns - time_ns))) END AS energy_j
     FROM edges
     ASOF LEFT JOIN counters
@@ -55,9 +55,9 @@ energies AS (
         AND counters.time_ns <= edges.at_ns
     GROUP BY edges.session_id, edges.run_id, edges.attempt, edges.node, edges.device
 ),
--- NVML's mask, nvml.h's nvmlClocksEventReason...: SwPowerCap 0x04; SwThermalSlowdown 0x20 and HwThermalSlowdown 0x40;
--- HwSlowdown 0x08, which heat sets too, and HwPowerBrakeSlowdown 0x80. GpuIdle 0x01 and clocks that somebody asked for
--- (0x02, 0x10, 0x100) slow nothing down that was to be fast.
+-- Bits of NVML's mask (nvml.h, nvmlClocksEventReason...): SwPowerCap 0x04; SwThermalSlowdown 0x20 and HwThermalSlowdown
+-- 0x40; HwSlowdown 0x08, which heat also sets, and HwPowerBrakeSlowdown 0x80. GpuIdle 0x01 and clocks that someone
+-- requested (0x02, 0x10, 0x100) are no slowdown.
 readings AS (
     SELECT
         session_id, run_id, attempt, node, device,
@@ -89,18 +89,18 @@ final AS (
         whole_runs.*, gpu_util_pct, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
         hardware_slowdown_share, energy_j
         -- device: null: the host
-        -- readings: over the whole run, start-up included
-        -- memory_used_bytes_peak: of the device, other processes included; on the host of the machine
-        -- memory_used_bytes_first: at the first reading, before the run's ranks are there; null: none was so early
-        -- rss_bytes_peak: of the host: resident sets of the ranks of the node together
-        -- gpu_util_pct: of a GPU: mean of the readings during measured steps; null: none
-        -- sm_clock_mhz: likewise
-        -- temperature_c: of a GPU: the hottest reading during measured steps
-        -- throttle_readings: of a GPU: readings during measured steps that have NVML's reasons for lower clocks
-        -- power_cap_share: of these, in which it kept to its power limit
-        -- heat_share: likewise, in which it was slowed down because it was hot
-        -- hardware_slowdown_share: likewise, slowed down by its own or the machine's protection, heat not named
-        -- energy_j: of a GPU: what its counter rose by in measured steps; null without a counter
+        -- readings: number of readings over the whole run, start-up included
+        -- memory_used_bytes_peak: peak use of the device (on the host: of the machine), other processes included
+        -- memory_used_bytes_first: at the first reading, if that is before the run's ranks start; else null
+        -- rss_bytes_peak: host: peak resident sets of the node's ranks together
+        -- gpu_util_pct: GPU: mean of the readings during measured steps; null: no readings
+        -- sm_clock_mhz: GPU: mean clock during measured steps
+        -- temperature_c: GPU: hottest reading during measured steps
+        -- throttle_readings: GPU: readings during measured steps that have NVML's reasons for lower clocks
+        -- power_cap_share: share of these readings in which the GPU was at its power limit
+        -- heat_share: likewise, slowed down because of heat
+        -- hardware_slowdown_share: likewise, slowed down by protection of the GPU or the machine, heat not named
+        -- energy_j: GPU: increase of its counter in measured steps; null without a counter
     FROM whole_runs
     LEFT JOIN readings USING (session_id, run_id, attempt, node, device)
     LEFT JOIN energies USING (session_id, run_id, attempt, node, device)

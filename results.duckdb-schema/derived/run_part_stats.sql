@@ -1,6 +1,5 @@
--- One row per attempt with measured steps: what a step is taken apart with, of ranks that wait for each other;
--- run_parts makes parts of it.
--- Of the rows of steps only profiled ones are read again.
+-- One row per attempt with measured steps: the figures from which run_parts splits a step into parts, for ranks that
+-- wait for each other. It reads only the profiled rows of the table steps again.
 WITH over_ranks AS (
     SELECT
         session_id, run_id, attempt,
@@ -12,7 +11,7 @@ WITH over_ranks AS (
     WHERE measured_steps > 0
     GROUP BY session_id, run_id, attempt
 ),
--- One rank waits for none, so that step_stats has no waits of it.
+-- A single rank never waits, so step_stats has no waits for it.
 waits AS (
     SELECT
         session_id, run_id, attempt, kind,
@@ -64,7 +63,7 @@ profiled AS (
     FROM each_profiled_step
     GROUP BY session_id, run_id, attempt
 ),
--- Ranks of a node use its first GPUs, one each.
+-- The ranks of a node use its first GPUs, one each.
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
     FROM run_device_stats
@@ -75,24 +74,25 @@ clocks AS (
 final AS (
     SELECT
         session_id, run_id, attempt,
-        step_ns_mean,  -- of a rank's own step, mean over ranks and measured steps
+        step_ns_mean,  -- a rank's own step, mean over ranks and measured steps
         CASE WHEN world_size = 1 THEN over_ranks.data_ns_mean ELSE measured.data_ns_added END AS data_ns_added,
         CASE
             WHEN world_size = 1 THEN forward_ns_mean
             WHEN strategy = 'ddp' THEN measured.before_wait_ns_most
-        END AS forward_ns_most,  -- of the rank with the longest forward of each step, mean over them; ddp and one rank
+        -- forward_ns_most: forward of the rank with the longest forward in each step, mean over steps; ddp and one rank
+        END AS forward_ns_most,
         forward_ns_least,  -- mean forward of the rank that has the least
         profiled_steps, profiled_step_ns_mean,
         CASE
             WHEN world_size = 1 THEN profiled_data_of_one.data_ns_mean ELSE in_profile.data_ns_added
-        END AS profiled_data_ns_added,  -- data_ns_added of the profiled steps
+        END AS profiled_data_ns_added,  -- data_ns_added, for the profiled steps
         exposed_ns_least, compute_ns_most, compute_ns_least,
         sm_clock_mhz  -- mean clock in measured steps of the GPU with the highest; null on a CPU
-        -- data_ns_added: by which waiting for data puts off the last rank to wait, mean over measured steps
-        -- profiled_steps: null without profiled steps, as all that follow but the clock
-        -- profiled_step_ns_mean: of a rank's own profiled step, as the profiler saw it
-        -- exposed_ns_least: exposed communication of the rank with least in each profiled step, mean over them
-        -- compute_ns_most: compute of the rank with most in each profiled step, mean over them
+        -- data_ns_added: delay of the last rank to wait that waiting for data causes, mean over measured steps
+        -- profiled_steps: null without profiled steps, as all following columns except the clock
+        -- profiled_step_ns_mean: a rank's own profiled step as the profiler saw it
+        -- exposed_ns_least: exposed communication of the rank with the least in each profiled step, mean over steps
+        -- compute_ns_most: compute of the rank with the most in each profiled step, mean over steps
         -- compute_ns_least: mean compute over profiled steps of the rank that has the least
     FROM runs
     JOIN over_ranks USING (session_id, run_id, attempt)

@@ -1,9 +1,9 @@
--- One row per ok run and way of knowing: the mean step of a rank taken apart, in the order in which its parts are
--- taken off, none below 0, so that they add up to it and overlaps are counted once. `profiled`: compute and exposed
--- communication of the profiled steps, in which the profiler slows everything, as shares of what they take beyond
--- waiting for data. `one rank`: nothing is waited for or sent, all but data is computation. `estimated` (ddp, where
--- backward alone communicates): computation of backward is forward's × that ratio of the baseline's one rank;
--- communication is what is left. And of every run one row without known_by, of its step and data alone.
+-- One row per ok run and way of knowing: a rank's mean step taken apart. The parts are taken off in order, none below
+-- 0, so that they add up to the step and overlaps count once. `profiled`: compute and exposed communication of the
+-- profiled steps, as shares of their time without waiting for data, because the profiler slows everything down. `one
+-- rank`: there is no waiting and no communication, so everything except data is computation. `estimated` (ddp, where
+-- only backward communicates): computation of backward is forward times the ratio of the two on the baseline's one
+-- rank; the rest of backward is communication. Each run also has one row without known_by, with its step and data only.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, case_name, baseline, strategy, workers, world_size, nodes, ranks_per_node, threads,
@@ -19,7 +19,7 @@ measured AS (
         step_ms - coalesce(data_ms, 0) AS beyond_data_ms,
         forward_ns_most / 1e6 AS forward_ms_most,
         forward_ns_least / 1e6 AS forward_ms_least,
-        -- what a ns under the profiler is without it; where the data of profiled steps is not known, by whole steps
+        -- Factor from a ns under the profiler to a ns without it; if data of profiled steps is unknown, by whole steps.
         CASE
             WHEN data_ms IS NULL OR profiled_data_ns_added IS NULL THEN step_ms / nullif(profiled_step_ns_mean, 0)
             WHEN profiled_step_ns_mean > profiled_data_ns_added
@@ -29,8 +29,8 @@ measured AS (
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
 ),
--- Of the placement that scaling takes for the case's baseline, where that is one rank: phases of several ranks
--- contain their waiting and sending.
+-- Only for the placement that scaling uses as the case's baseline, and only if that is one rank: phases of several
+-- ranks contain waiting and communication.
 backwards AS (
     SELECT
         session_id AS baseline_session_id, case_name AS baseline_case, world_size AS baseline_world_size,
@@ -48,8 +48,8 @@ with_backward AS (
         ON strategy = 'ddp' AND world_size > 1 AND baseline_world_size = 1
         AND baseline_session_id = session_id AND baseline_case = coalesce(baseline, case_name)
 ),
--- What the rank with the longest forward has left for backward: its own computation first, then what it computes more
--- than others there, as in forward; communication gets what neither takes.
+-- The rank with the longest forward has the least left for backward: first its own computation, then its extra
+-- computation over others there, as in forward; the rest is communication.
 with_room AS (
     SELECT
         *,
@@ -59,7 +59,7 @@ with_room AS (
     FROM with_backward
 ),
 raw AS (
-    -- A rank can be slow in what is no operator or kernel: then forward shows it, where that waits for none.
+    -- A rank can be slow outside operators and kernels; forward shows it if forward does not wait for others.
     SELECT
         *, 'profiled' AS known_by,
         greatest((compute_ns_most - compute_ns_least) * ms_per_profiled_ns, forward_imbalance_ms) AS raw_imbalance_ms,
@@ -97,15 +97,15 @@ taken_off AS (
 final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads,
-        known_by,                    -- profiled, one rank, estimated; null: communication is not known
-        step_ms,                     -- of a rank, the mean over ranks and measured steps; the parts add up to it
-        data_ms,                     -- by which waiting for data puts off the rank that the others wait for
-        imbalance_ms,                -- computation of the rank with most in each step, beyond computation_ms
+        known_by,                    -- profiled, one rank, estimated; null: communication is unknown
+        step_ms,                     -- of a rank, mean over ranks and measured steps; the parts add up to it
+        data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
+        imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
         communication_ms,            -- exposed, of the rank that waits least for others
         computation_ms,              -- of the rank that computes least
-        -- other_ms: neither, such as Python, launches and copies; 0 where it cannot be told from computation
+        -- other_ms: rest, such as Python, launches and copies; 0 if it cannot be distinguished from computation
         beyond_data_ms - imbalance_ms - communication_ms - computation_ms AS other_ms,
-        sm_clock_mhz                 -- mean in measured steps of the GPU with the highest; null on a CPU
+        sm_clock_mhz                 -- mean in measured steps of the GPU with the highest clock; null on a CPU
     FROM taken_off
 )
 SELECT * FROM final;

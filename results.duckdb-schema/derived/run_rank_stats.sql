@@ -1,12 +1,12 @@
--- One row per rank of an attempt, over its measured steps.
--- The four phases of a rank add up to its step; means are over measured steps. A validation between two measured steps
--- is no part of the span. That pause begins when the last rank is done with the one step and ends when this rank begins
--- the other: to wait for the last rank belongs to the span there as it does in every step.
+-- One row per rank of an attempt, over its measured steps. The four phases of a rank add up to its step; means are over
+-- measured steps. A validation between two measured steps is not part of the span. This pause starts when the last rank
+-- finishes the step before it, and ends when this rank starts the step after it: waiting for the last rank counts as
+-- part of the span, as in every step.
 WITH trained_steps AS NOT MATERIALIZED (
     SELECT * FROM steps WHERE kind IN ('warmup', 'measured')
 ),
--- The steps on either side of a validation, a few per run: whatever is asked of them is joined by equality. Most runs
--- validate after their last step alone: then nothing is joined, and no row of a rank is read for it.
+-- The steps before and after a validation, a few per run, are joined by equality. Most runs validate only after their
+-- last step, so nothing is joined and no rank's rows are read.
 borders AS (
     SELECT DISTINCT
         session_id, run_id, attempt,
@@ -25,7 +25,7 @@ at_borders AS (
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, rank, validated_step
 ),
--- Null, and so nothing, where the warm-up ended with the validation.
+-- Null, and so ignored, if the warm-up ended with the validation.
 each_pause AS (
     SELECT
         session_id, run_id, attempt, rank,
@@ -52,11 +52,11 @@ times_last AS (
     WHERE kind = 'measured'
     GROUP BY session_id, run_id, attempt, last_to_wait_rank
 ),
--- Grouped rather than filtered: with 50 million rows an aggregate with a filter costs several times one without.
+-- Grouped instead of filtered: with 50 million rows, an aggregate with a filter costs several times one without.
 parts AS (
     SELECT
         session_id, run_id, attempt, rank, kind,
-        -- The steps that sixths leave over are the first ones.
+        -- Steps that do not fill a sixth are the first ones.
         CASE WHEN step >= first_of_sixths THEN (step - first_of_sixths) // nullif(steps_of_a_sixth, 0) END AS sixth,
         any_value(steps_of_a_sixth) AS steps_of_a_sixth,
         any_value(node) AS node,
@@ -90,7 +90,7 @@ each_rise AS (
     WHERE kind = 'measured' AND sixth IS NOT NULL
     WINDOW of_rank AS (PARTITION BY session_id, run_id, attempt, rank ORDER BY sixth)
 ),
--- A jump, as of an allocator's cache, raises the floor of one sixth alone.
+-- A jump, as of an allocator's cache, raises the floor of only one sixth.
 rises AS (
     SELECT
         session_id, run_id, attempt, rank,
@@ -127,21 +127,21 @@ final AS (
         first_to_last_ns - coalesce(pauses_ns, 0) AS span_ns,
         floor_rise AS memory_growth_bytes_per_step,
         floor_rise > 0 AND mean_rise > 0 AND floor_rise * measured_steps >= 0.01 * memory_allocated_bytes_mean
-            AS memory_grows,  -- whether floor and mean rise with every sixth, by 1 % in all; null below 8 readings
+            AS memory_grows,  -- whether floor and mean rise in every sixth, by 1 % in all; null below 8 readings
         if(waits_are_known, coalesce(times_last, 0), NULL) AS times_last
-        -- measured_steps: that the rank completed
-        -- span_ns: last end - first begin - validations in between, on the rank's own clock
+        -- measured_steps: steps that the rank completed
+        -- span_ns: last end - first start - validations in between, on the rank's own clock
         -- step_ns_mean: mean of the rank's own steps
-        -- data_ns_mean: of the phase data, over measured steps
-        -- forward_ns_mean: of the phase forward, over measured steps
-        -- backward_ns_mean: of the phase backward, over measured steps
-        -- optimizer_ns_mean: of the phase optimizer, over measured steps
-        -- memory_allocated_bytes_peak: warm-up included: it must fit too
-        -- memory_reserved_bytes_peak: of what the allocator held, warm-up included
-        -- memory_allocated_bytes_mean: over measured steps
-        -- memory_reserved_bytes_mean: over measured steps
-        -- memory_growth_bytes_per_step: of the floor from one sixth of the measured steps to the next, the least
-        -- times_last: measured steps in which it was the last to wait for the others; null where unknown
+        -- data_ns_mean: data phase, mean over measured steps
+        -- forward_ns_mean: forward phase, mean over measured steps
+        -- backward_ns_mean: backward phase, mean over measured steps
+        -- optimizer_ns_mean: optimizer phase, mean over measured steps
+        -- memory_allocated_bytes_peak: warm-up included, because it must fit too
+        -- memory_reserved_bytes_peak: of the allocator's pool, warm-up included
+        -- memory_allocated_bytes_mean: mean over measured steps
+        -- memory_reserved_bytes_mean: mean over measured steps
+        -- memory_growth_bytes_per_step: smallest rise of the floor between successive sixths of the measured steps
+        -- times_last: measured steps in which this rank was the last to wait for the others; null if unknown
     FROM over_steps
     LEFT JOIN pauses USING (session_id, run_id, attempt, rank)
     LEFT JOIN rises USING (session_id, run_id, attempt, rank)

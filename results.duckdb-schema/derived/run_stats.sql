@@ -50,37 +50,37 @@ with_ranks AS (
 final AS (
     SELECT
         over_ranks.*,
-        quantiles[1] AS step_ns_median,  -- quantiles are values that were measured
+        quantiles[1] AS step_ns_median,  -- median; all quantiles are measured values
         sorted_step_ns[lo_rank] AS step_ns_median_lo,
-        sorted_step_ns[len(sorted_step_ns) + 1 - lo_rank] AS step_ns_median_hi,  -- its upper end
+        sorted_step_ns[len(sorted_step_ns) + 1 - lo_rank] AS step_ns_median_hi,  -- upper end of that interval
         quantiles[2] AS step_ns_p95,  -- 95th percentile, nearest value
         quantiles[3] AS step_ns_p99,  -- 99th percentile, nearest value
         step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
         step_ns_mean_first_half, step_ns_mean_second_half,
-        max_minus_median_ns_mean,  -- over measured steps: last rank to wait minus median rank, see step_stats
-        first_loss,  -- of step 0, warm-up included
+        max_minus_median_ns_mean,  -- last rank to wait minus median rank, mean over measured steps; see step_stats
+        first_loss,  -- loss of step 0, warm-up included
         CASE WHEN measured_nonfinite = 0 THEN finite_mean_loss END AS mean_loss,
-        final_loss,  -- of the last measured step
-        nonfinite_losses  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
-        -- ranks: that completed a step
+        final_loss,  -- loss of the last measured step
+        nonfinite_losses  -- number of single-rank losses that were NaN or infinite, over all steps, warm-up included
+        -- ranks: ranks that completed a step
         -- measured_steps: smallest count over ranks
-        -- span_ns: the longest rank's own span over measured steps, validations left out
-        -- step_ns_median_lo: 95 % interval by order statistics, of this run's steps; null below six
-        -- step_ns_mean: of the step time over all ranks
+        -- span_ns: longest span of a rank over measured steps, validations left out
+        -- step_ns_median_lo: 95 % interval from order statistics of this run's steps; null below six
+        -- step_ns_mean: mean step time over all ranks
         -- step_ns_std: sample standard deviation; null below two steps
         -- step_ns_min: shortest measured step
         -- step_ns_max: longest measured step
-        -- step_ns_mean_first_half: of the measured steps; of an odd number of them the shorter half
-        -- step_ns_mean_second_half: likewise: where the two differ, step times drift
+        -- step_ns_mean_first_half: over the first half of the measured steps, the shorter half if their number is odd
+        -- step_ns_mean_second_half: likewise for the second half; if the two differ, step times drift
         -- data_ns_mean: mean over steps and ranks
         -- forward_ns_mean: mean over steps and ranks
         -- backward_ns_mean: mean over steps and ranks
         -- optimizer_ns_mean: mean over steps and ranks
-        -- mean_loss: over measured steps; null where one was not finite
+        -- mean_loss: mean over measured steps; null if a loss was not finite
         -- memory_allocated_bytes_peak: largest over ranks
         -- memory_reserved_bytes_peak: largest over ranks
-        -- memory_allocated_bytes_mean: over ranks and measured steps
-        -- memory_reserved_bytes_mean: over ranks and measured steps
+        -- memory_allocated_bytes_mean: mean over ranks and measured steps
+        -- memory_reserved_bytes_mean: mean over ranks and measured steps
     FROM over_ranks
     JOIN with_ranks USING (session_id, run_id, attempt)
 )

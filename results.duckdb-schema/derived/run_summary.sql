@@ -1,6 +1,6 @@
--- One row per run that measures, its last attempt: what was asked for, how it ended, and what its measured steps say.
--- Probing runs of find_batch are left to batch_limits.
--- Step times are E(s) - E(s-1) over all ranks; quantiles are values that were measured. Throughput is null unless ok.
+-- One row per run that measures (last attempt): what was requested, how it ended, and the results of its measured
+-- steps. Probing runs of find_batch are in batch_limits only. Step times are E(s) - E(s-1) over all ranks; quantiles
+-- are measured values. Throughput is null unless the run is ok.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -37,23 +37,24 @@ final AS (
         data_source, baseline, until, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,
-        step_ns_median / 1e6 AS step_ms,  -- median of the measured steps over all ranks; interval: of these steps
+        -- step_ms: median of the measured steps over all ranks; the interval is over these steps
+        step_ns_median / 1e6 AS step_ms,
         step_ns_median_lo / 1e6 AS step_ms_lo,
         step_ns_median_hi / 1e6 AS step_ms_hi,
-        step_ns_mean / 1e6 AS step_ms_mean,  -- of the measured steps over all ranks
+        step_ns_mean / 1e6 AS step_ms_mean,  -- mean of the measured steps over all ranks
         step_ns_std / 1e6 AS step_ms_std,  -- sample standard deviation over steps
         step_ns_min / 1e6 AS step_ms_min,  -- shortest measured step
         step_ns_max / 1e6 AS step_ms_max,  -- longest measured step
-        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a value that was measured
-        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a value that was measured
+        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a measured value
+        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a measured value
         step_ns_std / step_ns_mean AS cv,  -- standard deviation ÷ mean of the step time
         throughput,                                            -- examples/s
-        throughput * tokens_per_example AS tokens_per_s,  -- null where the workload has no tokens
+        throughput * tokens_per_example AS tokens_per_s,  -- null if the workload has no tokens
         first_loss, mean_loss, final_loss,
-        nonfinite_losses,  -- losses of single ranks that were NaN or infinite, over all steps, warm-up included
+        nonfinite_losses,  -- number of single-rank losses that were NaN or infinite, over all steps, warm-up included
         best_val_loss, best_val_accuracy,  -- fraction; largest over the run's validations
-        -- throughput: examples per second over the measured steps, of an import over all its time; null unless ok
-        -- throughput_unit: examples/s; trainings/s where what was imported does not say its examples
+        -- throughput: examples per second over the measured steps, for imports over the whole time; null unless ok
+        -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
         CASE
             WHEN whole_run_s IS NOT NULL AND whole_run_examples IS NULL THEN 'trainings/s' ELSE 'examples/s'
         END AS throughput_unit,
@@ -61,18 +62,20 @@ final AS (
         coalesce(dataset_size / throughput, whole_run_s / whole_run_epochs) AS time_per_epoch_s,
         memory_allocated_bytes_peak AS peak_memory_allocated_bytes,   -- largest over ranks
         memory_reserved_bytes_peak AS peak_memory_reserved_bytes,  -- null on a CPU
-        memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- over ranks and measured steps
+        memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- mean over ranks and measured steps
         memory_reserved_bytes_mean AS mean_memory_reserved_bytes,  -- null on a CPU
         -- data_ms: waiting for the batch and its copy; phases: mean over ranks and measured steps
-        data_ns_mean / 1e6 AS data_ms,                         -- phases: mean over ranks and measured steps
+        -- data_ms: waiting for the batch and its copy; each phase is a mean over ranks and measured steps
+        data_ns_mean / 1e6 AS data_ms,
         forward_ns_mean / 1e6 AS forward_ms,  -- model and loss
         backward_ns_mean / 1e6 AS backward_ms,  -- gradients, with the communication that overlaps them
         optimizer_ns_mean / 1e6 AS optimizer_ms,  -- clipping, optimizer, schedule, scaler, zero_grad
-        -- data_pct: share of data in the four phases
+        -- data_pct: share of the data phase in the four phases
         100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
-        span_ns / 1e9 AS span_s,                               -- measured steps only
+        span_ns / 1e9 AS span_s,                               -- duration of the measured steps
         compile_s, measured_recompiles,
-        setup_s, elapsed_s
+        setup_s,
+        elapsed_s  -- start to end of the run, start-up included
     FROM throughputs
 )
 SELECT * FROM final;

@@ -1,8 +1,9 @@
--- One row per session, case and placement (nodes, ranks_per_node, threads), also where no repeat is ok: then its
--- numbers are null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to
--- that of the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log
--- throughput, Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact.
--- Over a baseline on another kind of device there is a speedup, but neither efficiency nor verdict: a GPU is no core.
+-- One row per session, case and placement (nodes, ranks_per_node, threads), even if no repeat is ok; its numbers are
+-- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
+-- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput,
+-- Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact. If the
+-- baseline ran on another kind of device, there is a speedup but no efficiency and no verdict, because a GPU is not
+-- comparable with a core.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -26,7 +27,7 @@ baselines AS (
     ) = 1
 ),
 smaller AS (
-    -- Of placements with the same n the one that a baseline would be taken from stands for n.
+    -- Among placements with the same n, the one that would serve as a baseline represents n.
     SELECT
         session_id AS larger_session_id,
         case_name AS larger_case_name,
@@ -69,7 +70,7 @@ ratios AS MATERIALIZED (
         log_variance / repeats AS a,
         baseline_log_variance / baseline_repeats AS b,
         next_smaller_log_variance / next_smaller_repeats AS c,
-        -- half_width of columns, in two steps: called twice it would take longer to plan
+        -- half_width of columns, in two steps, because two calls would take longer to plan
         welch_df(a, repeats, b, baseline_repeats) AS ratio_df,
         welch_df(a, repeats, c, next_smaller_repeats) AS smaller_df
     FROM paired
@@ -111,11 +112,13 @@ judged AS MATERIALIZED (
         ratio_lo * share AS efficiency_lo,
         ratio_hi * share AS efficiency_hi,
         is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
-        -- Below two repeats on either side the points decide.
+        -- Below two repeats on either side the point estimates decide.
         coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
             AS retrograde,
-        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,  -- what it would be at efficiency_lo
-        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,  -- what it would be at efficiency_hi
+        -- verdict_lo: verdict if the efficiency were efficiency_lo
+        CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,
+        -- verdict_hi: verdict if the efficiency were efficiency_hi
+        CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,
         CASE
             WHEN is_alike AND scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
         END AS karp_flatt_scale,
@@ -124,7 +127,7 @@ judged AS MATERIALIZED (
         END AS gustafson_scale
     FROM with_intervals
 ),
--- How many more repeats are needed is asked only where the interval does not say that none is.
+-- The number of further repeats is computed only if the interval does not show that none is needed.
 questions AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -164,25 +167,25 @@ final AS (
         throughput * tokens_per_example AS tokens_per_s,
         throughput_lo * tokens_per_example AS tokens_per_s_lo,
         throughput_hi * tokens_per_example AS tokens_per_s_hi,
-        baseline_case,                 -- the case that is compared with
-        baseline_workers,              -- its n
-        baseline_axis,                 -- of its workers: ranks, threads
-        baseline_nodes,                -- its nodes
-        baseline_ranks_per_node,       -- its ranks per node
-        baseline_threads,              -- its threads per rank
-        baseline_device_type,          -- its kind of device: cpu, cuda
-        is_baseline,                   -- whether that is this row
-        next_smaller_workers,          -- the case's next smaller n of ok runs, not oversubscribed; null at the smallest
-        next_smaller_throughput,       -- there, on the fewest nodes
-        -- speedup: throughput ÷ the baseline's × the baseline's workers; scaled speedup under weak scaling
+        baseline_case,                 -- case of the baseline
+        baseline_workers,              -- n of the baseline
+        baseline_axis,                 -- what the baseline's workers are: ranks, threads
+        baseline_nodes,                -- nodes of the baseline
+        baseline_ranks_per_node,       -- ranks per node of the baseline
+        baseline_threads,              -- threads per rank of the baseline
+        baseline_device_type,          -- kind of device of the baseline: cpu, cuda
+        is_baseline,                   -- whether this row is the baseline
+        next_smaller_workers,  -- next smaller n of the case with ok runs, not oversubscribed; null at the smallest
+        next_smaller_throughput,       -- throughput there, on the fewest nodes
+        -- speedup: throughput ÷ the baseline's × the baseline's workers; under weak scaling the scaled speedup
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        efficiency,                    -- speedup ÷ workers; null over a baseline on another kind of device
+        efficiency,                    -- speedup ÷ workers; null if the baseline ran on another kind of device
         efficiency_lo,
         efficiency_hi,
-        -- Karp-Flatt relative to the baseline: the textbook form drifts upward where the baseline has n > 1. Both
-        -- serial fractions fall as the ratio rises, so that their lower end belongs to its upper one.
+        -- Karp-Flatt relative to the baseline: the textbook form drifts upward if the baseline has n > 1. Both serial
+        -- fractions fall as the ratio rises, so their lower end belongs to the ratio's upper end.
         -- karp_flatt: serial fraction, strong scaling only; null at the baseline
         (1 / ratio - 1 / relative_workers) * karp_flatt_scale AS karp_flatt,
         (1 / ratio_hi - 1 / relative_workers) * karp_flatt_scale AS karp_flatt_lo,
@@ -191,17 +194,14 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: on efficiency, or retrograde; null for baselines, scaling none, oversubscribed rows and those that
-        -- are compared with another kind of device
+        -- verdict: by efficiency, or retrograde; null: baseline, scaling none, oversubscribed, another kind of device
         CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
         verdict_lo,
         verdict_hi,
-        -- repeats_needed: further ones, here and of the baseline, until both ends of efficiency have one verdict; null:
-        -- no verdict, no interval, or more than 1,000
+        -- repeats_needed: more repeats, here and of the baseline, for one verdict; null: none, no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,
-        -- repeats_needed_until: further ones until throughput is as narrow as the suite's measure.until asks; null: it
-        -- does not ask, no interval, or more than 1,000
+        -- repeats_needed_until: more repeats to reach measure.until; null: it is not set, no interval, or > 1,000
         CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
         step_ms,
         step_ms * exp(-step_ms_half_width) AS step_ms_lo,

@@ -1,6 +1,6 @@
--- One row per attempt, kind of device and bin of time, of which an attempt has up to 40: what the sensors read of the
--- devices of all nodes; null where no sensor read it.
--- Bins are of equal length within an attempt; a device that was read seldom has fewer.
+-- One row per attempt, kind of device and time bin (up to 40 per attempt): the sensor readings of the devices of all
+-- nodes; null if no sensor read it. The bins of an attempt are equally long; a device that was read rarely has fewer
+-- bins.
 WITH ends AS (
     SELECT session_id, run_id, attempt, min(time_ns) AS first_ns, max(time_ns) AS last_ns
     FROM samples
@@ -19,13 +19,13 @@ readings AS (
 final AS (
     SELECT
         session_id, run_id, attempt, kind,
-        min(time_ns) / 1e9 AS time_s,  -- since the ranks' common barrier, of the first reading of the bin
-        avg(power_w) AS power_w,  -- of one device: mean over devices
-        max(temperature_c) AS temperature_c,  -- of the hottest device
-        min(sm_clock_mhz) AS clock_mhz,  -- of the slowest device
+        min(time_ns) / 1e9 AS time_s,  -- time of the first reading of the bin, since the ranks' common barrier
+        avg(power_w) AS power_w,  -- per device, mean over devices
+        max(temperature_c) AS temperature_c,  -- hottest device
+        min(sm_clock_mhz) AS clock_mhz,  -- slowest device
         avg(util_pct) / 100 AS utilisation
         -- kind: host, GPU
-        -- utilisation: fraction, mean over devices: of a host CPUs in use, of a GPU time with a kernel
+        -- utilisation: fraction, mean over devices; host: CPUs in use, GPU: time with a kernel running
     FROM readings
     GROUP BY session_id, run_id, attempt, kind, bin
 )

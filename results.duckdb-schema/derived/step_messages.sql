@@ -1,5 +1,5 @@
--- One row per session, case of communication_points and operation in an optimizer step: what a rank sends, by the
--- strategy and its options. A case whose messages cannot be known (PowerSGD, offloading, units not known) has none.
+-- One row per session, case of communication_points and operation in an optimizer step: what a rank sends, from the
+-- strategy and its options. Cases whose messages cannot be known (PowerSGD, offloading, unknown units) have no row.
 -- docs/methodology.md has the table.
 WITH cases AS (
     SELECT
@@ -12,7 +12,7 @@ WITH cases AS (
     WHERE status = 'ok' AND probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY world_size, nodes, repeat, attempt DESC) = 1
 ),
--- DDP fills its buckets with gradients, which are compressed only then.
+-- DDP puts gradients into buckets and compresses them only then.
 ddp AS (
     SELECT
         session_id, case_name,
@@ -61,10 +61,10 @@ fsdp AS (
 final AS (
     SELECT session_id, case_name, unnest(sent, recursive := true)
         -- op: all_reduce, all_gather, reduce_scatter
-        -- phase: that hides it: forward, backward, last_backward (of the last micro-batch)
-        -- scope: ranks: all, or those of a group of shards; groups: one rank of each group
-        -- messages: per step, of equal size
-        -- message_bytes: of all messages of the step; of scope groups before it is divided by a group's ranks
+        -- phase: phase that hides it: forward, backward, last_backward (of the last micro-batch)
+        -- scope: participating ranks: all; shards: those of a shard group; groups: one rank of each group
+        -- messages: messages per step, of equal size
+        -- message_bytes: sum over all messages of the step; for scope groups before division by the ranks of a group
     FROM (
         SELECT session_id, case_name, sent FROM ddp UNION ALL SELECT session_id, case_name, sent FROM fsdp
     ) AS every_case

@@ -1,6 +1,6 @@
--- One row per session, case and placement with measured steps: the mean step of a rank taken apart as in run_parts,
--- means over ok repeats; the parts add up to step_ms. All repeats are known in one way, the surest that each of them
--- has: profiled, else one rank, else estimated.
+-- One row per session, case and placement with measured steps: a rank's mean step taken apart as in run_parts, as means
+-- over ok repeats; the parts add up to step_ms. All repeats use the same way of knowing, the most reliable that each of
+-- them has: profiled, else one rank, else estimated.
 WITH points AS MATERIALIZED (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
@@ -27,13 +27,13 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed,
         chosen.repeats,              -- ok runs with measured steps
-        known_by,                    -- as in run_parts; null: communication, and what hangs on it, is not known
-        chosen.step_ms,              -- of a rank, the mean over ranks and measured steps; the parts add up to it
-        data_ms,                     -- by which waiting for data puts off the rank that the others wait for
-        imbalance_ms,                -- computation of the rank with most in each step, beyond computation_ms
+        known_by,                    -- as in run_parts; null: communication, and all that depends on it, is unknown
+        chosen.step_ms,              -- of a rank, mean over ranks and measured steps; the parts add up to it
+        data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
+        imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
         communication_ms,            -- exposed, of the rank that waits least for others
         computation_ms,              -- of the rank that computes least
-        other_ms                     -- neither, such as Python, launches and copies; 0 unless profiled
+        other_ms                     -- rest, such as Python, launches and copies; 0 unless profiled
     FROM chosen
     JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
 )

@@ -1,7 +1,7 @@
--- One row per step of an attempt, over its ranks.
--- Step time at step s is E(s) - E(s-1), E = the latest end over ranks: it telescopes to the span. (The median of
--- per-step maxima over ranks would be biased by the number of ranks alone.) Where a kind begins or ranks validated
--- before the step, a pause and a barrier lie before it: there the step begins at its earliest rank.
+-- One row per step of an attempt, over its ranks. The step time at step s is E(s) - E(s-1), where E is the latest end
+-- over ranks, so that step times add up to the span. (The median of per-step maxima over ranks would be biased by the
+-- number of ranks alone.) At the start of a kind of step or after a validation, a pause and a barrier precede the step,
+-- so its time starts at its earliest rank.
 WITH waiting_runs AS (
     SELECT session_id, run_id, attempt, strategy FROM runs WHERE world_size > 1
 ),
@@ -22,7 +22,7 @@ over_ranks AS (
         min(step_ns) AS rank_step_ns_min,
         avg(step_ns) AS rank_step_ns_mean,
         max(step_ns) AS rank_step_ns_max,
-        -- of ranks that are equal the smallest; comparing (step_ns, -rank) would take twice as long
+        -- the smallest among equal ranks; comparing (step_ns, -rank) would take twice as long
         arg_max(rank, step_ns::HUGEINT * 1_000_000 - rank) AS slowest_rank,
         quantile_disc(before_wait_ns, 0.5) AS before_wait_ns_median,
         max(before_wait_ns) AS before_wait_ns_max,
@@ -55,19 +55,20 @@ final AS (
             WHEN previous_step = step - 1 AND validated_step IS NULL THEN previous_end_ns
             ELSE start_ns
         END AS step_ns  -- E(s) - E(s-1)
-        -- ranks: that completed the step
-        -- start_ns: earliest begin over ranks
+        -- step: 0-based
+        -- ranks: ranks that completed the step
+        -- start_ns: earliest start over ranks
         -- end_ns: E(s), the latest end over ranks
         -- rank_step_ns_min: the fastest rank's own step
-        -- rank_step_ns_mean: mean over ranks of their own steps
+        -- rank_step_ns_mean: mean over the ranks' own steps
         -- rank_step_ns_max: the slowest rank's own step
         -- slowest_rank: the rank of rank_step_ns_max
-        -- before_wait_ns_median: of a rank's time before it first waits for others; of two middle ranks the lesser
-        -- before_wait_ns_max: of the rank that takes longest; null at one rank, and where waits are not known
-        -- before_wait_ns_max_without_data: what before_wait_ns_max would be, had no rank to wait for data
-        -- last_to_wait_rank: that rank: the others wait for it
-        -- loss: mean over ranks; null where it is not finite on any rank
-        -- nonfinite_losses: ranks whose loss was NaN or infinite
+        -- before_wait_ns_median: time before a rank first waits for others, median rank (the lower of two)
+        -- before_wait_ns_max: that time of the slowest rank; null for one rank, and if waits are unknown
+        -- before_wait_ns_max_without_data: before_wait_ns_max as if no rank had to wait for data
+        -- last_to_wait_rank: rank of before_wait_ns_max: the others wait for it
+        -- loss: mean over ranks; null if the loss of any rank is not finite
+        -- nonfinite_losses: number of ranks whose loss was NaN or infinite
         -- memory_allocated_bytes: largest over ranks
         -- memory_reserved_bytes: largest over ranks
     FROM with_previous

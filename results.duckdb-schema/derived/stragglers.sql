@@ -1,9 +1,9 @@
--- One row per session, case, placement and rank, of placements with more than one rank: how much longer the rank takes
--- before it first waits for the others in a step (DDP: data and forward; FSDP: data, since ranks meet in forward), over
--- ok repeats. Compared with the median rank, of two middle ones the faster. A straggler is a rank whose excess is
--- above 2 % of the mean step with its whole interval (two-sided 95 %, the repeat is the unit, Student's t), and beyond
--- what the largest of so many ranks shows by chance; null below two ok repeats. Null for strategies whose waits are
--- not known.
+-- One row per session, case, placement and rank, for placements with more than one rank: how much longer the rank takes
+-- in a step before it first waits for the others (DDP: data and forward; FSDP: data, because ranks meet in forward),
+-- over ok repeats. It is compared with the median rank (the faster of two middle ranks). A rank is a straggler if its
+-- excess is above 2 % of the mean step with its whole interval (two-sided 95 %, the repeat is the unit, Student's t),
+-- and larger than the largest excess that as many equal ranks would show by chance; null below two ok repeats. Null for
+-- strategies whose waits are unknown.
 WITH summaries AS (
     SELECT * FROM run_summary WHERE status = 'ok' AND world_size > 1
 ),
@@ -50,7 +50,7 @@ judged AS (
         *,
         excess_ms - t * sqrt(excess_variance) AS excess_ms_lo,
         excess_ms + t * sqrt(excess_variance) AS excess_ms_hi,
-        -- A bound on the largest of world_size standard normals that is passed in 2.5 % of cases at most.
+        -- A bound that the largest of world_size standard normals exceeds in at most 2.5 % of cases.
         sqrt(2 * ln(world_size / 0.025)) * sqrt(avg(excess_variance) OVER of_placement) AS largest_by_chance_ms,
         if(
             oversubscribed, NULL, excess_ms_lo > 0.02 * step_ms_mean AND excess_ms > largest_by_chance_ms
@@ -64,21 +64,21 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed,
         rank, node,
-        repeats,                       -- ok runs
-        before_wait_ms,                -- time before the rank first waits: mean over measured steps and ok repeats
-        before_wait_ms / nullif(median_before_wait_ms, 0) AS ratio,  -- of that time to the median rank's
-        excess_ms,                     -- that time minus the median rank's: what the others wait for it
+        repeats,                       -- number of ok runs
+        before_wait_ms,                -- time before the rank first waits, mean over measured steps and ok repeats
+        before_wait_ms / nullif(median_before_wait_ms, 0) AS ratio,  -- that time divided by the median rank's
+        excess_ms,                     -- that time minus the median rank's: the time that others wait for it
         excess_ms_lo, excess_ms_hi,
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
-        times_slowest_share,           -- of measured steps, those in which the rank was the last to wait
-        1 / world_size AS expected_share,  -- of times_slowest_share, where all ranks are alike
+        times_slowest_share,           -- share of measured steps in which the rank was the last to wait
+        1 / world_size AS expected_share,  -- times_slowest_share if all ranks were alike
         max_minus_median_ms,           -- of the placement: slowest minus median rank of a step, mean over steps
-        is_straggler,                  -- null below two ok repeats, and where ranks shared slots
+        is_straggler,                  -- null below two ok repeats, and if ranks shared slots
         -- node_excess_ms: mean over the node's ranks
         avg(excess_ms) OVER of_node AS node_excess_ms,
-        -- node_stragglers: ranks of the node that are stragglers
+        -- node_stragglers: number of stragglers on the node
         count(*) FILTER (is_straggler) OVER of_node AS node_stragglers,
-        -- is_slow_node: all its ranks are stragglers, and there are other nodes; null on one node
+        -- is_slow_node: whether all its ranks are stragglers and there are other nodes; null on one node
         if(nodes > 1, bool_and(is_straggler) OVER of_node, NULL) AS is_slow_node
     FROM judged
     WINDOW of_node AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads, node)

@@ -1,8 +1,8 @@
--- One row per session, placement and pair of cases that differ in strategy alone, DDP the reference: workload, data,
--- training settings, device, scaling and batch are the same. Where several such cases are DDP, as with other options of
--- it, the suite's first is the reference. Whether each fits, what the other costs in time (Welch on
--- log throughput, two-sided 95 %, the repeat is the unit) and saves in memory, and what that recommends. As fast: the
--- whole interval within 5 %; then memory decides, on CUDA, where it differs by 10 % or more.
+-- One row per session, placement and pair of cases that differ only in strategy, with DDP as the reference: workload,
+-- data, training settings, device, scaling and batch are the same. If several such cases use DDP, e.g. with different
+-- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (Welch on
+-- log throughput, two-sided 95 %, the repeat is the unit), how much memory it saves, and the resulting recommendation.
+-- Equally fast: the whole interval is within 5 %; then memory decides, on CUDA, if it differs by 10 % or more.
 WITH settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -28,7 +28,7 @@ points AS (
 suite_order AS (
     SELECT session_id, case_name, min(rowid) AS place
     FROM planned_runs
-    WHERE probe IS NOT TRUE  -- probing runs come before every case's own
+    WHERE probe IS NOT TRUE  -- probing runs come before every case's own runs
     GROUP BY session_id, case_name
 ),
 reference_points AS (
@@ -55,7 +55,7 @@ paired AS (
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
         reference.throughput / points.throughput AS time_ratio,
         half_width(points.repeats, points.log_variance, reference.repeats, reference.log_variance) AS half_width,
-        -- What ran out of memory half-way says how far it came, not what it needs.
+        -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio
     FROM points
@@ -80,14 +80,14 @@ compared AS (
         *,
         time_ratio_lo >= 1 / 1.05 AND time_ratio_hi <= 1.05 AS is_as_fast,
         if(device_type = 'cuda', memory_ratio, NULL) AS judged_memory_ratio,
-        -- Percent more examples per second of the faster one, with its interval.
+        -- How many percent more examples per second the faster one has, with the interval.
         round(100 * (greatest(time_ratio, 1 / time_ratio) - 1))::BIGINT AS faster_pct,
         round(100 * (if(time_ratio > 1, time_ratio_lo, 1 / time_ratio_hi) - 1))::BIGINT AS faster_pct_lo,
-        -- Two repeats that differ much leave it without a bound worth naming: it may have more digits than an integer.
+        -- With two very different repeats the bound is not worth naming and may have more digits than an integer.
         round(100 * (least(if(time_ratio > 1, time_ratio_hi, 1 / time_ratio_lo), 100) - 1))::BIGINT AS faster_pct_hi
     FROM with_interval
 ),
--- The first that holds decides.
+-- The first condition that holds decides.
 decided AS (
     SELECT
         *,
@@ -128,19 +128,19 @@ final AS (
         session_id, suite, scaling, axis, workers, world_size, nodes, ranks_per_node, threads, placement,
         workload, precision, device_type, batch_per_rank, global_batch,
         reference_strategy,            -- ddp
-        reference_case,                -- its case
+        reference_case,                -- case of the reference
         strategy, case_name,
         reference_repeats,             -- ok runs of the reference
-        repeats,                       -- ok runs of the other
-        reference_fits,                -- whether none of its runs ran out of memory; null where none is ok either
-        fits,                          -- the same of the other
-        -- time_ratio: of a step's time to the reference's; above 1 the other is slower
+        repeats,                       -- ok runs of the other case
+        reference_fits,                -- whether none of its runs ran out of memory; null if none is ok either
+        fits,                          -- the same for the other case
+        -- time_ratio: step time divided by the reference's; above 1 the other is slower
         time_ratio, time_ratio_lo, time_ratio_hi,
-        memory_ratio,                  -- of a rank's peak allocated memory, to the reference's; null unless both fit
-        reference_peak_memory_bytes,   -- allocated, of a rank of the reference
-        peak_memory_bytes,             -- allocated, of a rank of the other
+        memory_ratio,  -- a rank's peak allocated memory divided by the reference's; null unless both fit
+        reference_peak_memory_bytes,   -- allocated, per rank of the reference
+        peak_memory_bytes,             -- allocated, per rank of the other case
         recommendation,                -- a strategy, either, undecided
-        -- reason: the sentence that says why, with its figures
+        -- reason: sentence that gives the reason, with figures
         recommendation || ': ' || CASE
             WHEN shared_slots THEN 'ranks shared slots, which is measured and never judged'
             WHEN fits = false AND reference_fits = false THEN reference_oom || ', ' || other_oom

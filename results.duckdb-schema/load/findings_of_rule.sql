@@ -1,4 +1,4 @@
--- What a rule finds, into the table of findings.
+-- Store the findings of a rule in the table findings.
 INSERT INTO {table} BY NAME
 SELECT '{finding}' AS finding, *
 FROM (

@@ -1,5 +1,5 @@
--- One row per case and placement of a session: what processing so many examples takes, start-up left out, at the
--- throughput and the energy per example that were measured. Intervals are theirs: of this session's repeats.
+-- One row per case and placement of a session: the time and energy to process the given number of examples, without
+-- start-up, at the measured throughput and energy per example. Intervals come from this session's repeats.
 CREATE OR REPLACE MACRO time_to(session, examples) AS TABLE
 WITH sizes AS (
     SELECT * FROM scaling
@@ -15,7 +15,7 @@ final AS (
         CASE WHEN energy.device_type = 'cuda' THEN hours * devices END AS gpu_hours,
         CASE WHEN energy.device_type = 'cuda' THEN hours_lo * devices END AS gpu_hours_lo,
         CASE WHEN energy.device_type = 'cuda' THEN hours_hi * devices END AS gpu_hours_hi,
-        examples * j_per_example AS energy_j,    -- of the GPUs; null without a counter
+        examples * j_per_example AS energy_j,    -- energy of the GPUs; null without a counter
         examples * j_per_example_lo AS energy_j_lo,
         examples * j_per_example_hi AS energy_j_hi
     FROM sizes

@@ -1,6 +1,6 @@
--- One row per validation of first_runs that has the quantity, `val_loss` or `val_accuracy`: its value, up to 60 of a
--- run, the last always among them. `place` ranks the `of_all` cases of the session that have it by the last value at
--- their largest size, from the lowest. A value that is not finite counts there as the highest, and is null.
+-- One row per validation in first_runs that has the quantity (`val_loss` or `val_accuracy`): its value, up to 60 per
+-- run, always including the last. `place` ranks the `of_all` cases of the session that have the quantity by the last
+-- value at their largest size, lowest first. A value that is not finite is null and ranks highest.
 CREATE OR REPLACE MACRO validation_curves(quantity) AS TABLE
 WITH measured AS (
     SELECT
@@ -11,7 +11,7 @@ WITH measured AS (
         row_number() OVER (of_run ORDER BY step DESC) - 1 AS from_last
     FROM validations
     JOIN first_runs USING (session_id, run_id, attempt)
-    WHERE quantity IS NOT NULL AND step IS NOT NULL  -- an import knows its best value alone
+    WHERE quantity IS NOT NULL AND step IS NOT NULL  -- an import has only its best value
     WINDOW of_run AS (PARTITION BY session_id, run_id, attempt)
 ),
 ranked AS (
@@ -22,9 +22,9 @@ ranked AS (
 final AS (
     SELECT
         session_id, case_name, workers, placement, repeat, step, epoch, time_s,
-        if(isfinite(value), value, NULL) AS value,  -- of the quantity; null where it is NaN or infinite
-        place,  -- of the case, by its last value at its largest size, the smallest first
-        max(place) OVER (PARTITION BY session_id) AS of_all  -- cases of the session that have the quantity
+        if(isfinite(value), value, NULL) AS value,  -- of the quantity; null if NaN or infinite
+        place,  -- rank of the case by its last value at its largest size, smallest first
+        max(place) OVER (PARTITION BY session_id) AS of_all  -- number of cases of the session that have the quantity
     FROM ranked
 )
 SELECT * FROM final;

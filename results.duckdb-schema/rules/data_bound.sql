@@ -1,11 +1,11 @@
--- title: Waits for data
+-- title: Training waits for data
 -- severity: warning
--- meaning: The ranks compute faster than their batches arrive, and devices idle until the next one is there. More or
---   faster devices make that worse: what loads the data bounds the throughput.
+-- meaning: Ranks compute faster than their batches arrive, so devices idle until the next batch is there. More or
+--   faster devices make this worse, because data loading limits the throughput.
 --
--- Fires where waiting for data puts off the step by more than a tenth of it, by the lower end of the interval where
--- there is one: MLPerf Storage wants accelerators busy for nine tenths of the time. The loader processes advised are
--- as many as load a batch within the rest of a step, if a batch takes them as long as it takes now.
+-- Fires if waiting for data delays the step by more than a tenth of its duration, by the lower end of the interval if
+-- there is one: MLPerf Storage requires accelerators to be busy for nine tenths of the time. The advised number of
+-- loader processes can load a batch within the rest of a step, if a batch takes a process as long as now.
 WITH ok_runs AS (
     SELECT session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, world_size, device_type
     FROM run_summary
@@ -31,7 +31,7 @@ over_repeats AS (
         avg(run_step_ms) AS step_ms,
         min(loaders) AS loaders,
         any_value(device_type) AS device_type,
-        -- On a CPU the rank's own threads take theirs.
+        -- On a CPU, the rank's own threads need cores, too.
         any_value(try_cast(slots->>'$.cpus_per_node' AS INTEGER) // ranks_per_node)
             - if(device_type = 'cpu', threads, 1)
             AS free_cores
@@ -60,29 +60,28 @@ SELECT
     if(half_width IS NULL, 'likely', 'shown') AS certainty,
     share AS cost,
     format(
-        '{} of {} ms of a step wait for data: {}; {}',
+        '{} of the {} ms of a step are spent waiting for data: {}; {}',
         number_text(data_ms), number_text(step_ms),
         share_text(share, greatest(share - half_width, 0), least(share + half_width, 1)),
         CASE
-            WHEN loaders = 0 THEN 'each rank loads for itself, and computes nothing meanwhile'
+            WHEN loaders = 0 THEN 'each rank loads its own data and does not compute meanwhile'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))
         END
     ) AS evidence,
     if(
         enough <= 16,
         format(
-            'Load in {} process{} of each rank beside its computation (data.workers), with a larger data.prefetch '
-            'where some batches are late; ', enough::INTEGER, if(enough > 1, 'es', '')
+            'Use {} loader process{} per rank (data.workers), with a larger data.prefetch if single batches are late; ',
+            enough::INTEGER, if(enough > 1, 'es', '')
         ),
-        'More loader processes alone will not do: '
+        'More loader processes alone are not enough; '
     )
-        || 'make an example cheaper to load: decode and shrink it once, beforehand, and keep it on a local disk or in '
-        'memory.'
-        || CASE
-            WHEN free_cores < 1 THEN ' There are no cores left for it beside the ranks: use fewer ranks or threads.'
-            WHEN free_cores < least(enough, 16) THEN format(' A rank has {} cores for it.', free_cores)
-            ELSE ''
-        END AS advice,
-    knob_of(case_name, 'data.workers', least(enough, 16)::INTEGER) AS knob
+        || 'make examples cheaper to load: decode and shrink them once in advance, and keep them on a local disk or in '
+            'memory.' AS advice,
+    CASE
+        WHEN free_cores < 1 THEN 'The ranks leave no cores for loading: use fewer ranks or threads.'
+        WHEN free_cores < least(enough, 16) THEN format('A rank has {} cores for loading.', free_cores)
+    END AS alternatives,
+    option_of(case_name, 'data.workers', least(enough, 16)::INTEGER) AS options
 FROM found
 WHERE loaders IS NOT NULL

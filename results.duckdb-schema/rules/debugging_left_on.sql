@@ -1,11 +1,11 @@
 -- title: A debugging variable is set
 -- severity: critical
--- meaning: The environment holds a variable that is meant for finding faults and makes training slower on purpose: the
---   figures are of that, and not of the training.
+-- meaning: An environment variable for debugging is set, which makes training slower on purpose. The results describe
+--   this mode, not the training.
 --
--- Fires for a session with runs on GPUs where CUDA_LAUNCH_BLOCKING (every kernel is waited for) is
--- set and not 0, or PYTORCH_NO_CUDA_MEMORY_CACHING (every tensor asks the driver for memory) is set at all: to torch
--- any value is a yes, 0 too.
+-- Fires for a session with runs on GPUs if CUDA_LAUNCH_BLOCKING (waits for every kernel) is set and not 0, or if
+-- PYTORCH_NO_CUDA_MEMORY_CACHING (every tensor requests memory from the driver) is set at all: torch treats any value
+-- as yes, even 0.
 WITH variables AS (
     SELECT session_id, string_agg(DISTINCT key || '=' || value, ', ' ORDER BY key || '=' || value) AS set_ones
     FROM environment

@@ -1,10 +1,10 @@
--- title: More workers train another model
+-- title: More workers train a different model
 -- severity: critical
--- meaning: Spread over more workers, the same batch must give the same loss up to rounding. Where it does not, these
---   workers do not train what one trains, and their speed is that of something else.
+-- meaning: The same batch spread over more workers must give the same loss up to rounding. If it does not, these
+--   workers train something else, and their speed is not comparable.
 --
--- Fires where a repeat has the verdict `different` in loss_parity: within its first 20 steps, beyond what rounding in
--- this precision explains. By two repeats that is shown, by one likely.
+-- Fires if a repeat has the verdict `different` in loss_parity: within its first 20 steps, the loss differs by more
+-- than rounding in this precision explains. With two such repeats it is shown, with one it is likely.
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,
@@ -38,30 +38,32 @@ SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(different >= 2, 'shown', 'likely') AS certainty,
     difference AS magnitude,
-    format('in {} of {} repeats the losses are not those of {}: ', different, repeats, baseline_placement) || coalesce(
+    format('in {} of {} repeats the losses differ from those of {}: ', different, repeats, baseline_placement)
+    || coalesce(
         format(
-            'up to {} % apart, in step {}, where rounding explains at most {} %',
+            'by up to {} %, in step {}, while rounding explains at most {} %',
             number_text(100 * difference), at_step, number_text(100 * tolerance)
         ),
         reason
     ) AS evidence,
     CASE
         WHEN compression <> 'none'
-        THEN 'Send gradients whole: compressing them loses a part, and another one at each number of ranks.'
+        THEN 'Do not compress gradients: compression loses a part of them, and a different part at each number of '
+            'ranks.'
         WHEN reduce_dtype IN ('bf16', 'fp16')
-        THEN 'Reduce gradients in fp32: their sums hang on the number of ranks here.'
+        THEN 'Reduce gradients in fp32: here their sums depend on the number of ranks.'
         WHEN precision <> 'fp32'
-        THEN 'Repeat it in fp32. If losses are the same there, it was rounding; if not, look for what hangs on the '
-            'rank: the order of the examples, seeds, dropout, a loss that is a sum instead of a mean.'
-        ELSE 'Look for what hangs on the rank and should not: the order of the examples, seeds, dropout, a loss that '
-            'is a sum instead of a mean, parameters that are not synchronised.'
+        THEN 'Repeat it in fp32. If the losses then agree, the cause was rounding; if not, look for anything that '
+            'depends on the rank: the order of the examples, seeds, dropout, a loss that is a sum instead of a mean.'
+        ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, dropout, a '
+            'loss that is a sum instead of a mean, parameters that are not synchronised.'
     END AS advice,
     CASE
-        WHEN compression <> 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'none')
-        WHEN reduce_dtype IN ('bf16', 'fp16') THEN knob_of(case_name, 'strategy.reduce_dtype', 'fp32')
-        WHEN precision <> 'fp32' AND has_one_precision THEN knob_of_all(compared, 'train.precision', 'fp32')
-        WHEN precision <> 'fp32' THEN knob_of(case_name, 'train.precision', 'fp32')
-    END AS knob
+        WHEN compression <> 'none' THEN option_of(case_name, 'strategy.gradient_compression', 'none')
+        WHEN reduce_dtype IN ('bf16', 'fp16') THEN option_of(case_name, 'strategy.reduce_dtype', 'fp32')
+        WHEN precision <> 'fp32' AND has_one_precision THEN option_of_all(compared, 'train.precision', 'fp32')
+        WHEN precision <> 'fp32' THEN option_of(case_name, 'train.precision', 'fp32')
+    END AS options
 FROM places
 JOIN compared_cases USING (session_id, case_name)
 WHERE different > 0

@@ -1,11 +1,11 @@
 -- title: Step times drift
 -- severity: notice
--- meaning: The measured steps had not settled: the first half of them takes another time than the second, so that the
---   figure hangs on how long was measured, and a longer training would have another.
+-- meaning: The measured steps had not settled: their first half takes a different time than the second half. The result
+--   depends on how long was measured, and a longer training would have a different one.
 --
--- Fires where the mean of the first half of a run's measured steps differs from that of the second half by more than
--- 2 % with the whole interval over ok repeats (Student's t on the logarithm of the ratio). With one repeat there is no
--- interval: it is likely from 20 steps on where the difference is above 5 % and above 4 standard errors of the steps.
+-- Fires if the mean step times of the two halves of a run's measured steps differ by more than 2 % with the whole
+-- interval over ok repeats (Student's t on the logarithm of the ratio). With one repeat there is no interval: it is
+-- likely from 20 steps on if the difference is above 5 % and above 4 standard errors of the steps.
 WITH halves AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -66,11 +66,11 @@ SELECT
     ) AS evidence,
     if(
         starts_slow,
-        'Warm up for longer, so that caches, clocks and buffers have settled before the first measured step'
+        'Warm up for longer, so that caches, clocks and buffers settle before the first measured step'
         || coalesce(format(': {} steps would leave out the first half of these.', warmup + steps // 2), '.'),
-        'Look at the clocks and temperatures, at memory that grows and at what else began on the machine meanwhile; '
-        'then measure for longer, until the time holds.'
+        'Check clocks, temperatures, growing memory and other work that started on the machine meanwhile; then measure '
+        'for longer, until step times are stable.'
     ) AS advice,
-    CASE WHEN starts_slow THEN format('--set measure.warmup={}', warmup + steps // 2) END AS knob
+    CASE WHEN starts_slow THEN format('--set measure.warmup={}', warmup + steps // 2) END AS options
 FROM judged
 WHERE drifts

@@ -1,11 +1,11 @@
--- title: Memory in fragments
+-- title: Fragmented memory
 -- severity: warning
--- meaning: The allocator holds much more of the GPU than tensors ever took, in pieces between those in use. A large
---   tensor can then find no room although enough is free in all, and the allocator loses time giving pieces back.
+-- meaning: The allocator holds much more GPU memory than tensors ever used, in pieces between those in use. A large
+--   tensor may then not fit although enough memory is free in total, and the allocator loses time returning pieces.
 --
--- Fires on GPUs that are nearly full (less than a tenth free, or out of memory) where at least a tenth of the memory is
--- held and in no use: by the peaks of what is held and of what is allocated, or by torch's own words as it ran out.
--- Where memory is free, what the allocator keeps costs nothing.
+-- Fires on GPUs that are nearly full (less than a tenth free, or out of memory) if at least a tenth of the memory is
+-- held but unused, according to the peaks of held and of allocated memory, or to torch's own error message. If memory
+-- is free, what the allocator keeps costs nothing.
 WITH errors AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -38,17 +38,17 @@ SELECT
     'shown' AS certainty,
     unused_bytes AS magnitude,
     format(
-        '{} of {} are held by the allocator and in no use, and {}', format_bytes(unused_bytes::BIGINT),
+        '{} of {} are held by the allocator but unused, and {}', format_bytes(unused_bytes::BIGINT),
         format_bytes(available_bytes),
         if(
             oom_runs > 0, format('{} of {} runs ran out of memory', oom_runs, runs),
-            format('only {} of the device are free', percent_text(free_share))
+            format('only {} of the device is free', percent_text(free_share))
         )
     ) AS evidence,
     if(
         has_segments, '',
-        'Set PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9 PYTORCH_CUDA_ALLOC_CONF): its pieces grow '
-        'instead of lying side by side. '
-    ) || 'Give all batches one shape, or few: each new one leaves pieces that fit no other.' AS advice
+        'Set PYTORCH_ALLOC_CONF=expandable_segments:True (before torch 2.9: PYTORCH_CUDA_ALLOC_CONF), so that pieces '
+        'of memory can grow. '
+    ) || 'Give all batches the same shape, or few shapes: each new shape leaves pieces that fit no other.' AS advice
 FROM places
 WHERE unused_bytes >= 0.1 * available_bytes AND (free_share < 0.1 OR oom_runs > 0)

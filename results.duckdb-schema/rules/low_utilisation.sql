@@ -1,15 +1,16 @@
 -- title: The hardware is hardly used
 -- severity: warning
--- meaning: While the ranks have data and are not waiting for each other, the device still does a small part of what it
---   could: operations are too small for it, or come too late one after the other. A faster device would not help.
+-- meaning: While the ranks have data and do not wait for each other, the device still does only a small part of what it
+--   could: operations are too small for it, or start too late one after another. A faster device would not help.
 --
--- Fires where GPUs ran a kernel in less than half of the time, and waiting for data explains less than half of the
--- rest (kernels of communication count as running); or where arithmetic is below 5 % of the device's peak for the
--- precision (else of what `matmul` achieved on such a device), while it computes: the parts of a step that go to data
--- and communication are taken off first, and where they are not known nothing is said. 5 % is a convention: large
--- language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 some 7 % on an H100. Where there are several
--- repeats both by the upper end of the interval over them. The batch advised is up to four times as large, if a fifth
--- of the memory would stay free and a step within the data set; where that is not known there is none.
+-- Fires if GPUs ran a kernel less than half of the time, and waiting for data explains less than half of the rest
+-- (communication kernels count as running); or if arithmetic during computation is below 5 % of the device's peak for
+-- the precision (else of the rate that `matmul` achieved on such a device). For the second condition, the parts of a
+-- step for data and communication are subtracted first; if they are unknown, it does not apply. 5 % is a convention:
+-- large language models reach 40 % (Chowdhery et al. 2022), ResNet-50 in bf16 about 7 % on an H100. With several
+-- repeats, both conditions use the upper end of the interval over them. The advised batch is up to four times as large,
+-- if a fifth of the memory would stay free and a step stays within the data set; if that is unknown, no batch is
+-- advised.
 WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -30,7 +31,7 @@ uses AS (
         *,
         coalesce(mfu, matmul_share) AS used,
         used * flops_per_s_hi / flops_per_s AS used_hi,
-        if(mfu IS NULL, 'of what matmul achieved on such a device', 'of the peak of its device') AS of_what,
+        if(mfu IS NULL, 'of the rate that matmul achieved on such a device', 'of the peak of the device') AS of_what,
         used / computing_share AS used_while_computing,
         coalesce(coalesce(busy_hi, busy) < 0.5 AND data_share < 0.5 * (1 - busy), false) AS is_idle,
         coalesce(coalesce(used_hi, used) / computing_share < 0.05, false) AS is_small
@@ -54,24 +55,24 @@ SELECT
     if(is_idle, 1 - busy, NULL) AS cost,
     concat_ws(
         '; ',
-        if(is_idle, format('a kernel ran on the GPUs in {:.0f} % of the time', 100 * busy), NULL),
+        if(is_idle, format('a kernel ran on the GPUs {:.0f} % of the time', 100 * busy), NULL),
         if(
             is_small,
             format(
-                'arithmetic in {} is {} {} while the ranks compute', precision, percent_text(used_while_computing),
-                of_what
+                'while the ranks compute, arithmetic in {} reaches {} {}', precision,
+                percent_text(used_while_computing), of_what
             ),
             NULL
         )
     ) AS evidence,
-    'Give each step more to do: a larger batch per rank first of all, as far as memory and data allow.'
-    || if(
+    'Give each step more work: first of all a larger batch per rank, as far as memory and data allow.' AS advice,
+    if(
         device_type = 'cuda',
-        ' Then make fewer and larger kernels of it: train.compile, train.fused_optimizer'
+        'Then use fewer and larger kernels: train.compile, train.fused_optimizer'
         || if(precision = 'fp32', ', and bf16 for the matrix units.', '.'),
-        ''
-    ) AS advice,
-    CASE WHEN factor >= 2 THEN batch_knob_of(compared, factor) END AS knob
+        NULL
+    ) AS alternatives,
+    CASE WHEN factor >= 2 THEN batch_option_of(compared, factor) END AS options
 FROM uses
 LEFT JOIN room USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_idle OR is_small

@@ -1,11 +1,11 @@
 -- title: Memory grows from step to step
 -- severity: warning
--- meaning: Every step needs the same memory. Where each takes some more, something is kept that should have been let
---   go, and a training that is long enough runs out of memory, hours or days after it began.
+-- meaning: Every step needs the same memory. If each step takes some more, something is kept that should have been
+--   freed, and a long training runs out of memory hours or days after it started.
 --
--- Fires where the memory of a rank rises with every sixth of the measured steps, in every ok repeat (is_growing of
--- memory: one jump or two are none), and would be full within a million steps, more than most trainings have; where it
--- is not known what is free, at any such rise.
+-- Fires if a rank's memory rises in every sixth of the measured steps, in every ok repeat (is_growing of memory; one or
+-- two jumps do not count), and would be full within a million steps, more than most trainings have; if the free memory
+-- is unknown, at any such rise.
 WITH collections AS (
     SELECT DISTINCT session_id, case_name, nodes, ranks_per_node, threads
     FROM runs
@@ -20,20 +20,22 @@ SELECT
         growing_rank, format_bytes(growth_bytes_per_step::BIGINT),
         if(
             steps_to_full IS NULL, '',
-            format('; the {} that are free last {:,} steps', format_bytes(greatest(headroom_bytes, 0)), steps_to_full)
+            format(
+                '; the {} that are free last for {:,} steps', format_bytes(greatest(headroom_bytes, 0)), steps_to_full
+            )
         )
     ) AS evidence,
     if(
         collections.session_id IS NULL,
-        'Look for what outlives its step: losses that are kept or added up with their graph (take loss.item() or '
-        'loss.detach()), lists and dictionaries that get longer, hooks, caches by shape.',
-        'Let Python collect its garbage in measured steps too: it is off here, and what refers to itself in a circle '
-        'stays. If memory still grows, look for what is kept from step to step.'
+        'Look for objects that outlive their step: losses that are kept or summed with their graph (use loss.item() or '
+        'loss.detach()), growing lists and dictionaries, hooks, caches by shape.',
+        'Turn on Python''s garbage collection in measured steps: it is off here, so objects in reference cycles stay. '
+        'If memory still grows, look for objects that are kept from step to step.'
     ) AS advice,
     if(
         collections.session_id IS NULL, NULL,
-        knob_of(memory.case_name, 'measure.garbage_collection', 'automatic')
-    ) AS knob
+        option_of(memory.case_name, 'measure.garbage_collection', 'automatic')
+    ) AS options
 FROM memory
 LEFT JOIN collections USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_growing AND growing_rank IS NOT NULL AND coalesce(steps_to_full, 0) < 1e6

@@ -1,12 +1,12 @@
--- title: Sharding that is not needed
+-- title: Unneeded sharding
 -- severity: warning
--- meaning: FSDP spreads model, gradients and optimizer state over the ranks and pays with communication that DDP does
---   not have. Where DDP fits anyway, that price buys nothing but free memory. What gloo shows on CPUs says little of
---   GPUs: it makes a whole all-reduce of each reduce-scatter.
+-- meaning: FSDP spreads model, gradients and optimizer state over the ranks, at the price of communication that DDP
+--   does not need. If DDP fits anyway, this price buys only free memory. Results with gloo on CPUs say little about
+--   GPUs, because gloo makes each reduce-scatter a whole all-reduce.
 --
--- Fires where strategy_comparison recommends DDP since the same training is slower under the other strategy, for
--- certain and by 5 % or more (what is closer it calls as fast; likely where the interval begins below that), and DDP
--- leaves at least a fifth of the memory free: less may not be enough in a long run, whose memory fragments.
+-- Fires if strategy_comparison recommends DDP because the same training is slower under the other strategy, beyond
+-- noise and by 5 % or more (smaller differences count as equally fast; it is likely if the interval begins below that),
+-- and if DDP leaves at least a fifth of the memory free: less may not be enough in a long run, whose memory fragments.
 WITH room AS (
     SELECT session_id, case_name AS reference_case, nodes, ranks_per_node, threads, free_share
     FROM memory
@@ -24,13 +24,13 @@ SELECT
         'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as under {} ({}), which leaves {} of the memory free',
         time_ratio, time_ratio_lo, time_ratio_hi, reference_strategy, reference_case, percent_text(free_share)
     ) AS evidence,
-    'Use DDP for as long as it fits.' || CASE
+    'Use DDP as long as it fits.' AS advice,
+    CASE
         WHEN strategy = 'fsdp'
-        THEN ' If you need the memory, as for a larger batch, let reshard: grad_op keep gathered parameters until '
-            'backward is done.'
-        ELSE ''
-    END AS advice,
-    strategy_knob_of(case_name, strategy_options, reference_strategy) AS knob
+        THEN 'If you need the memory, such as for a larger batch, set reshard: grad_op, which keeps gathered '
+            'parameters until backward is done.'
+    END AS alternatives,
+    strategy_option_of(case_name, strategy_options, reference_strategy) AS options
 FROM strategy_comparison
 JOIN room USING (session_id, reference_case, nodes, ranks_per_node, threads)
 JOIN options USING (session_id, case_name)

@@ -1,34 +1,34 @@
 -- title: Slower on more workers
 -- severity: critical
--- meaning: Adding workers made training slower: whatever they add is less than what it costs to keep them in step, so
---   that the smaller number gives more for less.
+-- meaning: Adding workers made training slower: they contribute less than it costs to keep them in step, so the smaller
+--   number achieves more with less.
 --
--- Fires where throughput is below that of the next smaller size: by points alone with a single repeat, otherwise
--- beyond what repeats vary (verdict `retrograde` of scaling). What to change, other findings say; the evidence names
--- the largest term of efficiency_loss.
+-- Fires if throughput is below that of the next smaller size: by points alone with a single repeat, otherwise beyond
+-- the variation of repeats (verdict `retrograde` of scaling). Other findings say what to change; the evidence names the
+-- largest term of efficiency_loss.
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss
     WHERE share > 0 AND efficiency < 1
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
-    ) = 1 AND term <> 'remainder'  -- what is not explained is no reason
+    ) = 1 AND term <> 'remainder'  -- the unexplained part is not a reason
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
     if(efficiency < 1, 1 - efficiency, NULL) AS cost,
     format(
-        '{} {} on {} {}, where {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
+        '{} {} on {} {}, but {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
         number_text(next_smaller_throughput)
     ) || coalesce(
         format(
-            '; of the ranks'' time most is lost to {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
+            '; the largest loss of the ranks'' time is {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
         ),
         ''
     ) AS evidence,
-    'Stay at the smaller number, or give each worker more to do in a step: what else was found says which part of the '
-    'step to change.' AS advice
+    'Use the smaller number, or give each worker more work per step: the other findings say which part of the step to '
+    'change.' AS advice
 FROM scaling
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE verdict = 'retrograde'

@@ -1,12 +1,14 @@
--- title: The network between nodes costs
+-- title: The network between nodes is a bottleneck
 -- severity: warning
--- meaning: Within a node GPUs exchange over NVLink or PCIe, cores over memory; between nodes over a network that is
---   often a tenth as fast. Where a step exchanges more than it carries beside computation, all ranks wait for it.
+-- meaning: Within a node, GPUs communicate over NVLink or PCIe and cores over memory; between nodes, over a network
+--   that is often a tenth as fast. If a step exchanges more than the network can carry during computation, all ranks
+--   wait for it.
 --
--- Fires on the first size across nodes, held against one node: with as many ranks where it is a tenth slower or more,
--- by the end of the interval nearer to no difference; else with fewer ranks, where communication that nothing hides
--- takes more than twice as long, and by a tenth of the step or more; by that a larger ring alone does not grow, whose
--- factor 2 (n - 1) / n is at most twice what it was on 2 ranks or more. Intervals of its cost must not overlap.
+-- Fires on the first size across nodes, compared with one node. If one node has as many ranks: if the size across nodes
+-- is at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer ranks: if
+-- exposed communication takes more than twice as long, and longer by at least a tenth of the step. A larger ring alone
+-- does not explain that, because its factor 2 (n - 1) / n is at most twice the factor on 2 ranks or more. The intervals
+-- of its cost must not overlap.
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
@@ -81,30 +83,32 @@ SELECT
             share_text(1 - ratio, 1 - ratio * exp(half_width), 1 - ratio * exp(-half_width))
         ),
         format(
-            '{} ms of communication that nothing hides in a step on {}, {} ms on {}',
+            '{} ms of exposed communication per step on {}, {} ms on {}',
             number_text(communication_ms), placement, number_text(one_communication_ms), one_placement
         ) || coalesce(format('; it costs {} of the ranks'' time', share_text(share, share_lo, share_hi)), '')
     ) || coalesce(format('; transport: {}', transport), '') AS evidence,
-    CASE
-        WHEN transport ILIKE '%socket%' AND transport ILIKE 'NCCL%'
-        THEN 'NCCL talks over TCP sockets between the nodes: where they have InfiniBand or RoCE, bring its libraries '
-            'into the image and let NCCL see it (NCCL_DEBUG=INFO says what it found). '
-        WHEN transport ILIKE 'gloo%'
-        THEN 'Name the fastest network''s interface by GLOO_SOCKET_IFNAME. '
-        ELSE 'Time the network itself by `bench suite collectives`, and see that NCCL uses the fastest one there is. '
-    END
-        || CASE
+    concat_ws(
+        ' ',
+        CASE
+            WHEN transport ILIKE '%socket%' AND transport ILIKE 'NCCL%'
+            THEN 'NCCL uses TCP sockets between the nodes: if they have InfiniBand or RoCE, add its libraries to the '
+                'image and make it visible to NCCL (NCCL_DEBUG=INFO shows what NCCL found).'
+            WHEN transport ILIKE 'gloo%'
+            THEN 'Set GLOO_SOCKET_IFNAME to the interface of the fastest network.'
+            ELSE 'Measure the network itself with `bench suite collectives`, and check that NCCL uses the fastest one.'
+        END,
+        CASE
             WHEN can_shard AND shard_size IS NULL
-            THEN format('Shard within a node and replicate over nodes (shard_size {}). ', one_ranks)
-            WHEN gradient_compression = 'none' THEN 'Gradients that travel as bf16 are half as many bytes. '
-            ELSE ''
+            THEN format('Shard within a node and replicate over nodes (shard_size {}).', one_ranks)
+            WHEN gradient_compression = 'none' THEN 'Gradients in bf16 are half as many bytes.'
         END
-        || 'A larger batch, or accumulation, gives a step more to compute.' AS advice,
+    ) AS advice,
+    'A larger batch, or accumulation, gives a step more computation.' AS alternatives,
     CASE
         WHEN can_shard AND shard_size IS NULL
-        THEN knob_of(case_name, 'strategy.shard_size', one_ranks) || format(' --world {}x{}', nodes, ranks_per_node)
-        WHEN gradient_compression = 'none' THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16')
-    END AS knob
+        THEN option_of(case_name, 'strategy.shard_size', one_ranks) || format(' --world {}x{}', nodes, ranks_per_node)
+        WHEN gradient_compression = 'none' THEN option_of(case_name, 'strategy.gradient_compression', 'bf16')
+    END AS options
 FROM found
 LEFT JOIN settings USING (session_id, case_name)
 LEFT JOIN transports

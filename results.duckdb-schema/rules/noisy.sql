@@ -1,12 +1,12 @@
--- title: Times vary much
+-- title: Times vary widely
 -- severity: notice
--- meaning: Something besides the training takes time now and then: other work on the machine, the network, Python's own
---   housekeeping. Figures are right within their intervals, but these are wide, and small differences drown.
+-- meaning: Something other than the training takes time now and then: other work on the machine, the network, Python's
+--   own housekeeping. Results are right within their intervals, but these are wide and hide small differences.
 --
--- Fires where the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over
--- ok repeats lies above it; of a single repeat the point, from 20 steps on. It fires too where the throughputs of ok
+-- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over ok
+-- repeats must lie above it; for a single repeat the point, from 20 steps on. It also fires if the throughputs of ok
 -- repeats vary by more than 5 %, likely from two repeats on and shown from three. 5 % is a convention: a quiet machine
--- stays below 2 %, and two of its repeats would be so far apart once in eighty times.
+-- stays below 2 %, and two of its repeats would differ by this much once in eighty times.
 WITH of_steps AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -56,16 +56,16 @@ SELECT
             NULL
         )
     ) AS evidence,
-    'Stop what else runs on the machine, or ask for a node of your own. '
+    'Stop other work on the machine or request an exclusive node, and '
     || if(
         repeats_vary,
-        'Repeats differ from each other, which more steps do not mend: take more repeats.',
-        'Measure more steps, four times as many for half the variation; where a few steps are much longer than all '
-        'others, see whether measure.garbage_collection=frozen takes them away.'
+        'take more repeats: more steps do not make the repeats agree.',
+        'measure more steps, four times as many for half the variation; if a few steps are much longer than all '
+        'others, check whether measure.garbage_collection=frozen removes them.'
     ) AS advice,
     CASE
         WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)
         WHEN steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
-    END AS knob
+    END AS options
 FROM judged
 WHERE steps_vary OR repeats_vary

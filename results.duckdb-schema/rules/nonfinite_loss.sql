@@ -1,10 +1,10 @@
--- title: Losses that are no numbers
+-- title: Loss is NaN or infinite
 -- severity: critical
--- meaning: A loss that is NaN or infinite ends what training learns: usually every parameter is NaN from then on. The
---   steps take as long as others, so that no time shows it.
+-- meaning: A NaN or infinite loss ends learning: usually every parameter is NaN from then on. The steps take as long as
+--   before, so times do not show it.
 --
--- Fires at any loss of any rank that is NaN or infinite, warm-up included. What is so before the first update cannot
--- come from the optimizer's settings; the advice says so.
+-- Fires at any NaN or infinite loss of any rank, warm-up included. A loss that is not finite before the first update
+-- cannot come from the optimizer's settings; the advice says so.
 WITH attempts AS (
     SELECT
         session_id, run_id, attempt,
@@ -54,29 +54,29 @@ SELECT
         AS evidence,
     CASE cause
         WHEN 'range'
-        THEN 'Train in bf16, which has the range of fp32; fp16 ends at 65,504. If losses are then still no numbers, '
+        THEN 'Train in bf16, which has the range of fp32; fp16 ends at 65,504. If losses are then still not finite, '
             'lower the learning rate.'
         WHEN 'before'
-        THEN 'Look at the data and at the loss for a division by zero or a logarithm of zero: the very first loss is '
-            'no number, before any update, so that no learning rate is to blame.'
+        THEN 'Check the data and the loss for a division by zero or a logarithm of zero: the very first loss is not '
+            'finite, before any update, so the learning rate is not the cause.'
         WHEN 'updates'
         THEN format(
-            'Lower the learning rate from {} to a tenth{}. If that does not help, look at the data and at the loss for '
-            'a division by zero or a logarithm of zero.',
+            'Lower the learning rate from {} to a tenth{}. If that does not help, check the data and the loss for a '
+            'division by zero or a logarithm of zero.',
             learning_rate, if(clip_norm IS NULL, ' and clip the norm of the gradients at 1', '')
         )
-        ELSE 'Lower the learning rate, clip gradients, and look at the data and at the loss for a division by zero.'
+        ELSE 'Lower the learning rate, clip gradients, and check the data and the loss for a division by zero.'
     END AS advice,
     CASE cause
         WHEN 'range' THEN if(
-            has_one_precision, knob_of_all(compared, 'train.precision', 'bf16'),
-            knob_of(case_name, 'train.precision', 'bf16')
+            has_one_precision, option_of_all(compared, 'train.precision', 'bf16'),
+            option_of(case_name, 'train.precision', 'bf16')
         )
         WHEN 'updates' THEN concat_ws(
             ' ',
-            knob_of(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
-            if(clip_norm IS NULL, knob_of(case_name, 'train.clip_norm', '1.0'), NULL)
+            option_of(case_name, 'train.learning_rate', format('{:.3g}', learning_rate / 10)),
+            if(clip_norm IS NULL, option_of(case_name, 'train.clip_norm', '1.0'), NULL)
         )
-    END AS knob
+    END AS options
 FROM with_cause
 JOIN compared_cases USING (session_id, case_name)

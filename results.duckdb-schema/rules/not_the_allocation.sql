@@ -1,11 +1,10 @@
--- title: Not the allocation that was asked for
+-- title: The allocation differs from the request
 -- severity: warning
--- meaning: The job holds more, or other, than what the session could use: nodes, GPUs or CPUs that are paid for stand
---   idle, or sizes that the suite wants are missing.
+-- meaning: The job holds more than the session could use, or something else: nodes, GPUs or CPUs that are paid for are
+--   idle, or sizes that the suite needs are missing.
 --
--- Fires where `bench` itself found that Slurm's step does not give what the job asked for, or that its nodes are
--- not alike (fact `warnings` of the environment); and, in a Slurm job, where runs were skipped because it has too few
--- slots.
+-- Fires if `bench` found that Slurm's step does not provide what the job requested, or that its nodes are not alike
+-- (fact `warnings` of the environment); and, in a Slurm job, if runs were skipped because it has too few slots.
 WITH jobs AS (
     SELECT
         session_id,
@@ -34,10 +33,10 @@ SELECT
     if(
         runs > 0,
         format(
-            'Ask for the shape that the suite wants: --nodes {} with {} GPUs each (--gpus-per-node), on CPUs as many '
-            'cores, reaches its largest size; or choose the sizes with --world.', nodes, ranks_per_node
+            'Request the shape that the suite needs: --nodes {} with {} GPUs each (--gpus-per-node), or as many cores '
+            'on CPUs, reaches its largest size; or choose the sizes with --world.', nodes, ranks_per_node
         ),
-        'Ask for a shape that is fixed: --nodes, --gpus-per-node, and --cpus-per-task on srun itself.'
+        'Request a fixed shape: --nodes, --gpus-per-node, and --cpus-per-task on srun itself.'
     ) AS advice
 FROM jobs
 LEFT JOIN skipped USING (session_id)

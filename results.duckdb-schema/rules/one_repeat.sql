@@ -1,7 +1,7 @@
 -- title: One repeat each
 -- severity: notice
--- meaning: Every size was run once, so nothing is known of how much two runs of the same differ: no figure has an
---   interval, and a difference of a few percent may be chance.
+-- meaning: Every size was run once, so the variation between equal runs is unknown: no result has an interval, and a
+--   difference of a few percent may be chance.
 --
 -- Fires for a session in which sizes were compared and none was planned or run more than once.
 WITH sizes AS (
@@ -16,8 +16,8 @@ WITH sizes AS (
 SELECT
     session_id,
     'shown' AS certainty,
-    format('each of the {} sizes that have a figure was run once', measured) AS evidence,
-    'Repeat: three times for a first interval, five for a good one.' AS advice,
-    '--repeats 5' AS knob
+    format('each of the {} sizes with a result was run once', measured) AS evidence,
+    'Run each size several times: three repeats give a first interval, five a good one.' AS advice,
+    '--repeats 5' AS options
 FROM sizes
 WHERE compared > 0 AND most_runs = 1

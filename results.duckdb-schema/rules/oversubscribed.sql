@@ -1,9 +1,9 @@
 -- title: More ranks than slots
 -- severity: warning
--- meaning: Ranks had to share GPUs or cores, so that each got a fraction of one. What was measured says how such
---   sharing does, and nothing of how the training scales on hardware of its own: these rows have no verdict.
+-- meaning: Ranks had to share GPUs or cores, so each got only a fraction of one. The results describe such sharing, not
+--   how the training scales on hardware of its own; these rows have no verdict.
 --
--- Fires at every placement that ran under --oversubscribe beyond the slots.
+-- Fires at every placement that ran under --oversubscribe with more ranks than slots.
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
@@ -11,6 +11,6 @@ SELECT
         '{} ran with {} ranks{}, more than the machine has slots for', case_name, world_size,
         if(nodes > 1, format(' over {} nodes', nodes), '')
     ) AS evidence,
-    'Ask for as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.' AS advice
+    'Request as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.' AS advice
 FROM scaling
 WHERE oversubscribed AND throughput IS NOT NULL

@@ -1,10 +1,10 @@
 -- title: GPU at its power limit
 -- severity: notice
--- meaning: The GPU would clock higher if it were allowed more power. That is usual for large multiplications and no
---   fault; but two GPUs of one kind with other limits, or another node, give other times.
+-- meaning: The GPU would clock higher if it were allowed more power. This is normal for large multiplications and not a
+--   fault, but two GPUs of one kind with different limits, or another node, give different times.
 --
--- Fires where NVML named SwPowerCap (nvml.h, nvmlClocksEventReasons) in half of the readings during measured steps or
--- more, and in 5 readings at least, over the GPUs that the ranks use.
+-- Fires if NVML reported SwPowerCap (nvml.h, nvmlClocksEventReasons) in at least half of the readings during measured
+-- steps, and in at least 5 readings, over the GPUs that the ranks use.
 WITH limits AS (
     SELECT session_id, min(TRY_CAST(value AS DOUBLE)) AS limit_w, max(TRY_CAST(value AS DOUBLE)) AS highest_w
     FROM environment
@@ -26,7 +26,7 @@ SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
     format(
-        'the GPUs were held back by their power limit{} in {} of {} readings{}',
+        'the GPUs were at their power limit{} in {} of {} readings{}',
         CASE
             WHEN limit_w < highest_w THEN format(' of {:,.0f} to {:,.0f} W', limit_w, highest_w)
             WHEN limit_w IS NOT NULL THEN format(' of {:,.0f} W', limit_w)
@@ -35,8 +35,8 @@ SELECT
         percent_text(capped), readings,
         coalesce(format(', at {:,.0f} MHz on average', clock_mhz), '')
     ) AS evidence,
-    'Compare only with runs under the same limit, and name it beside the figures. Fewer bits for the same arithmetic '
-    '(train.precision=bf16) are the way to more within it.' AS advice
+    'Compare only with runs under the same limit, and report it with the results.' AS advice,
+    'Lower precision for the same arithmetic (train.precision=bf16) achieves more within the limit.' AS alternatives
 FROM places
 LEFT JOIN limits USING (session_id)
 WHERE capped >= 0.5 AND capped * readings >= 4.5

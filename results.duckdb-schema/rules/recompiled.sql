@@ -1,9 +1,9 @@
--- title: Compiling went on among measured steps
+-- title: Compilation during measured steps
 -- severity: warning
--- meaning: torch.compile compiles anew for what it has not met before, such as another shape, for seconds to minutes. A
---   step in which it does is no step of training, and the figures of these runs contain it.
+-- meaning: torch.compile compiles again whenever it meets something new, such as another shape, for seconds to minutes.
+--   Such a step is not a normal training step, and the results of these runs contain it.
 --
--- Fires at any compilation among the measured steps of an ok run.
+-- Fires at any compilation during the measured steps of an ok run.
 WITH warmups AS (
     SELECT session_id, run_id, attempt, try_cast(config ->> '$.measure.warmup' AS BIGINT) AS warmup
     FROM runs
@@ -27,18 +27,19 @@ SELECT
     'shown' AS certainty,
     recompiles AS magnitude,
     format(
-        'in {} of {} ok repeats something was compiled among measured steps, up to {} times', spoilt_repeats, repeats,
+        'in {} of {} ok repeats, measured steps contain compilations, up to {} of them', spoilt_repeats, repeats,
         recompiles
     ) || if(
         longest_ms > 2 * median_ms,
         format(
-            '; the longest of these steps took {} ms, the median one {} ms', number_text(longest_ms),
+            '; the longest of these steps took {} ms, the median step {} ms', number_text(longest_ms),
             number_text(median_ms)
         ),
         ''
     ) AS evidence,
-    'Warm up for longer. If compilations still come among measured steps, give all batches one shape: drop the last '
-    'one where it is smaller, pad sequences to a few lengths.' AS advice,
-    knob_of(case_name, 'measure.warmup', greatest(2 * warmup, 10)) AS knob
+    'Warm up for longer.' AS advice,
+    'If measured steps still contain compilations, give all batches one shape: drop the last one if it is smaller, pad '
+    'sequences to a few lengths.' AS alternatives,
+    option_of(case_name, 'measure.warmup', greatest(2 * warmup, 10)) AS options
 FROM places
 WHERE spoilt_repeats > 0

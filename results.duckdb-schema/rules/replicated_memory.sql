@@ -1,16 +1,17 @@
--- title: Every rank holds all of a large model
+-- title: Every rank holds a full copy of a large model
 -- severity: warning
--- meaning: Under DDP model, gradients and optimizer state lie on every rank in full, however many ranks there are. FSDP
+-- meaning: Under DDP, every rank holds model, gradients and optimizer state in full, however many ranks there are. FSDP
 --   divides them by the number of ranks, for some more communication, and so leaves room for a larger model or batch.
 --
--- Fires where DDP runs out of memory, or its tensors take more than nine tenths of a GPU, or of what a rank may
--- allocate, which leaves too little for fragments; and sharding would help: the same case under another strategy fits
--- (shown), or sharding would free a quarter of the memory by what parameters and their like take (likely). With less
--- to free it is activations that fill it, and smaller micro-batches that help. Not where out_of_memory says to shard.
+-- Fires if DDP runs out of memory, or if its tensors take more than nine tenths of a GPU or of the memory that a rank
+-- may allocate, which leaves too little for fragments; and if sharding would help: the same case fits under another
+-- strategy (shown), or sharding would free a quarter of the memory, by the size of parameters, gradients and optimizer
+-- state (likely). If it would free less, activations fill the memory, and smaller micro-batches help. Does not fire if
+-- out_of_memory already advises sharding.
 WITH attempts AS (
     SELECT
         *,
-        -- of another run of this model where this one ended before it had one
+        -- from another run of this model if this run ended before the number was known
         coalesce(
             parameters, max(parameters) OVER (PARTITION BY session_id, workload, config ->> '$.workload_options')
         ) AS model_parameters
@@ -22,7 +23,7 @@ models AS (
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(state_bytes_of(model_parameters, config -> '$.train')) AS state_bytes,
         any_value(config -> '$.strategy_options') AS strategy_options,
-        -- BatchNorm beside parameters gathered in half precision, which torch refuses
+        -- torch refuses BatchNorm with parameters gathered in half precision
         bool_or(coalesce(couples_examples AND precision IN ('bf16', 'fp16'), false)) AS needs_fp32,
         bool_or(oversubscribed) AS oversubscribed
     FROM attempts
@@ -64,19 +65,19 @@ SELECT
             )
         ),
         format(
-            'model, gradients and optimizer state are {} on every rank, sharded over {} ranks they are {}',
+            'model, gradients and optimizer state take {} on every rank, or sharded over {} ranks {}',
             format_bytes(state_bytes::BIGINT), world_size, format_bytes(shard_bytes::BIGINT)
         ),
         format('{} ({}) fits', alternative_strategy, alternative_case)
     ) AS evidence,
     format(
-        'Shard the model: under FSDP a rank keeps one part in {} of parameters, gradients and optimizer state.',
+        'Shard the model: under FSDP each rank keeps 1/{} of parameters, gradients and optimizer state.',
         world_size
     ) AS advice,
-    strategy_knob_of(case_name, strategy_options, coalesce(alternative_strategy, 'fsdp')) || if(
+    strategy_option_of(case_name, strategy_options, coalesce(alternative_strategy, 'fsdp')) || if(
         needs_fp32 AND coalesce(alternative_strategy, 'fsdp') = 'fsdp',
-        ' ' || knob_of(case_name, 'strategy.param_dtype', 'fp32'), ''
-    ) AS knob
+        ' ' || option_of(case_name, 'strategy.param_dtype', 'fp32'), ''
+    ) AS options
 FROM candidates
 WHERE (session_id, case_name) NOT IN (
     SELECT (session_id, case_name) FROM memory_remedies WHERE remedy = 'shard'

@@ -1,11 +1,11 @@
--- title: Runs that did not end well
+-- title: Runs that are not ok
 -- severity: warning
--- meaning: Some of what was planned has no figures: they are missing in every table, and repeats that are left may be
---   the lucky ones.
+-- meaning: Some planned runs have no results: they are missing in every table, and the repeats that are left may be the
+--   lucky ones.
 --
--- Fires for a case with a run whose last attempt failed, took too long or was interrupted; or, in a session that has
--- ended, a run that left nothing; of a stopped session only the case that it was stopped in. Out of memory is a result
--- and skipped is a plan: neither counts here.
+-- Fires for a case with a run whose last attempt failed, timed out or was interrupted; or, in a session that has ended,
+-- with a run that left nothing; in a stopped session only for the case at which it was stopped. Out of memory is a
+-- result and skipping is planned, so neither counts here.
 WITH ended AS (
     SELECT
         session_id, case_name,
@@ -39,7 +39,7 @@ counted AS (
         coalesce(runs, 0) + coalesce(missing, 0) AS runs,
         coalesce(timeout, 0) AS timeout,
         [
-            {'n': coalesce(failed, 0), 'word': 'failed'}, {'n': coalesce(timeout, 0), 'word': 'took too long'},
+            {'n': coalesce(failed, 0), 'word': 'failed'}, {'n': coalesce(timeout, 0), 'word': 'timed out'},
             {'n': coalesce(interrupted, 0), 'word': 'interrupted'}, {'n': coalesce(missing, 0), 'word': 'left nothing'}
         ] AS kinds,
         list_sum([kind.n FOR kind IN kinds])::BIGINT AS not_ok
@@ -52,21 +52,21 @@ SELECT
     'shown' AS certainty,
     not_ok AS magnitude,
     format(
-        '{} of {} runs {} not ok: {}{}', not_ok, runs, if(not_ok = 1, 'is', 'are'),
-        array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', '),
-        coalesce('; the first says: ' || first_error, '')
+        '{} of {} runs {} not ok: {}', not_ok, runs, if(not_ok = 1, 'is', 'are'),
+        array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', ')
     ) AS evidence,
+    'the first error: ' || first_error AS details,
     format(
-        '{}then `bench suite --resume {}` runs again what is not ok, and nothing else.',
+        '{}then `bench suite --resume {}` repeats only the runs that are not ok.',
         if(
             timeout > 0,
-            'Allow a run more time (measure.timeout_s) if it was still training, else mend what it hung on; ',
-            'Look at the log in the run''s folder and mend what it names; '
+            'Allow a run more time (measure.timeout_s) if it was still training, else fix the cause of the hang; ',
+            'Read the log in the run''s folder and fix the cause; '
         ),
         session_id
     ) AS advice,
     if(
         timeout > 0, format('--set measure.timeout_s={:.0f}', 2 * timeout_s), format('--resume {}', session_id)
-    ) AS knob
+    ) AS options
 FROM counted
 WHERE not_ok > 0 AND (has_ended OR not_ok > kinds[4].n)

@@ -1,14 +1,15 @@
 -- title: A serial part limits the speedup
 -- severity: notice
--- meaning: A part of each step takes its time however many workers share the rest. By Amdahl's law that part alone
---   bounds the speedup, and beyond it more workers wait. Karp-Flatt is that part, as one size shows it: equal at every
---   size it is work that is not shared; where it grows, keeping the workers in step costs more and more.
+-- meaning: A part of each step takes the same time however many workers share the rest. By Amdahl's law, this part
+--   alone limits the speedup; beyond the limit, more workers only wait. Karp-Flatt estimates this part at one size: if
+--   it is equal at every size, it is work that is not shared; if it grows, keeping the workers in step costs more and
+--   more.
 --
--- Fires under strong scaling over three sizes or more, since from two nobody can tell what is serial from what grows.
--- Karp-Flatt at the largest size, by the lower end of its interval where it has one, must be so large that by Amdahl's
--- law twice as many workers would be less than 1.5 times as fast: half of them would be lost. Not where it falls from
--- size to size, which Amdahl's law does not explain, and not where the largest size is slower than the one before it:
--- that is negative_scaling.
+-- Fires under strong scaling over at least three sizes, because two cannot distinguish a serial part from a growing
+-- one. Karp-Flatt at the largest size, by the lower end of its interval if there is one, must be so large that by
+-- Amdahl's law twice as many workers would be less than 1.5 times as fast: half of the added ones would be lost. Does
+-- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain, nor if the largest size is
+-- slower than the one before it: that is negative_scaling.
 WITH sizes AS (
     SELECT
         *,
@@ -40,7 +41,7 @@ largest AS (
         coalesce(karp_flatt_lo, karp_flatt) AS at_least,
         2 * (1 + at_least * (p - 1)) / (1 + at_least * (2 * p - 1)) AS gain_of_a_doubling,
         karp_flatt_lo + first_lo IS NOT NULL AS have_intervals,
-        -- By more than a hundredth, which rounding does not make; by points alone by half as well.
+        -- By more than 0.01, which exceeds rounding; without intervals also by half.
         0.01 + if(have_intervals, first_hi, greatest(1.5 * first_fraction - 0.01, first_fraction))
             < if(have_intervals, karp_flatt_lo, karp_flatt) AS is_rising,
         0.01 + if(have_intervals, karp_flatt_hi, greatest(1.5 * karp_flatt - 0.01, karp_flatt))
@@ -57,8 +58,8 @@ SELECT
     if(have_intervals AND NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
     1 - efficiency AS cost,
     format(
-        'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at that, no number of {} is more than {}{} '
-        'times as fast as {}',
+        'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at this fraction, no number of {} is more '
+        'than {}{} times as fast as {}',
         share_text(first_fraction, first_lo, first_hi), first_workers, axis,
         share_text(karp_flatt, karp_flatt_lo, karp_flatt_hi), workers,
         if(is_rising, 'it grows', 'no growth beyond noise'),
@@ -69,21 +70,21 @@ SELECT
     if(
         is_rising,
         format(
-            'Each {} that joins costs more than the one before it: exchanging gradients, or waiting for the slowest. '
-            '{} exchange less often, by a larger batch.', worker,
-            if(is_to_profile, 'Profile some steps to see which; then', 'See in efficiency_loss which; then')
+            '{} why each added {} costs more than the one before: exchanging gradients, or waiting for the slowest; '
+            'then exchange less often, with a larger batch.',
+            if(is_to_profile, 'Profile some steps to see', 'See in efficiency_loss'), worker
         ),
         format(
-            'Look for what every {} does in full: the optimizer (FSDP shares it), Python and launches around short '
-            'operations (torch.compile), loading. Else make the step larger: with four times the global batch what is '
-            'serial weighs a quarter.', worker
+            'Look for work that every {} does in full: the optimizer (FSDP shards it), Python and launches around '
+            'short operations (torch.compile), loading. Or make the step larger: with four times the global batch, the '
+            'serial part weighs a quarter.', worker
         )
     ) AS advice,
     if(
         is_to_profile,
-        profile_knob(),
-        CASE WHEN coalesce(largest_factor, 4) >= 4 THEN batch_knob_of(compared, 4) END
-    ) AS knob
+        profile_option(),
+        CASE WHEN coalesce(largest_factor, 4) >= 4 THEN batch_option_of(compared, 4) END
+    ) AS options
 FROM largest
 WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
     AND verdict IS DISTINCT FROM 'retrograde'

@@ -1,13 +1,13 @@
 -- title: Short sequences
 -- severity: notice
--- meaning: What a step computes grows with its tokens, what it exchanges does not. A model on short sequences has
---   little to compute for each byte that it exchanges, and efficiency falls as soon as there is a second rank.
+-- meaning: The computation of a step grows with its tokens, its communication does not. A model on short sequences has
+--   little to compute for each byte that it exchanges, so efficiency falls as soon as there is a second rank.
 --
--- Fires where an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et
--- al. 2019, A.2), a rank computes for less than four times as long as it waits for communication that nothing
--- hides, and that costs a tenth of the ranks' time or more, by the lower end of its interval where it has one. Not
--- where small_model fires, which says so. The length advised is the smallest power of two times this one at which
--- computation is four times what communication is, up to 512.
+-- Fires if an example has fewer than 128 tokens (the shorter of the two lengths that BERT was trained on: Devlin et al.
+-- 2019, A.2), a rank computes for less than four times as long as it waits for exposed communication, and that costs at
+-- least a tenth of the ranks' time, by the lower end of its interval if there is one. Does not fire if small_model
+-- fires, which says so too. The advised length is the smallest power of two times the current one at which computation
+-- takes four times as long as communication, up to 512.
 WITH texts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -38,14 +38,16 @@ SELECT
     if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
-        '{} tokens in an example, {:,} on each rank in a step: {} ms of computation against {} ms of communication, {} '
+        '{} tokens per example, {:,} per rank and step: {} ms of computation compared with {} ms of communication, {} '
         'of the ranks'' time',
         tokens_per_example, tokens, number_text(computation_ms), number_text(communication_ms),
         share_text(share, share_lo, share_hi)
     ) AS evidence,
     format(
-        'Pack several short texts into one sequence of about {} tokens, or train on longer ones; else raise the batch, '
-        'which has the same effect on what a step computes.', longer
+        'Pack several short texts into one sequence of about {} tokens, or train on longer ones; or raise the batch, '
+        'which has the same effect on the computation of a step.', longer
     ) AS advice,
-    CASE WHEN has_length AND has_one_workload THEN knob_of_all(compared, 'workload.sequence_length', longer) END AS knob
+    CASE
+        WHEN has_length AND has_one_workload THEN option_of_all(compared, 'workload.sequence_length', longer)
+    END AS options
 FROM found

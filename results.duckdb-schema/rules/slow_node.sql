@@ -1,9 +1,9 @@
 -- title: One node is slower than the others
 -- severity: warning
--- meaning: Every rank of that node keeps the others waiting in every step: the whole allocation runs at the speed of
+-- meaning: Every rank of that node keeps the others waiting in every step, so the whole allocation runs at the speed of
 --   one node.
 --
--- Fires where `stragglers` calls every rank of a node a straggler, and there are other nodes.
+-- Fires if `stragglers` calls every rank of a node a straggler and there are other nodes.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
@@ -25,8 +25,9 @@ SELECT
         percent_text(cost)
     ) AS evidence,
     format(
-        'Leave {} out (sbatch and srun take --exclude) and measure again; tell its staff. Its clocks, its temperature, '
-        'its other users and its way to the data are where to look.', coalesce(hostname, 'that node')
-    ) AS advice
+        'Exclude {} (sbatch and srun take --exclude) and measure again; tell the administrators.',
+        coalesce(hostname, 'that node')
+    ) AS advice,
+    'Check its clocks, its temperature, its other users and its path to the data.' AS alternatives
 FROM slow
 LEFT JOIN hosts USING (session_id, node)

@@ -1,14 +1,15 @@
--- title: Batch too small for so many ranks
+-- title: Batch too small for this number of ranks
 -- severity: warning
--- meaning: Part of a step takes the same time whatever its batch: exchanging gradients, the optimizer, starting
---   operations. The fewer examples a rank has in a step, the more that part weighs, and under strong scaling every
---   further rank makes them fewer.
+-- meaning: Part of a step takes the same time for any batch: exchanging gradients, the optimizer, starting operations.
+--   The fewer examples a rank has per step, the more that part weighs, and under strong scaling every further rank
+--   reduces them.
 --
--- Fires where communication, and under strong scaling the longer computation per example of smaller batches (term
--- `work`), together cost a quarter of the ranks' time or more, as efficiency below 75 % is no longer good. Of the two
--- counts what surely costs something: whose interval, where there is one, lies above 0. The batch advised is the
--- smallest power of two times this one at which computation, each example at what it takes at the baseline, would be
--- four times what is lost now: a fifth of the ranks' time. Beyond 64 times, or the data set, there is none.
+-- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
+-- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
+-- two counts only if it certainly costs something: its interval, if there is one, lies above 0. The advised batch is
+-- the smallest power of two times the current one at which computation, at the baseline's time per example, would be
+-- four times the current loss, which is then a fifth of the ranks' time. No batch is advised beyond 64 times the
+-- current one, or beyond the data set.
 WITH losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -65,7 +66,7 @@ SELECT
     if(is_shown, 'shown', 'likely') AS certainty,
     cost,
     format(
-        'of each step {} ms are lost to {}; at the baseline''s pace {} examples on each of {} ranks are {} ms of '
+        'each step loses {} ms to {}; at the baseline''s pace, {} examples on each of {} ranks take {} ms of '
         'computation',
         number_text(lost_ms), reasons, batch_per_rank, world_size, number_text(useful_ms)
     ) AS evidence,
@@ -73,14 +74,18 @@ SELECT
         is_in_reason,
         format(
             'Raise the global batch to about {:,} ({:,} on each rank): computation would then be at least four times '
-            'what is lost now. {}A larger batch may need another learning rate.',
-            global_batch * factor, batch_per_rank * factor,
-            if(strategy = 'ddp', 'Where memory is short, train.accumulate makes such a step in parts. ', '')
+            'the current loss.',
+            global_batch * factor, batch_per_rank * factor
         ),
-        'No batch in reason would outweigh that: train this model on fewer ranks.'
+        'No reasonable batch would outweigh that: train this model on fewer ranks.'
     ) AS advice,
     CASE
-        WHEN is_in_reason AND factor <= coalesce(largest_factor, factor) THEN batch_knob_of(compared, factor)
-    END AS knob
+        WHEN is_in_reason AND strategy = 'ddp'
+        THEN 'If memory is short, train.accumulate divides such a step into parts.'
+    END AS alternatives,
+    CASE WHEN is_in_reason THEN 'A larger batch may need another learning rate.' END AS caution,
+    CASE
+        WHEN is_in_reason AND factor <= coalesce(largest_factor, factor) THEN batch_option_of(compared, factor)
+    END AS options
 FROM found
 WHERE factor > 1

@@ -1,13 +1,14 @@
--- title: Too little to compute for what is exchanged
+-- title: Too little computation for the communication
 -- severity: warning
 -- meaning: In every step the ranks exchange gradients or parameters of the whole model, however little they have
---   computed. A model that is small for its network, or does little with each parameter as with those of an embedding,
---   has computed long before that is through: the ranks mostly wait for bytes, and more ranks wait more.
+--   computed. A model that is small for its network, or that does little with each parameter, as with those of an
+--   embedding, has finished computing long before the exchange is complete: the ranks mostly wait for bytes, and more
+--   ranks wait more.
 --
--- Fires where a rank computes for less than twice as long as it waits for communication that nothing hides, so that
--- communication alone leaves at most two thirds of the time; and costs a quarter of the ranks' time or more, by the
--- lower end of its interval where it has one: efficiency below 75 % is no longer good.
--- Half as many bytes are advised on GPUs and across nodes: on one CPU rounding them takes as long as sending them.
+-- Fires if a rank computes for less than twice as long as it waits for exposed communication, so that communication
+-- alone leaves at most two thirds of the time; and if that costs at least a quarter of the ranks' time, by the lower
+-- end of its interval if there is one: an efficiency below 75 % is no longer good. Half as many bytes are advised on
+-- GPUs and across nodes; on one CPU, rounding them takes as long as sending them.
 WITH messages AS (
     SELECT session_id, case_name, sum(message_bytes) AS message_bytes
     FROM step_messages
@@ -41,25 +42,34 @@ SELECT
     if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
-        '{} ms of computation in a step against {} ms of communication that nothing hides: {} of the ranks'' time{}{}',
+        '{} ms of computation per step compared with {} ms of exposed communication: {} of the ranks'' time{}{}',
         number_text(computation_ms), number_text(communication_ms), share_text(share, share_lo, share_hi),
         coalesce(format('; a rank exchanges {} MB', number_text(message_bytes / 1e6)), ''),
-        coalesce(format(' and computes {} FLOPs for each byte of them', number_text(flops / message_bytes)), '')
+        coalesce(format(' and computes {} FLOPs for each of these bytes', number_text(flops / message_bytes)), '')
     ) AS evidence,
-    if(can_compress, 'Send gradients as bf16, which are half as many bytes. ', '')
-        || 'Let a rank compute more between two exchanges, by a larger batch or several micro-batches a step; or train '
-        'this model on fewer ranks, and several models side by side.'
-        || if(
-            tokens_per_example < 128,
-            format(
-                ' Examples are short, {} tokens: several packed into one sequence are more to compute, too.',
-                tokens_per_example
-            ), ''
-        )
-        || if(
-            is_mostly_embedding,
-            ' Much of what is exchanged is hardly computed with, as an embedding: a smaller vocabulary shrinks it.', ''
-        ) AS advice,
-    CASE WHEN can_compress THEN knob_of(case_name, 'strategy.gradient_compression', 'bf16') END AS knob
+    if(can_compress, 'Send gradients as bf16, which halves their bytes. ', '')
+        || 'Let a rank compute more between two exchanges, with a larger batch or several micro-batches per step; or '
+            'train this model on fewer ranks, and several models side by side.' AS advice,
+    nullif(
+        concat_ws(
+            ' ',
+            if(
+                tokens_per_example < 128,
+                format(
+                    'Examples are short, {} tokens: packing several into one sequence also gives more computation.',
+                    tokens_per_example
+                ),
+                NULL
+            ),
+            if(
+                is_mostly_embedding,
+                'Much of the exchange belongs to parameters with little computation, as in an embedding: a smaller '
+                'vocabulary reduces it.',
+                NULL
+            )
+        ),
+        ''
+    ) AS alternatives,
+    CASE WHEN can_compress THEN option_of(case_name, 'strategy.gradient_compression', 'bf16') END AS options
 FROM found
 WHERE coalesce(share_lo, share) >= 0.25 AND computation_ms < 2 * communication_ms

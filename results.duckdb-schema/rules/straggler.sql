@@ -1,11 +1,11 @@
 -- title: One rank is slower than the others
 -- severity: warning
--- meaning: Ranks meet in every step, so that all of them wait for the slowest one. Here it is the same one again and
---   again: a GPU, a core or a data path that is worse than its neighbours'.
+-- meaning: Ranks meet in every step, so all of them wait for the slowest one. Here it is the same rank again and again:
+--   its GPU, core or data path is worse than its neighbours'.
 --
--- Fires where `stragglers` calls a rank one: what it takes longer than the median rank before it first waits is above
--- 2 % of the step with its whole 95 % interval, and beyond what the largest of so many ranks shows by chance. Ranks of
--- a node that is slow as a whole are left to slow_node.
+-- Fires if `stragglers` calls a rank a straggler: the time by which it exceeds the median rank before it first waits is
+-- above 2 % of the step with its whole 95 % interval, and larger than the largest excess that as many equal ranks would
+-- show by chance. The rule slow_node reports ranks of a node that is slow as a whole.
 WITH hosts AS (
     SELECT session_id, node, value AS hostname FROM environment WHERE key = 'hostname'
 ),
@@ -25,9 +25,10 @@ SELECT
         rank, node, coalesce(format(' ({})', hostname), ''),
         number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(excess_of_step),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
-        if(slow_ranks > 1, format('; {} ranks of {} are slow', slow_ranks, world_size), '')
+        if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,
-    'See what shares that rank''s GPU or cores, whether its GPU runs at a lower clock or its data come from farther '
-    'away. If it is the same place in every session, leave the node out and tell its staff.' AS advice
+    'Check what shares that rank''s GPU or cores, and whether its GPU runs at a lower clock or its data comes from '
+    'farther away.' AS advice,
+    'If it is the same place in every session, exclude the node and tell the administrators.' AS alternatives
 FROM slow
 LEFT JOIN hosts USING (session_id, node)

@@ -1,10 +1,11 @@
--- title: Somebody else on the GPU
+-- title: Another process on the GPU
 -- severity: critical
--- meaning: Memory of a GPU was in use before the ranks came to it: another process lies there. If it computes, it takes
---   time from the training, and these figures are not of the training alone; its memory is missing in any case.
+-- meaning: Memory of a GPU was in use before the ranks started, so another process uses it. If that process computes,
+--   it takes time from the training, and these results are not of the training alone; its memory is missing in any
+--   case.
 --
--- Fires where a GPU that ranks use had more than 2 GiB in use at the first reading of a run, before its ranks' common
--- barrier, in two runs at least, or in the only one. The driver itself holds up to about 1 GiB of an empty GPU.
+-- Fires if a GPU that ranks use had more than 2 GiB in use at the first reading of a run, before its ranks' common
+-- barrier, in at least two runs, or in the only one. The driver itself holds up to about 1 GiB of an empty GPU.
 WITH found AS (
     SELECT
         session_id, node, device,
@@ -27,10 +28,10 @@ SELECT
     'shown' AS certainty,
     bytes AS magnitude,
     format(
-        'GPU {} of node {} had {} GB in use before the ranks came, at {} of {} runs{}', device, node,
+        'GPU {} of node {} had {} GB in use before the ranks started, in {} of {} runs{}', device, node,
         number_text(bytes / 1e9), with_strangers, runs,
-        if(devices > 1, format('; {} GPUs in all', devices), '')
+        if(devices > 1, format('; {} GPUs in total', devices), '')
     ) AS evidence,
-    'See with nvidia-smi who is there, and measure again when it is gone, or on other GPUs (CUDA_VISIBLE_DEVICES, or '
-    'an allocation of your own).' AS advice
+    'Find the process with nvidia-smi, and measure again when it is gone, or on other GPUs (CUDA_VISIBLE_DEVICES, or '
+    'an exclusive allocation).' AS advice
 FROM judged

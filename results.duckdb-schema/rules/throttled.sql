@@ -1,12 +1,12 @@
--- title: GPU slowed down by heat or by its protection
+-- title: GPU slowed down by heat or hardware protection
 -- severity: warning
--- meaning: The GPU lowered its clock against its will: it was too hot, or the machine's power supply told it to. All
---   ranks wait for the slowest one, so that one hot GPU costs all of them, and the next hour may go otherwise.
+-- meaning: The GPU had to lower its clock: it was too hot, or the machine's power supply required it. All ranks wait
+--   for the slowest one, so one hot GPU costs all of them, and the next hour may be different.
 --
--- Fires where NVML named such a reason in 5 % of the readings during measured steps or more, and in 5 readings at
--- least, on the worst GPU: SwThermalSlowdown, HwThermalSlowdown, HwSlowdown or HwPowerBrakeSlowdown (nvml.h,
--- nvmlClocksEventReasons). That it is idle, or keeps to a clock that somebody set, is none; its power limit has a rule
--- of its own, power_capped.
+-- Fires if NVML reported such a reason in at least 5 % of the readings during measured steps, and in at least 5
+-- readings, on the worst GPU: SwThermalSlowdown, HwThermalSlowdown, HwSlowdown or HwPowerBrakeSlowdown (nvml.h,
+-- nvmlClocksEventReasons). An idle GPU and a clock that someone set do not count; the power limit has its own rule,
+-- power_capped.
 WITH devices AS (
     SELECT
         session_id, case_name, run_summary.nodes, ranks_per_node, threads, node, device,
@@ -33,14 +33,16 @@ SELECT
     hot + held AS magnitude,
     format(
         'GPU {} of node {} was slowed down {} in {} of {} readings{}{}', device, node,
-        if(hot >= held, 'by heat', 'by its protection, heat not named'), percent_text(hot + held), readings,
+        if(hot >= held, 'by heat', 'by hardware protection, heat not reported'), percent_text(hot + held), readings,
         coalesce(format(', at {:.0f} °C at most', hottest_c), ''),
         coalesce(format(' and a clock of {:,.0f} MHz', clock_mhz), '')
     ) AS evidence,
     if(
         hot >= held,
-        'Use another node, and tell its staff: the cooling of this GPU does not keep up. Where nothing else is to be '
-        'had, a lower power limit gives steadier times.',
-        'Use another node, and tell its staff: cables, power supply or the GPU itself make it brake.'
-    ) AS advice
+        'Use another node, and tell the administrators: the cooling of this GPU does not keep up.',
+        'Use another node, and tell the administrators: cables, power supply or the GPU itself slow it down.'
+    ) AS advice,
+    if(
+        hot >= held, 'If there is no other node, a lower power limit gives steadier times.', NULL
+    ) AS alternatives
 FROM worst

@@ -1,12 +1,13 @@
 -- title: Too few repeats for an answer
 -- severity: notice
 -- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
---   suite asked for: the point is the best guess, and no decision.
+--   suite requests: the point is the best guess, but not a decision.
 --
--- Fires where `scaling` says that further repeats would bring both ends of the efficiency's interval under one verdict,
--- or throughput to measure.until. Not where the interval spans more than two verdicts: that is undecided. And not
--- where the verdict would take more than three times the repeats that there are: the efficiency then lies on the border
--- of two verdicts, and no number of repeats is worth it. Of a case the size that needs most.
+-- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, or throughput to
+-- measure.until, as `scaling` says. Does not fire if the interval spans more than two verdicts, which is undecided, nor
+-- if the verdict would take more than three times the current number of repeats: the efficiency is then at the border
+-- of two verdicts, and no number of repeats is worth it. For each case, the size that needs the most repeats is
+-- reported.
 WITH wanted AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, repeats, efficiency, efficiency_lo, efficiency_hi, until,
@@ -25,7 +26,7 @@ SELECT
     if(
         for_until = more,
         format(
-            'throughput is known to {} [{}, {}] examples/s with {} repeats, and was asked for to ±{}',
+            'throughput is {} [{}, {}] examples/s with {} repeats, but the suite requests ±{}',
             number_text(throughput), number_text(throughput_lo), number_text(throughput_hi), repeats,
             percent_text(until)
         ),
@@ -37,9 +38,9 @@ SELECT
     ) AS evidence,
     if(
         more > 2 * repeats,
-        format('Measure where nothing else runs: here it would take about {} more repeats.', more),
+        format('Measure on a quiet machine: here it would take about {} more repeats.', more),
         format('Take about {} more {}, and report the interval until then.', more, if(more = 1, 'repeat', 'repeats'))
     ) AS advice,
-    format('--repeats {}', repeats + least(more, 2 * repeats)) AS knob
+    format('--repeats {}', repeats + least(more, 2 * repeats)) AS options
 FROM wanted
 WHERE more > 0

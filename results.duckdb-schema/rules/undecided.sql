@@ -1,10 +1,10 @@
 -- title: Not decided
 -- severity: warning
--- meaning: The repeats lie so far apart that the efficiency may be almost anything: whether more workers pay, and what
---   to change, cannot be told from these runs. What else is found at this size is likely, and no more.
+-- meaning: The repeats differ so much that the efficiency may be almost anything: these runs do not show whether more
+--   workers pay off, nor what to change. Other findings at this size are likely at most.
 --
--- Fires where the interval of the efficiency spans more than two verdicts. The repeats advised are as many as bring it
--- under one, but not more than three times those there are: what takes more, a quieter machine does.
+-- Fires if the interval of the efficiency spans more than two verdicts. The advised repeats bring it under one verdict,
+-- but are at most three times the current number; beyond that, only a quieter machine helps.
 WITH open_ones AS (
     SELECT
         *,
@@ -27,11 +27,11 @@ SELECT
         coalesce(format(', those of the baseline by {}', percent_text(there.variation)), '')
     ) AS evidence,
     format(
-        'Measure where nothing else runs: stop other work on this machine, or ask for a node of your own. Then take '
-        'about {} more repeats{}.', more,
-        if(coalesce(repeats_needed, 1001) > more, '; as the machine is now, not even these would do', '')
+        'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take about {} more '
+        'repeats{}.', more,
+        if(coalesce(repeats_needed, 1001) > more, '; as the machine is now, not even these would be enough', '')
     ) AS advice,
-    format('--repeats {}', repeats + more) AS knob
+    format('--repeats {}', repeats + more) AS options
 FROM open_ones
 JOIN variations AS here USING (session_id, case_name, nodes, ranks_per_node, threads)
 LEFT JOIN variations AS there

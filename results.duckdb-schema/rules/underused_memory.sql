@@ -1,22 +1,22 @@
--- title: Memory for a larger batch lies unused
+-- title: Unused memory for a larger batch
 -- severity: notice
--- meaning: What exchanging gradients costs is paid once a step, whatever the batch, and small pieces of work leave a
---   device partly idle. A larger batch per rank spreads both over more examples, and there is memory for it.
+-- meaning: Exchanging gradients costs the same once per step for any batch, and small pieces of work leave a device
+--   partly idle. A larger batch per rank spreads both over more examples, and there is memory for it.
 --
--- Fires where exposed communication and, under strong scaling, smaller work per worker together take at least a tenth
--- of the ranks' time (for certain where the larger of them is above zero for certain), and a larger part of it than
--- anything else, while at most two fifths of the memory are in use: twice the batch then leaves a fifth free. GPUs, or
--- a limit of the suite's. Memory is taken to grow no faster than the batch, which is too much: parameters do not.
+-- Fires if exposed communication and, under strong scaling, smaller work per worker together take at least a tenth of
+-- the ranks' time (shown if the larger of them is certainly above zero), and more than any other term, while at most
+-- two fifths of the memory are in use: twice the batch then leaves a fifth free. Only on GPUs, or with a memory limit
+-- in the suite. Memory is assumed to grow as fast as the batch, which is too much, because parameters do not grow.
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
-        sum(share) FILTER (hangs_on_batch AND coalesce(share_lo, share) > 0) AS batch_share,
-        max(share) FILTER (NOT hangs_on_batch) AS largest_other,
+        sum(share) FILTER (depends_on_batch AND coalesce(share_lo, share) > 0) AS batch_share,
+        max(share) FILTER (NOT depends_on_batch) AS largest_other,
         any_value(is_decided) AS is_decided,
-        arg_max(term, share) FILTER (hangs_on_batch) AS larger_term,
-        arg_max_null(share_lo, share) FILTER (hangs_on_batch AND share IS NOT NULL) AS larger_lo
+        arg_max(term, share) FILTER (depends_on_batch) AS larger_term,
+        arg_max_null(share_lo, share) FILTER (depends_on_batch AND share IS NOT NULL) AS larger_lo
     FROM (
-        SELECT *, term = 'communication' OR (term = 'work' AND scaling = 'strong') AS hangs_on_batch
+        SELECT *, term = 'communication' OR (term = 'work' AND scaling = 'strong') AS depends_on_batch
         FROM efficiency_loss
     )
     WHERE axis = 'ranks' AND NOT oversubscribed
@@ -25,7 +25,7 @@ WITH terms AS (
 with_room AS (
     SELECT
         terms.*, free_share, memory.batch_per_rank, compared, largest_factor,
-        -- The largest power of two at which a fifth stays free; no more than 8 at a time, since learning changes too.
+        -- The largest power of two at which a fifth stays free; at most 8, because learning changes too.
         (2 ** least(floor(log2(0.8 / (1 - free_share))), 3))::BIGINT AS factor
     FROM terms
     JOIN memory USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -38,15 +38,15 @@ SELECT
     if(larger_lo > 0 AND is_decided, 'shown', 'likely') AS certainty,
     batch_share AS cost,
     format(
-        'with {} examples per rank {} of the memory are free, while {} of the ranks'' time are lost to exposed '
+        'with {} examples per rank, {} of the memory is free, while {} of the ranks'' time is lost to exposed '
         'communication and smaller work per worker, most of it to {}',
         batch_per_rank, percent_text(free_share), percent_text(batch_share), loss_name(larger_term)
     ) AS evidence,
     format(
-        'Give each rank up to {} times as many examples in a step, for which there is room; the learning rate then has '
-        'to be chosen anew, and at some size a larger batch learns less from each example.',
+        'Give each rank up to {} times as many examples per step, for which there is memory; the learning rate then '
+        'has to be chosen again, and from some size on a larger batch learns less from each example.',
         factor
     ) AS advice,
-    CASE WHEN factor <= coalesce(largest_factor, factor) THEN batch_knob_of(compared, factor) END AS knob
+    CASE WHEN factor <= coalesce(largest_factor, factor) THEN batch_option_of(compared, factor) END AS options
 FROM with_room
 WHERE batch_share >= 0.1 AND batch_share > coalesce(largest_other, 0)

@@ -1,11 +1,11 @@
--- title: Most of the loss is not explained
+-- title: Most of the lost efficiency is unexplained
 -- severity: notice
--- meaning: Efficiency is lost, and what was measured does not say on what: without profiled steps communication,
---   waiting for other ranks and computation cannot be told from each other in every strategy.
+-- meaning: Efficiency is lost, and the measurements do not show where: without profiled steps, communication, waiting
+--   for other ranks and computation cannot be distinguished in every strategy.
 --
--- Fires where the remainder of efficiency_loss is its largest term and at least 10 % of the ranks' time, with its
--- interval above 5 %; without an interval, or where efficiency is not decided, it is likely. Under weak scaling what
--- computation has grown by (computation_growth, the rule contention) is taken off the remainder before. Not for
+-- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its interval
+-- above 5 %; without an interval, or if efficiency is not decided, it is likely. Under weak scaling, the growth of
+-- computation (computation_growth, the rule contention) is subtracted from the remainder first. Does not fire for
 -- imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
@@ -22,22 +22,22 @@ SELECT
     if(share_lo IS NOT NULL AND is_decided, 'shown', 'likely') AS certainty,
     share AS cost,
     format(
-        '{} of the {}'' time goes where no term says, of {} that are lost{}',
+        '{} of the {}'' time is lost to no known term, of {} lost in total{}',
         share_text(share, share_lo, share_hi), axis, percent_text(1 - efficiency),
         CASE
             WHEN largest.known_by IS NULL AND largest.world_size > 1
-            THEN '; how much of it is communication was not measured'
+            THEN '; the share of communication in it was not measured'
             WHEN largest.known_by = 'profiled' THEN ', although steps were profiled'
             ELSE ''
         END
     ) AS evidence,
     if(
         largest.known_by = 'profiled',
-        'Look at the timeline of a step (--trace, then ui.perfetto.dev): what is neither computation nor communication '
+        'Look at the timeline of a step (--trace, then ui.perfetto.dev): time in neither computation nor communication '
         'is Python, launches and copies.',
-        'Profile some steps after the measured ones, which changes no other figure: then the parts are told apart.'
+        'Profile some steps after the measured ones to distinguish the parts; no other result changes.'
     ) AS advice,
-    if(largest.known_by = 'profiled', '--trace', profile_knob()) AS knob
+    if(largest.known_by = 'profiled', '--trace', profile_option()) AS options
 FROM largest
 LEFT JOIN computation_growth USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE term = 'remainder' AND coalesce(share_lo, share) > 0.05

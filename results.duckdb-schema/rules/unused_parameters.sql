@@ -1,11 +1,12 @@
--- title: Unused parameters are looked for in every step
+-- title: DDP searches for unused parameters in every step
 -- severity: notice
--- meaning: With find_unused_parameters DDP walks the whole graph after every forward, for parameters that get no
---   gradient. A model that has none pays for nothing. Without it torch ends the run if there are some, and says so.
+-- meaning: With find_unused_parameters, DDP walks the whole graph after every forward pass to find parameters that get
+--   no gradient. If the model has none, this cost is for nothing. If it has some and the option is off, torch ends the
+--   run and says so.
 --
--- Fires where it is on and the same case without it is faster: for certain, or with single repeats by 5 %, which is
--- more than they usually differ by. Where the session has no such case it fires too, unless a run without it has failed
--- for that reason. PyTorch (DistributedDataParallel) warns of the same.
+-- Fires if the option is on and the same case without it is faster: beyond noise, or with single repeats by 5 %, which
+-- is more than they usually differ by. If the session has no such case it fires too, unless a run without the option
+-- failed for that reason. PyTorch (DistributedDataParallel) warns of the same.
 WITH settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -24,7 +25,7 @@ WITH settings AS (
 points AS (
     SELECT * FROM placements JOIN settings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
-plain AS (
+switched_off AS (
     SELECT * FROM points
     WHERE NOT is_looking AND NOT oversubscribed AND repeats > 0
     QUALIFY row_number() OVER (
@@ -34,7 +35,7 @@ plain AS (
         ORDER BY case_name
     ) = 1
 ),
--- A case that trains the same model without it, and so shows that nothing is unused; a static graph would not.
+-- A case that trains the same model without the option shows that nothing is unused; a static graph does not.
 without AS (
     SELECT session_id, model, min(case_name) AS other_case
     FROM points
@@ -44,11 +45,11 @@ without AS (
 compared AS (
     SELECT
         points.*,
-        plain.case_name AS plain_case, other_case,
-        plain.throughput / points.throughput AS time_ratio,
-        half_width(points.repeats, points.log_variance, plain.repeats, plain.log_variance) AS half_width
+        switched_off.case_name AS off_case, other_case,
+        switched_off.throughput / points.throughput AS time_ratio,
+        half_width(points.repeats, points.log_variance, switched_off.repeats, switched_off.log_variance) AS half_width
     FROM points
-    LEFT JOIN plain USING (
+    LEFT JOIN switched_off USING (
         session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
         batch_per_rank, global_batch
     )
@@ -60,23 +61,26 @@ SELECT
     if(half_width IS NULL, 'likely', 'shown') AS certainty,
     1 - 1 / time_ratio AS cost,
     CASE
-        WHEN plain_case IS NULL
+        WHEN off_case IS NULL
         THEN 'find_unused_parameters is on, and '
-            || coalesce(other_case || ' trains the same model without it', 'no run says that it is needed')
+            || coalesce(other_case || ' trains the same model without it', 'no run shows that it is needed')
         WHEN half_width IS NULL
-        THEN format('a step takes {:.2f} times as long as in {}, which does without', time_ratio, plain_case)
+        THEN format('a step takes {:.2f} times as long as in {}, which has it off', time_ratio, off_case)
         ELSE format(
-            'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as in {}, which does without', time_ratio,
-            time_ratio * exp(-half_width), time_ratio * exp(half_width), plain_case
+            'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as in {}, which has it off', time_ratio,
+            time_ratio * exp(-half_width), time_ratio * exp(half_width), off_case
         )
     END AS evidence,
-    'Leave find_unused_parameters off'
-    || if(plain_case IS NULL, '; where parts of the model get no gradient, torch says so, and it has to stay.', '.')
-    || ' Where the unused parts are the same in every step, static_graph finds them once.' AS advice,
-    knob_of(case_name, 'strategy.find_unused_parameters', 'false') AS knob
+    'Turn find_unused_parameters off'
+    || if(
+        off_case IS NULL,
+        '; if parts of the model get no gradient, torch says so, and the option has to stay on.', '.'
+    ) AS advice,
+    'If the unused parts are the same in every step, static_graph finds them once.' AS alternatives,
+    option_of(case_name, 'strategy.find_unused_parameters', 'false') AS options
 FROM compared
 WHERE CASE
-    WHEN plain_case IS NOT NULL THEN coalesce(time_ratio * exp(-half_width) > 1, time_ratio >= 1.05)
+    WHEN off_case IS NOT NULL THEN coalesce(time_ratio * exp(-half_width) > 1, time_ratio >= 1.05)
     ELSE NOT EXISTS (
         FROM settings AS others
         WHERE others.session_id = compared.session_id AND others.model = compared.model AND others.has_unused

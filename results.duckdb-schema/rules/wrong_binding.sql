@@ -1,12 +1,11 @@
 -- title: Too few cores, or cores bound twice
 -- severity: critical
--- meaning: More ranks or threads want to run than there are cores for them, so that they take turns: each step lasts
---   until the one that waited longest has had its turn.
+-- meaning: More ranks or threads want to run than there are cores for them, so they take turns: each step lasts until
+--   the one that waited longest has had its turn.
 --
--- Fires where the ranks of a node (on CPUs: times their threads) are more than the cores that its tasks may use, or
--- than the time that its control group grants; and where two tasks of a node were bound to the same cores. Not where
--- the session itself marks the ranks as oversubscribed: that has its rule. A node that does not say its cores is
--- not judged.
+-- Fires if the ranks of a node (on CPUs: times their threads) are more than the cores that its tasks may use, or than
+-- the CPU time that its control group grants; and if two tasks of a node were bound to the same cores. Does not fire if
+-- the session marks the ranks as oversubscribed, which has its own rule, nor for a node that does not report its cores.
 WITH tasks AS (
     SELECT session_id, node, unnest(TRY_CAST(value AS INTEGER[])) AS cpu
     FROM environment
@@ -56,10 +55,9 @@ SELECT
     END AS evidence,
     if(
         too_many,
-        'Ask for as many cores as there are ranks, times their threads (Slurm: --cpus-per-task on srun; containers: '
+        'Request as many cores as there are ranks, times their threads (Slurm: --cpus-per-task on srun; containers: '
         '--cpus), or run fewer ranks per node.',
-        'Let Slurm bind each task to cores of its own: --cpu-bind=cores with --cpus-per-task; or start one task per '
-        'node.'
+        'Let Slurm bind each task to its own cores: --cpu-bind=cores with --cpus-per-task; or start one task per node.'
     ) AS advice
 FROM judged
 WHERE too_many OR (bound_twice > 0 AND ranks_per_node > 1)

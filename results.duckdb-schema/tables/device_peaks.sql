@@ -1,11 +1,11 @@
--- One row per model of GPU and precision: dense peak FLOP/s as its vendor gives it, without sparsity. `fp32` is without
--- tensor cores, as training in fp32 is here; `tf32`, `bf16` and `fp16` are with them and add up in fp32.
--- Figures that a data sheet gives with sparsity alone are halved. A part of a GPU (MIG) has another name, and no row.
+-- One row per GPU model and precision: the vendor's dense peak FLOP/s, without sparsity. `fp32` is without tensor
+-- cores, as fp32 training is here; `tf32`, `bf16` and `fp16` use tensor cores and accumulate in fp32. If a data sheet
+-- gives a figure only with sparsity, half of it is used. A part of a GPU (MIG) has another name, and no row.
 CREATE TABLE device_peaks (
-    device_pattern VARCHAR,        -- regular expression that matches the whole of the name that CUDA gives
+    device_pattern VARCHAR,        -- regular expression that matches the whole device name from CUDA
     precision VARCHAR,             -- fp32, tf32, bf16, fp16
-    peak_flops_per_s DOUBLE,       -- dense
-    source VARCHAR                 -- where the figure is from
+    peak_flops_per_s DOUBLE,       -- dense peak, without sparsity
+    source VARCHAR                 -- where the figure comes from
 );
 INSERT INTO device_peaks
 WITH tflops(device_pattern, fp32, tf32, bf16, fp16, source) AS (

@@ -1,11 +1,11 @@
--- One row per rule of diagnosis, from the heads of the files in rules/ and of those that --rules names.
+-- One row per diagnosis rule, from the headers of the files in rules/ and of those in the --rules directory.
 CREATE TABLE diagnosis_rules (
-    finding VARCHAR,               -- the rule's file, without its ending
+    finding VARCHAR,               -- name of the rule's file, without its extension
     title VARCHAR,                 -- what is wrong, in a few words
-    severity VARCHAR,              -- critical: the figures or the training are spoilt; warning: it costs; notice: know it
-    meaning VARCHAR,               -- why that matters, for a person who meets it for the first time
-    is_own BOOLEAN,                -- whether it is of --rules
-    definition VARCHAR,            -- its SELECT
-    problem VARCHAR,               -- why it was left out at load; null of one that looked
-    is_due BOOLEAN                 -- of a rule of --rules: to be asked: a load was ended before it, or it was left out
+    severity VARCHAR,  -- critical: figures or training are invalid; warning: it costs time; notice: good to know
+    meaning VARCHAR,               -- why it matters, for a reader who meets it for the first time
+    is_own BOOLEAN,                -- whether it is a custom rule (--rules)
+    definition VARCHAR,            -- SELECT statement of the rule
+    problem VARCHAR,               -- why the rule was left out at load; null if it ran
+    is_due BOOLEAN  -- whether a custom rule still has to run: a load ended before it, or the rule was left out
 );

@@ -1,16 +1,19 @@
--- One row per finding of a rule and place, as load stored it: the rules that ship are asked in the load's transaction,
--- those of one's own (`bench load --rules DIR`) each in one of its own after it. The view diagnosis reads them.
+-- One row per finding of a rule at a placement, as stored by load. The shipped rules run in the load's transaction;
+-- each custom rule (`bench load --rules DIR`) then runs in its own transaction. The view diagnosis reads this table.
 CREATE TABLE findings (
-    finding VARCHAR,               -- the rule's file, without its ending
+    finding VARCHAR,               -- name of the rule's file, without its extension
     session_id VARCHAR,
-    case_name VARCHAR,             -- null: of the whole session
-    nodes INTEGER,                 -- null: of the whole case
-    ranks_per_node INTEGER,        -- null: of the whole case
-    threads INTEGER,               -- null: of the whole case
+    case_name VARCHAR,             -- null: applies to the whole session
+    nodes INTEGER,                 -- null: applies to the whole case
+    ranks_per_node INTEGER,        -- null: applies to the whole case
+    threads INTEGER,               -- null: applies to the whole case
     certainty VARCHAR,             -- shown, likely
-    cost DOUBLE,                   -- share of the ranks' time that it explains; null where that is not known
-    magnitude DOUBLE,              -- of placements without a cost the larger is the worse, in the unit of the rule
-    evidence VARCHAR,              -- the figures that it was found by
+    cost DOUBLE,                   -- share of the ranks' time that the finding explains; null if unknown
+    magnitude DOUBLE,              -- orders placements that have no cost: larger is worse; the unit depends on the rule
+    evidence VARCHAR,              -- the figures behind the finding
+    details VARCHAR,               -- further figures, which a terminal does not show
     advice VARCHAR,                -- what to change
-    knob VARCHAR                   -- arguments for `bench suite` that try it; null where no setting does
+    alternatives VARCHAR,          -- what else may help, which a terminal does not show
+    caution VARCHAR,               -- a side effect of the advice
+    options VARCHAR                   -- arguments of `bench suite` that try the advice; null if no setting does
 );

@@ -1,8 +1,9 @@
--- One row per file that a load has seen: by size and time of change a session's next load knows that nothing is new.
+-- One row per file that a load has seen. From size and modification time, a session's next load knows that nothing is
+-- new.
 CREATE TABLE loaded_files (
-    folder VARCHAR,                -- of the session
+    folder VARCHAR,                -- session folder
     path VARCHAR,                  -- relative to the results folder
-    size_bytes BIGINT,             -- when it was loaded
-    mtime_ns BIGINT,               -- time of change when it was loaded, since 1970
-    problem VARCHAR                -- why the file was left out; null where it was loaded
+    size_bytes BIGINT,             -- size when the file was loaded
+    mtime_ns BIGINT,               -- modification time when the file was loaded, since 1970
+    problem VARCHAR                -- why the file was left out; null if it was loaded
 );

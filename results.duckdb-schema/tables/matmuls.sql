@@ -9,7 +9,7 @@ CREATE TABLE matmuls (
     iteration INTEGER,             -- 0-based
     m BIGINT,                      -- rows of the product
     n BIGINT,                      -- columns of the product
-    k BIGINT,                      -- what is summed over
-    time_ns BIGINT,                -- of one multiplication
+    k BIGINT,                      -- length of the sums
+    time_ns BIGINT,                -- time of one multiplication
     flops_per_s DOUBLE             -- 2 m n k ÷ time
 );

@@ -1,4 +1,4 @@
--- One row per run that a session set out to do, from session.json's plan.
+-- One row per run that a session planned, from the plan in session.json.
 CREATE TABLE planned_runs (
     session_id VARCHAR,
     run_id VARCHAR,
@@ -12,6 +12,6 @@ CREATE TABLE planned_runs (
     ranks_per_node INTEGER,
     threads INTEGER,
     repeat INTEGER,
-    probe BOOLEAN,                 -- of find_batch: it comes before the case's measured runs
-    skip_reason VARCHAR            -- why this machine cannot host it; null where it can
+    probe BOOLEAN,                 -- whether find_batch planned it as a probe, before the case's measured runs
+    skip_reason VARCHAR            -- why this machine cannot host it; null if it can
 );

@@ -5,9 +5,9 @@ CREATE TABLE profile_collectives (
     attempt INTEGER,
     rank INTEGER,                  -- 0-based, over all nodes
     node INTEGER,                  -- 0-based
-    step INTEGER,                  -- as in profile
+    step INTEGER,                  -- same number as in profile
     op VARCHAR,                    -- all_reduce, all_gather, reduce_scatter, broadcast, ...
-    calls INTEGER,                 -- in the step; several kernels of one call are one
-    message_bytes BIGINT,          -- of all calls together, counted as in collectives; null: not known
-    time_ns BIGINT                 -- union of their intervals
+    calls INTEGER,                 -- calls in the step; several kernels of one call count once
+    message_bytes BIGINT,          -- sum over all calls, counted as in collectives; null: unknown
+    time_ns BIGINT                 -- union of the calls' intervals
 );

@@ -1,18 +1,18 @@
--- One row per reading of a node's or a GPU's sensors.
+-- One row per reading of the sensors of a node or a GPU.
 CREATE TABLE samples (
     session_id VARCHAR,
     run_id VARCHAR,
     attempt INTEGER,
     node INTEGER,
-    device INTEGER,                -- null: the host
+    device INTEGER,                -- index of the GPU; null: the host
     time_ns BIGINT,                -- since the run's common barrier
-    gpu_util_pct DOUBLE,           -- time with a kernel running
-    memory_used_bytes BIGINT,      -- of the device, other processes included; on the host of the machine
-    power_w DOUBLE,                -- of the GPU
-    energy_j DOUBLE,               -- counter; differences are meant
-    temperature_c DOUBLE,          -- of the GPU
+    gpu_util_pct DOUBLE,           -- share of time with a kernel running
+    memory_used_bytes BIGINT,  -- memory in use on the device (on the host: of the machine), other processes included
+    power_w DOUBLE,                -- power of the GPU
+    energy_j DOUBLE,               -- energy counter; only differences are meaningful
+    temperature_c DOUBLE,          -- temperature of the GPU
     sm_clock_mhz DOUBLE,           -- clock of the GPU's multiprocessors
-    throttle_reasons BIGINT,       -- NVML's mask
-    cpu_util_pct DOUBLE,           -- of all CPUs of the machine
-    rss_bytes BIGINT               -- resident sets of the ranks of the node together
+    throttle_reasons BIGINT,       -- NVML's bit mask
+    cpu_util_pct DOUBLE,           -- utilisation over all CPUs of the machine
+    rss_bytes BIGINT               -- sum of the resident sets of the node's ranks
 );

@@ -1,11 +1,11 @@
 -- One row per interval of degrees of freedom: the two-sided 95 % quantile of Student's t at its two ends.
--- Fine in df where it is curved; in between, ln t linear in 1/df is right to 0.02 % (a test holds it).
+-- The grid is fine where the curve bends; in between, ln t interpolated linearly in 1/df is right to 0.02 % (tested).
 -- Written by student_t.py: change it there.
 CREATE TABLE student_t (
     df DOUBLE,                     -- left end, included
-    t DOUBLE,                      -- at df
+    t DOUBLE,                      -- t at df
     next_df DOUBLE,                -- right end, excluded
-    next_t DOUBLE                  -- at next_df
+    next_t DOUBLE                  -- t at next_df
 );
 INSERT INTO student_t VALUES
     (1, 12.7062047362, 1.05, 11.3619076687),
@@ -136,5 +136,5 @@ INSERT INTO student_t VALUES
     (80, 1.9900634213, 120, 1.9799304051),
     (120, 1.9799304051, 240, 1.9698976351),
     (240, 1.9698976351, 1000, 1.9623390808),
-    (1000, 1.9623390808, 10000, 1.9602012399),
-    (10000, 1.9602012399, 'infinity'::DOUBLE, 1.9599639845);
+    (1000, 1.9623390808, 10000, 1.9602012398),
+    (10000, 1.9602012398, 'infinity'::DOUBLE, 1.9599639845);

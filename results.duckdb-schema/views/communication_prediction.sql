@@ -1,7 +1,8 @@
--- One row per session, case and placement: the step that its communication predicts (message_times), at placements that
--- were measured and at the next four doublings of the largest. The case's smallest size gives the computation;
--- docs/methodology.md has the formulas. No rows where no session has timed collectives on such a device. throughput is
--- the best guess of what overlaps; its _lo is that nothing does, its _hi that all does: no confidence interval.
+-- One row per session, case and placement: the step time predicted from its communication (message_times), at the
+-- measured placements and at the next four doublings of the largest. Computation comes from the case's smallest size;
+-- docs/methodology.md has the formulas. No rows unless some session has timed collectives on such a device. throughput
+-- is the best estimate of the overlap; throughput_lo assumes no overlap and throughput_hi full overlap, so they are not
+-- a confidence interval.
 CREATE OR REPLACE VIEW communication_prediction AS
 WITH suites AS (
     SELECT session_id, suite FROM sessions
@@ -12,7 +13,7 @@ points AS (
 messages AS (
     SELECT * FROM message_times
 ),
--- throughput_of_one: the throughput of which every speedup of the case is a multiple.
+-- throughput that corresponds to a speedup of 1 in this case.
 baselines AS (
     SELECT session_id, case_name, any_value(mean_throughput / speedup) AS throughput_of_one
     FROM law_points
@@ -35,7 +36,7 @@ sizes AS (
     HAVING count(time_s) = count(*)
     QUALIFY bool_or(world_size > 1) OVER (PARTITION BY session_id, case_name)
 ),
--- What the smallest size says of computation, its own exposed communication taken off.
+-- Computation of the smallest size, without its own exposed communication.
 starts AS (
     SELECT
         session_id, case_name, scaling, strategy, shard_size, micro_batches, global_batch, batch_per_rank,
@@ -67,7 +68,7 @@ computed AS (
     FROM starts
     JOIN sizes USING (session_id, case_name)
 ),
--- Once each: nothing overlaps, the best guess, everything does.
+-- Once each: no overlap, the best estimate, full overlap.
 overlapped AS (
     SELECT
         *,
@@ -91,25 +92,27 @@ final AS (
         strategy,
         kind,                                     -- measured, predicted
         world_size AS workers,
-        nodes, ranks_per_node,
-        throughputs[2] AS throughput,             -- in the unit of throughput
-        throughputs[1] AS throughput_lo,          -- where nothing overlaps
-        throughputs[3] AS throughput_hi,          -- where all overlaps that can
-        mean_throughput AS measured_throughput,   -- in the unit of throughput; null where kind is predicted
-        -- relative_error: of the prediction, against what was measured; null where it starts from that
+        nodes,                                    -- number of nodes used
+        ranks_per_node,                           -- ranks per node, the same on every node
+        throughputs[2] AS throughput,             -- best estimate of the overlap, in the unit of throughput
+        throughputs[1] AS throughput_lo,          -- without overlap
+        throughputs[3] AS throughput_hi,          -- with full overlap of all that can overlap
+        mean_throughput AS measured_throughput,   -- in the unit of throughput; null if kind is predicted
+        -- relative_error: of the prediction compared with the measurement; null if the prediction starts from it
         CASE
             WHEN (world_size, nodes) <> (start_ranks, start_nodes) THEN throughput / measured_throughput - 1
         END AS relative_error,
         throughput / throughput_of_one AS speedup,  -- as in scaling, over the measured baseline
-        1e3 * computation_s AS computation_ms,    -- data, forward, backward and optimizer without communication
-        1e3 * (forward_sent_s + gathered_s + reduced_s) AS communication_ms,  -- of all messages, one after the other
-        1e3 * exposed_s[2] AS exposed_communication_ms,  -- of it, by the best guess
-        messages,                                 -- of a rank, per step
-        message_bytes,                            -- of all of them, counted as in collectives
+        1e3 * computation_s AS computation_ms,    -- data, forward, backward and optimizer, without communication
+        1e3 * (forward_sent_s + gathered_s + reduced_s) AS communication_ms,  -- all messages, one after the other
+        1e3 * exposed_s[2] AS exposed_communication_ms,  -- exposed part of communication_ms, by the best estimate
+        messages,                                 -- messages per rank and step
+        message_bytes,                            -- sum over these messages, counted as in collectives
         if(messages > 0, fabric, NULL) AS fabric, -- measured: at this placement; extrapolated; null without messages
-        fabric_session_id,                        -- of the sessions whose collectives were fitted
-        throughput_of_one,                        -- of which every speedup of the case is a multiple
-        coalesce(stands_for_n, true) AS stands_for_n  -- of placements with as many ranks the one on the fewest nodes
+        fabric_session_id,                        -- session or sessions whose collectives were fitted
+        throughput_of_one,                        -- throughput that corresponds to a speedup of 1 in this case
+        -- stands_for_n: whether this is, among placements with as many ranks, the one on the fewest nodes
+        coalesce(stands_for_n, true) AS stands_for_n
     FROM overlapped
     JOIN suites USING (session_id)
     LEFT JOIN baselines USING (session_id, case_name)

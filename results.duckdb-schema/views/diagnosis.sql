@@ -1,7 +1,7 @@
--- One row per session, case and finding: what is wrong, how that shows, and what to change. Each rule is a file in
--- rules/, or of one's own (`bench load --rules DIR`); load has asked them all (findings). Of several placements of a
--- case the one that it costs most stands for all; where a finding has no cost, the one where it is largest: `magnitude`
--- of its rule.
+-- One row per session, case and finding: what is wrong, its evidence, and what to change. Each rule is a file in rules/
+-- or a custom rule (`bench load --rules DIR`); load has run all of them (findings). If a finding applies to several
+-- placements of a case, the placement with the largest cost represents them; without a cost, the one with the largest
+-- `magnitude`.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
     SELECT DISTINCT
@@ -28,20 +28,24 @@ placed AS (
 final AS (
     SELECT
         placed.session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement,
-        finding,                       -- the rule's name
-        title,                         -- in a few words
+        finding,                       -- name of the rule
+        title,                         -- what is wrong, in a few words
         severity,                      -- critical, warning, notice
-        -- certainty: shown: an interval or a count supports it; likely: points alone, or a part of an efficiency
-        -- that is not decided
+        -- certainty: shown: supported by an interval or a count; likely: by points only, or efficiency is undecided
         certainty,
-        cost,                          -- share of the ranks' time that it explains; null where that is not known
-        magnitude,                     -- by which placements are ordered where there is no cost: larger is worse
-        evidence,                      -- the figures that it was found by
+        cost,                          -- share of the ranks' time that the finding explains; null if unknown
+        magnitude,                     -- orders placements that have no cost: larger is worse
+        -- evidence: all figures behind the finding
+        concat_ws('; ', placed.evidence, details) AS evidence,
+        placed.evidence AS short_evidence,  -- the figures that a terminal shows
         meaning,                       -- why it matters
-        advice,                        -- what to change
-        -- knob: arguments for `bench suite` that try it; null where no setting does, and where others measured
-        CASE WHEN imported IS NULL THEN knob END AS knob,
-        times,                         -- placements of the case at which it was found; evidence is of the worst
+        -- advice: what to change, what else may help, and side effects
+        concat_ws(' ', placed.advice, alternatives, caution) AS advice,
+        -- short_advice: what a terminal shows of the advice: what to change, and side effects
+        concat_ws(' ', placed.advice, caution) AS short_advice,
+        -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere
+        CASE WHEN imported IS NULL THEN options END AS options,
+        times,                         -- number of placements of the case with this finding; evidence is from the worst
         -- finding_order: 1-based within the session: severity, then cost
         row_number() OVER (
             PARTITION BY placed.session_id

@@ -1,12 +1,12 @@
--- One row per kind of device, operation and placement whose fits the predictions use (the newest session's, of
--- fabric_fits), and one per locality (within a node, across nodes) for the placements that nobody measured.
+-- One row per kind of device, operation and placement whose fits the predictions use (from fabric_fits, newest
+-- session), and one per locality (within a node, across nodes) for placements that were not measured.
 CREATE OR REPLACE VIEW fabric_lines AS
 WITH fits AS (
     SELECT
         fabric_fits.*,
         created_at,
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
-        -- NCCL takes the faster of ring and tree, and for messages without bytes that is the tree; gloo has rings.
+        -- NCCL uses the faster of ring and tree: for messages without bytes the tree; gloo uses rings.
         CASE
             WHEN device_type = 'cpu' THEN latency_steps_of(op, world_size, 'ring')
             ELSE coalesce(latency_steps_of(op, world_size, 'tree'), latency_steps_of(op, world_size, 'ring'))
@@ -25,7 +25,7 @@ of_placements AS (
         PARTITION BY device_type, device_name, op, nodes, ranks_per_node ORDER BY created_at DESC, session_id DESC
     ) = 1
 ),
--- Latency per step: least squares of relative errors through zero.
+-- Latency per message: least squares of relative errors through zero.
 of_localities AS (
     SELECT
         'extrapolated' AS fabric,
@@ -52,14 +52,14 @@ all_lines AS (
 ),
 final AS (
     SELECT
-        fabric,            -- measured: of that placement; extrapolated: from the placements of the locality
-        fabric_session_id, -- where the collectives were timed
+        fabric,            -- measured: at that placement; extrapolated: from the placements of the locality
+        fabric_session_id, -- session in which the collectives were timed
         device_type, device_name, op, locality,
-        nodes,             -- null where extrapolated
-        ranks_per_node,    -- null where extrapolated
+        nodes,             -- null if extrapolated
+        ranks_per_node,    -- null if extrapolated
         created_at, latency_s,
-        step_latency_s,    -- of each message of an operation that waits for another; null where measured
-        coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity where time does not grow with bytes
+        step_latency_s,    -- per message that must follow another in an operation; null if measured
+        coalesce(bus_bytes_per_s, 'infinity') AS bus_bytes_per_s,  -- infinity if time does not grow with bytes
         relative_error
     FROM all_lines
 )

@@ -1,12 +1,12 @@
--- One row per suite, case, placement and session that ran it: its figures, and how they stand to those of an earlier
--- session. A line of history is a suite, quick or not, measured or imported, on one kind of device (cpu, cuda); of it a
--- case with its workload, scaling and strategy, at a placement (threads count where they are the axis). In a line an
--- experiment is what was asked for the same way on the same model of device: equal settings and threads. The previous
--- session is the last one before with an ok repeat in the same experiment, or where there is none in the line: then
--- unlike things would be compared, and there is no verdict. What neither side says, as imports do not, counts as equal.
--- Intervals: two-sided 95 % over repeats; of the ratio Welch on the difference of mean ln(throughput), null below two
--- repeats on either side. What differs between sessions (nodes, neighbours, temperature) is not in them; where sessions
--- are enough, `usual_lo` and `usual_hi` say how large that is.
+-- One row per suite, case, placement and session that ran it: its figures, and their comparison with an earlier
+-- session. A line of history is a suite (quick or not, measured or imported) on one kind of device (cpu, cuda), and of
+-- it a case with its workload, scaling and strategy at a placement (threads count if they are the axis). Within a line,
+-- an experiment is a set of points with equal settings and threads on the same device model. The previous session is
+-- the last earlier one with an ok repeat in the same experiment, or, without such a session, in the line; the two are
+-- then not comparable and there is no verdict. Facts that neither side has, as with imports, count as equal. Intervals:
+-- two-sided 95 % over repeats; for the ratio Welch on the difference of mean ln(throughput), null below two repeats on
+-- either side. They do not include what differs between sessions (nodes, neighbours, temperature); with enough
+-- sessions, `usual_lo` and `usual_hi` show how large that is.
 CREATE OR REPLACE VIEW history AS
 WITH ordered_sessions AS (
     SELECT
@@ -15,7 +15,7 @@ WITH ordered_sessions AS (
         row_number() OVER (PARTITION BY suite ORDER BY created_at, session_id) AS session_order
     FROM sessions
 ),
--- Numbers for what is written out, in the order of that: windows over numbers are fast.
+-- Numbers replace long texts, in the same order: windows over numbers are fast.
 lines AS (
     SELECT
         line_facts,
@@ -23,7 +23,7 @@ lines AS (
         row_number() OVER (PARTITION BY line_facts[1] ORDER BY line_facts) AS line_number  -- of the suite
     FROM history_points
     GROUP BY line_facts
-    -- Where nothing was timed there is nothing to follow: the machine's own measurements have views of their own.
+    -- Without timed steps there is no history; measurements of the machine have their own views.
     HAVING bool_or(throughput IS NOT NULL)
 ),
 experiments AS (
@@ -34,7 +34,7 @@ points AS MATERIALIZED (
         history_points.* EXCLUDE (line_facts, fingerprints, config),
         created_at, quick, is_imported, session_order, line_id, line_number, asked_id,
         row_number() OVER () AS point,
-        0.02 AS margin  -- of ratios: `same` lies within 1 ± margin, a regression below 1 - margin
+        0.02 AS margin  -- of ratios: `same` is within 1 ± margin, a regression is below 1 - margin
     FROM history_points
     JOIN ordered_sessions USING (session_id)
     JOIN lines USING (line_facts)
@@ -48,7 +48,7 @@ with_earlier AS (
             lag(this IGNORE NULLS) OVER (PARTITION BY line_id, asked_id ORDER BY session_order),
             lag(this IGNORE NULLS) OVER (PARTITION BY line_id ORDER BY session_order, threads)
         ) AS earlier,
-        -- Of the sessions in which it could be asked; what was not ok has no settings.
+        -- Only sessions in which it could be asked; rows that are not ok have no settings.
         CASE WHEN repeats > 0 THEN min(session_order) OVER (PARTITION BY line_id, asked_id) END AS began
     FROM points
 ),
@@ -78,7 +78,7 @@ paired AS MATERIALIZED (
     JOIN numbered USING (point)
     LEFT JOIN earlier_points USING (earlier)
 ),
--- Documents are looked at where they differ, and each pair of them once.
+-- Documents are compared only if they differ, each pair once.
 other_documents AS (
     SELECT DISTINCT previous.fingerprints_digest AS baseline, fingerprints_digest AS candidate
     FROM paired
@@ -153,7 +153,7 @@ with_moments AS (
         CASE WHEN previous.fingerprints_digest = fingerprints_digest THEN [] ELSE documents_differ_in END
             AS differences,
         [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
-        -- of two sessions between which nothing changed that should matter
+        -- of two sessions between which nothing relevant changed
         CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
     FROM paired
     LEFT JOIN documents_differences
@@ -187,7 +187,7 @@ with_intervals AS (
         exp(log_ratio) AS ratio,
         exp(log_ratio - ratio_half_width) AS ratio_lo,
         exp(log_ratio + ratio_half_width) AS ratio_hi,
-        -- Pairs in succession share a session: k of them say as much as 2 k² / (3 k - 1) that share none.
+        -- Successive pairs share a session: k of them count as much as 2 k² / (3 k - 1) independent ones.
         CASE WHEN unchanged_pairs >= 3 THEN 2 * unchanged_pairs ** 2 / (3 * unchanged_pairs - 1) END AS usual_df,
         CASE WHEN unchanged_pairs >= 3 THEN sqrt(mean_square) END AS usual_se
     FROM with_half_widths
@@ -224,16 +224,16 @@ final AS (
     SELECT
         suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, device_type, device_name,
-        quick,                         -- whether the suite's quick section was merged in: a line of its own
-        is_imported,                   -- whether `bench import` made the session: a line of its own
+        quick,  -- whether the suite's quick section was merged in; such sessions are a separate line
+        is_imported,                   -- whether `bench import` made the session; such sessions are a separate line
         session_id,
         created_at,                    -- of the session, UTC
-        session_order,                 -- 1-based, among all sessions of the suite, by created_at
-        line_number AS line,           -- 1-based, within the suite: what a session is compared within
-        -- experiment: 1-based, within the line by its first session; equal: same settings, threads and model of device
+        session_order,                 -- 1-based number among all sessions of the suite, by created_at
+        line_number AS line,           -- 1-based number within the suite; sessions are compared within a line
+        -- experiment: 1-based within the line, by first session; equal: same settings, threads and device model
         experiment,
         oversubscribed,
-        runs,                          -- last attempts, whatever their status
+        runs,                          -- number of last attempts with any status
         repeats, throughput,
         throughput_lo,
         throughput_hi,
@@ -243,33 +243,33 @@ final AS (
         step_ms,                       -- geometric mean over ok repeats of a run's median step
         step_ms_lo,
         step_ms_hi,
-        previous.session_id AS previous_session_id,  -- that it is compared with; null where it is the first
-        previous.created_at AS previous_created_at,  -- of that session
-        previous.repeats AS previous_repeats,        -- of that session that are ok
+        previous.session_id AS previous_session_id,  -- session that it is compared with; null for the first
+        previous.created_at AS previous_created_at,  -- creation time of that session
+        previous.repeats AS previous_repeats,        -- ok repeats of that session
         previous.throughput AS previous_throughput,  -- of that session: geometric mean over ok repeats
         ratio,                         -- throughput ÷ that of the previous session
         ratio_lo,
         ratio_hi,
-        is_alike,                      -- whether the previous session ran the same experiment; null without one
+        is_alike,  -- whether the previous session ran the same experiment; null without a previous session
         unlike,                        -- what makes it another experiment: settings, device, threads
         other_settings,                -- settings that differ from the previous session's: `global_batch: 64 → 256`
-        -- verdict: faster, slower, same, inconclusive, as `compare` within 2 %; null: not alike, oversubscribed
+        -- verdict: faster, slower, same, inconclusive, like `compare` with 2 %; null: not alike, or oversubscribed
         verdict,
-        -- changed: keys of the fingerprint that must be equal and differ from the previous session's; null: not known
+        -- changed: must_equal keys of the fingerprint that differ from the previous session's; null: unknown
         [fact.key FOR fact IN must_equal] AS changed,
         -- changes: the same in words, `torch: 2.14.0 → 2.15.0`; settings are in other_settings
         array_to_string([fact.words FOR fact IN must_equal IF fact.key <> 'settings'], '; ') AS changes,
-        -- also_changed: keys that are only worth knowing, or that one side does not have
+        -- also_changed: worth_knowing keys that differ, and keys that one side lacks
         [fact.key FOR fact IN worth_knowing] AS also_changed,
         -- also_changes: the same in words
         array_to_string([fact.words FOR fact IN worth_knowing], '; ') AS also_changes,
-        unchanged_pairs,               -- earlier sessions of it whose fingerprint was that of their previous one
-        -- Of the ratio of two sessions between which nothing changed, from these pairs; null below three of them.
-        usual_lo,                      -- from here a ratio is usual where nothing changed: 95 %, from unchanged_pairs
-        usual_hi,                      -- up to here it is; null below three unchanged_pairs
-        -- regression_p: one-sided, that the ratio is not below 1 - 2 %: of repeats and of unchanged_pairs the larger
+        unchanged_pairs,  -- earlier sessions of the experiment with the same fingerprint as their previous one
+        -- The spread of the ratio between two sessions without a change, from these pairs; null below three of them.
+        usual_lo,  -- lower end of the ratios that are usual without a change: 95 %, from unchanged_pairs
+        usual_hi,                      -- upper end of these ratios; null below three unchanged_pairs
+        -- regression_p: one-sided, that the ratio is not below 1 - 2 %: the larger of repeats' and unchanged_pairs'
         regression_p,
-        holm_p,                        -- the same after Holm over all rows of the session
+        holm_p,                        -- regression_p after Holm's correction over all rows of the session
         -- regression: slower, and both ratio_hi and ratio × usual_hi, where known, below 1 - 2 %; holm_p at most 5 %
         coalesce(
             verdict = 'slower' AND ratio_hi < 1 - margin AND ratio * coalesce(usual_hi, 1) < 1 - margin

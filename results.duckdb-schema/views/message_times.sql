@@ -1,7 +1,7 @@
--- One row per session, case, placement and operation of its steps (step_messages): how long it takes by fabric_lines,
--- at placements that were measured and at the next four doublings of the largest, which fill nodes with the most ranks
--- that the session could host. time_s is null where no session has timed the operation on a device of that name, or
--- none between nodes where it goes between nodes.
+-- One row per session, case, placement and operation of its steps (step_messages): the time it takes according to
+-- fabric_lines, at the measured placements and at the next four doublings of the largest. These fill each node with the
+-- most ranks that the session could host. time_s is null if no session has timed the operation on a device of that
+-- name, or, for operations between nodes, none between nodes.
 CREATE OR REPLACE VIEW message_times AS
 WITH points AS (
     SELECT * FROM communication_points
@@ -39,7 +39,7 @@ sizes AS (
     FROM doublings
     WHERE scaling = 'weak' OR world_size <= global_batch
 ),
--- Ranks of a group of shards follow each other; one rank of each group meets those of the others.
+-- Ranks of a shard group are consecutive; one rank of each group communicates with those of the others.
 grouped AS (
     SELECT
         session_id, case_name, kind, world_size, nodes, ranks_per_node, device_type, device_name,
@@ -75,11 +75,14 @@ best_lines AS (
 ),
 final AS (
     SELECT
-        session_id, case_name, kind, world_size, nodes, ranks_per_node, op, phase, scope,
-        op_ranks,                     -- ranks that take part in one operation
-        op_nodes,                     -- nodes that they lie on
+        session_id, case_name, kind, world_size,
+        nodes,                        -- number of nodes used
+        ranks_per_node,               -- ranks per node, the same on every node
+        op, phase, scope,
+        op_ranks,                     -- number of ranks that take part in one operation
+        op_nodes,                     -- number of nodes that these ranks use
         CASE WHEN op_ranks > 1 THEN messages ELSE 0 END AS messages,
-        CASE WHEN op_ranks > 1 THEN message_bytes ELSE 0 END AS message_bytes,  -- of all messages of a step
+        CASE WHEN op_ranks > 1 THEN message_bytes ELSE 0 END AS message_bytes,  -- sum over all messages of a step
         fabric, fabric_session_id,
         -- time_s: of all messages of a step, one after the other
         messages * CASE

@@ -1,5 +1,5 @@
--- One row per session, case, placement and phase of a step: data, forward, backward, optimizer.
--- Means over the ranks, measured steps and ok repeats; the four add up to a rank's mean step.
+-- One row per session, case, placement and phase of a step: data, forward, backward, optimizer. Means over ranks,
+-- measured steps and ok repeats; the four add up to a rank's mean step.
 CREATE OR REPLACE VIEW phases AS
 WITH summaries AS (
     SELECT * FROM run_summary WHERE status = 'ok'
@@ -8,7 +8,7 @@ points AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement,
-        count(*) AS repeats,  -- ok runs
+        count(*) AS repeats,  -- number of ok runs
         avg(data_ms) AS data,
         avg(forward_ms) AS forward,
         avg(backward_ms) AS backward,
@@ -22,10 +22,10 @@ long AS (
 final AS (
     SELECT
         *,
-        -- phase_order: 1 to 4, as they follow in a step
+        -- phase_order: 1 to 4, in the order of the step
         -- phase: data, forward, backward, optimizer
         list_position(['data', 'forward', 'backward', 'optimizer'], phase) AS phase_order,
-        -- share: of the four together
+        -- share: share of the four together
         phase_ms / sum(phase_ms) OVER (
             PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
         ) AS share

@@ -1,9 +1,9 @@
--- One row per session, case, law and n: what the law fitted to the case (law_fits) says at the sizes that were measured
--- and at the next four doublings of the largest. Under strong scaling none has more ranks than the global batch has
--- examples. Interval: two-sided 95 % of the law's curve by the delta method on ln(throughput), for noise in proportion
--- to throughput, points - parameters degrees of freedom; null where a coefficient lies on its bound. It supposes that
--- the law holds beyond what was measured, which no interval can contain.
--- The law `communication` is no fitted curve but communication_prediction, whose interval is what overlaps.
+-- One row per session, case, law and n: throughput by the law fitted to the case (law_fits), at the measured sizes and
+-- at the next four doublings of the largest. Under strong scaling, there are never more ranks than examples in the
+-- global batch. Interval: two-sided 95 % of the law's curve by the delta method on ln(throughput), assuming noise
+-- proportional to throughput, with points - parameters degrees of freedom; null if a coefficient is at its bound. The
+-- interval assumes that the law holds beyond the measured sizes, which it cannot check. The law `communication` is not
+-- a fitted curve but communication_prediction; its interval is the range of the overlap.
 CREATE OR REPLACE VIEW scaling_prediction AS
 WITH fits AS (
     SELECT * FROM law_fits WHERE gamma IS NOT NULL
@@ -14,7 +14,7 @@ points AS (
 suites AS (
     SELECT session_id, suite FROM sessions
 ),
--- throughput_of_one: the throughput of which every speedup of the case is a multiple.
+-- throughput that corresponds to a speedup of 1 in this case.
 cases AS (
     SELECT
         session_id, case_name, scaling, axis,
@@ -44,7 +44,7 @@ relative AS (
     JOIN cases USING (session_id, case_name, scaling, axis)
     JOIN sizes USING (session_id, case_name)
 ),
--- gustafson multiplies with its part, the others divide by it.
+-- gustafson multiplies by its factor, the others divide by it.
 curves AS (
     SELECT
         *,
@@ -58,7 +58,7 @@ with_slopes AS (
     SELECT
         *,
         gamma * CASE WHEN law = 'gustafson' THEN part ELSE p / part END AS throughput,
-        -- Of ln(throughput) in alpha and in beta.
+        -- Derivatives of ln(throughput) with respect to alpha and beta.
         -(p - 1) / part AS alpha_slope,
         CASE WHEN law = 'usl' THEN -p * (p - 1) / part ELSE 0 END AS beta_slope
     FROM curves
@@ -105,11 +105,11 @@ final AS (
         law,                                      -- amdahl, gustafson, usl, communication
         kind,                                     -- measured, predicted
         workers,
-        throughput,                               -- of the law's curve, in the unit of throughput
-        throughput_lo,
-        throughput_hi,
-        measured_throughput,                      -- in the unit of throughput; null where kind is predicted
-        relative_error,   -- of the curve, against what was measured; null where communication starts from that
+        throughput,                               -- on the law's curve, in the unit of throughput
+        throughput_lo,                            -- lower end of the 95 % interval; of communication: without overlap
+        throughput_hi,                            -- upper end of the 95 % interval; of communication: with full overlap
+        measured_throughput,                      -- in the unit of throughput; null if kind is predicted
+        relative_error,   -- of the curve compared with the measurement; null if communication starts from it
         -- speedup: as in scaling, over the measured baseline
         throughput / throughput_of_one AS speedup,
         throughput_lo / throughput_of_one AS speedup_lo,
@@ -117,7 +117,7 @@ final AS (
         speedup / workers AS efficiency,          -- speedup ÷ workers
         speedup_lo / workers AS efficiency_lo,
         speedup_hi / workers AS efficiency_hi,
-        measured_throughput / throughput_of_one AS measured_speedup  -- null where kind is predicted
+        measured_throughput / throughput_of_one AS measured_speedup  -- null if kind is predicted
     FROM both_kinds
 )
 SELECT * FROM final;

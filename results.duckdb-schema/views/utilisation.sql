@@ -1,8 +1,8 @@
 -- One row per session, case and placement with a throughput: how much of the hardware training used. FLOP/s = FLOPs of
 -- a step × throughput ÷ examples of a step; intervals are those of throughput. MFU is the share of the device's dense
--- peak for the precision, matmul_share that of the largest rate that `matmul` achieved on a device of the same name,
--- with the same precision and (on a CPU) threads, in any session of this database. A share over 1 is an error in one
--- of its parts: it is null, and the problem says so.
+-- peak for the precision; matmul_share is the share of the largest rate that `matmul` achieved on a device of the same
+-- name, with the same precision and (on a CPU) threads, in any session of this database. A share over 1 shows an error
+-- in one of its parts; it is null, and the problem column explains it.
 CREATE OR REPLACE VIEW utilisation AS
 WITH points AS MATERIALIZED (
     SELECT
@@ -61,26 +61,26 @@ final AS (
         session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, device_type, device_name, precision, repeats,
         devices, flops_per_step, flops_note,
-        flops_per_s,                   -- over all ranks
+        flops_per_s,                   -- sum over all ranks
         flops_per_s / widening AS flops_per_s_lo,
         flops_per_s * widening AS flops_per_s_hi,
-        flops_per_s_per_device,        -- of one GPU; on CPUs of one rank
-        peak_flops_per_s,              -- of one device, dense, as its vendor gives it; null: not known, as of every CPU
+        flops_per_s_per_device,        -- per GPU; on CPUs per rank
+        peak_flops_per_s,              -- per device, dense, as its vendor gives it; null: unknown, as for every CPU
         -- mfu: model FLOP/s utilisation, a fraction: flops_per_s_per_device ÷ peak_flops_per_s
         CASE WHEN peak_share <= 1 THEN peak_share END AS mfu,
         mfu / widening AS mfu_lo,
         mfu * widening AS mfu_hi,
-        -- mfu_problem: why there is none although both of its parts are known
+        -- mfu_problem: why MFU is null although both of its parts are known
         CASE WHEN peak_share > 1 THEN
             format(
                 '{:.1f} TFLOP/s are {:.2f} times the peak of {}',
                 flops_per_s_per_device / 1e12, peak_share, device_name
             )
         END AS mfu_problem,
-        matmul_flops_per_s,            -- the largest rate that matmul achieved on such a device
-        matmul_session_id,             -- in this session
+        matmul_flops_per_s,            -- largest rate that matmul achieved on such a device
+        matmul_session_id,             -- session with that rate
         CASE WHEN share_of_matmul <= 1 THEN share_of_matmul END AS matmul_share,  -- a fraction
-        -- matmul_problem: why there is none although both of its parts are known
+        -- matmul_problem: why matmul_share is null although both of its parts are known
         CASE WHEN share_of_matmul > 1 THEN
             format('{:.2f} times what matmul achieved: it had a slower machine, or shapes too small', share_of_matmul)
         END AS matmul_problem,

@@ -1,9 +1,9 @@
--- One row per validation of an attempt: what it reached, and when.
+-- One row per validation of an attempt: its result and its time.
 CREATE OR REPLACE VIEW validations AS
 WITH runs_of AS (
     SELECT session_id, run_id, attempt, examples_per_step, dataset_size FROM runs
 ),
--- Few steps are followed by a validation: the rest need not be joined.
+-- Few steps are followed by a validation, so the others need not be joined.
 last_steps AS (
     SELECT session_id, run_id, attempt, step, end_ns
     FROM step_stats
@@ -13,7 +13,7 @@ final AS (
     SELECT
         session_id, run_id, attempt,
         evals.step,  -- steps completed before it
-        coalesce(evals.epoch, evals.step * examples_per_step / dataset_size) AS epoch,  -- reached by then
+        coalesce(evals.epoch, evals.step * examples_per_step / dataset_size) AS epoch,  -- passes over the data by then
         last_steps.end_ns / 1e9 AS time_s,  -- end of the last step before it, since the ranks' common barrier
         val_loss, val_accuracy
     FROM evals

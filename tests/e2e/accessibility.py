@@ -40,9 +40,9 @@ class Violation:
 
 
 def violations(browser: Browser) -> list[Violation]:
-    """Of the open page as it is now; of a chart's data, all rows alike, ten rows are looked at."""
+    """Check the open page in its present state; in a chart's data table, where all rows are alike, check ten rows."""
     if not browser.run("return 'axe' in window"):
-        browser.run(SCRIPT.read_text(encoding="utf-8"))  # evaluated by the driver: the page's policy stays
+        browser.run(SCRIPT.read_text(encoding="utf-8"))  # run by the driver: the page's policy stays
     browser.driver.set_script_timeout(120)
     found = browser.driver.execute_async_script(_RUN, list(RULES))
     assert isinstance(found, list), found

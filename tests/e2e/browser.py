@@ -41,7 +41,8 @@ class Browser:
         self.driver.quit()
 
     def screen(self, width: int, *, dark: bool = False, media: str = "screen") -> None:
-        """CSS pixels; below 500 as a phone. Takes effect at once, and for pages opened later."""
+        """Set the window's size in CSS pixels; below 500 it acts as a phone. It applies at once and to pages opened
+        later."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -58,15 +59,15 @@ class Browser:
         return self.driver.execute_script(script)
 
     def wait(self, condition: str, timeout_s: float = 60) -> None:
-        """Until the script returns something true."""
+        """Wait until the script returns something true."""
         poll(lambda: bool(self.run(condition)), condition, timeout_s)
 
     def console(self) -> list[str]:
-        """What was written to the console since the last call, warnings and refused loads included."""
+        """Messages written to the console since the last call, including warnings and refused loads."""
         return [f"{entry['level']}: {entry['message']}" for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Addresses that were asked for since the last call, the page's own included."""
+        """Addresses requested since the last call, including the page's own."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         kinds = ("Network.requestWillBeSent", "Network.webSocketCreated")
         found = [event["params"] for event in events if event["method"] in kinds]

@@ -11,7 +11,7 @@ from tests.e2e.browser import Browser
 from tests.e2e.report_pages import make_sessions, write_report
 
 LONGEST = ("test_documents_run.py", "test_quickstart.py", "test_shipped_suites.py")
-"""Files of minutes: they come first, so that no worker is left alone with one in the end."""
+"""Files that take minutes: they start first, so that no worker ends the run alone with one."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of pages, one of each kind of tests/e2e/report_pages.py, and the index."""
+    """A folder with one page of each kind in tests/e2e/report_pages.py, and the index."""
     folder = tmp_path_factory.mktemp("report")
     make_sessions(folder / "results")
     return write_report(folder)

@@ -1,4 +1,4 @@
-"""What the documents show: their commands, and the example files that a reader is told to save."""
+"""Commands in the documents, and the example files that they tell a reader to save."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAVED = re.compile(r"[Ss]ave[^`]*`([\w./-]+)`|the chart as `([\w./-]+)`")
 
 
 def shown_commands() -> list[str]:
-    """Every distinct command of a console block, or in a line's code, in the order of the pages."""
+    """Every distinct command from a console block or from code in a line, in the order of the pages."""
     found: dict[str, None] = {}
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def shown_commands() -> list[str]:
 
 
 def _typed(block: str) -> Iterator[str]:
-    """What stands behind a prompt, and the lines below while a quote is open or a backslash ends them."""
+    """Text after each prompt, with the lines below while a quote is open or a backslash ends them."""
     lines = iter(block.splitlines())
     for line in lines:
         if line.startswith("$ "):
@@ -67,7 +67,7 @@ def saved_examples(page: Path) -> dict[str, str]:
 
 
 def copy_of_the_checkout(folder: Path) -> None:
-    """Its files as they are now, without .git, and the environment by a link."""
+    """Copy its present files, without .git; link the environment."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     for name in names:

@@ -1,4 +1,4 @@
-"""A workload that goes wrong as it is told: on one rank, once a batch of a certain step is asked for."""
+"""A workload that fails on request: on one rank, when a batch of a certain step is requested."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ import torch.distributed as dist
 from torch import nn
 
 _WORLD, _BATCH_PER_RANK = 2, 4
-"""Of cases whose loader goes wrong."""
+"""World size and batch of the cases whose loader fails."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What goes wrong, and where."""
+    """The fault and its place."""
 
     fault: str = "none"
     """Name of a function below."""
     at_step: int = 5
     """Optimizer step, warm-up included."""
     on_rank: int = 1
-    """Rank that it happens on."""
+    """Rank with the fault."""
     step_s: float = 0.0
     """Time that every step sleeps, so that a test can act meanwhile."""
     hold: str = ""
-    """While there is a file of this name, rank `on_rank` waits at step `at_step`, and all others for it. Files whose
-    name goes on with `.prepare` or `.stepN` hold what makes the workload ready, and that rank at another step."""
+    """While a file of this name exists, rank `on_rank` waits at step `at_step`, and all others wait for it. If the
+    name continues with `.prepare` or `.stepN`, the file holds the preparation of the workload, or that rank at
+    another step."""
     validation_examples: int = 0
     """Examples to validate on."""
 
 
 def nan() -> float:
-    """What the loss is multiplied with."""
+    """Factor for the loss."""
     return math.nan
 
 
@@ -75,7 +76,7 @@ def endless() -> None:
 
 
 def in_the_loader() -> None:
-    """What `batch` does instead."""
+    """Empty: `batch` has this fault instead."""
 
 
 class Workload:
@@ -120,7 +121,7 @@ class Workload:
         return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
 
     def _wait(self, moment: str) -> None:
-        """For the end of the file; another beside it says that it is waited for."""
+        """Wait until the file is gone; a second file next to it shows that the wait has begun."""
         held = Path(self.options.hold + moment)
         if self.options.hold and held.exists():
             held.with_name(f"{held.name}.reached").touch()
@@ -128,7 +129,7 @@ class Workload:
                 time.sleep(0.02)
 
     def _first_key(self) -> int:
-        """Of the batch where it goes wrong; a loader process knows of no ranks."""
+        """First example of the faulty batch; a loader process knows no ranks."""
         return (self.options.at_step * _WORLD + self.options.on_rank) * _BATCH_PER_RANK
 
     def validation_batch(self, indices: list[int]) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Sessions of the workload of faulty.py: their suites, and how they are begun and left to wait."""
+"""Sessions of the workload of faulty.py: their suites, and how to start them and make them wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAULTY = Path(__file__).parent / "faulty.py"
 
 
 def patience(fault: str, timeout_s: int = 4) -> dict[str, Any]:
-    """Of a case whose run would never end. Others have time, however busy the machine is."""
+    """A short timeout for a case whose run would never end. Other cases have time on a busy machine."""
     return {"measure": {"timeout_s": timeout_s}} if fault in ("freeze", "endless", "in_the_loader") else {}
 
 
@@ -50,7 +50,8 @@ def outcome(results: Path, session: str, run_id: str) -> dict[str, Any]:
 
 
 def start_held(folder: Path, marked: Marked) -> subprocess.Popen[str]:
-    """A session `s` of two runs; returns once the first waits, at its sixth step, for the end of the file `hold`."""
+    """A session `s` of two runs. The first waits at its sixth step until the file `hold` is gone; returns when it
+    waits."""
     (folder / "hold").touch()
     cases = [ddp("slow", hold=str(folder / "hold")), ddp("later")]
     suite = suite_file(folder, cases, timeout_s=300)

@@ -1,4 +1,4 @@
-"""A workload that needs eight times as much memory as its examples have, and little time for it."""
+"""A workload that needs eight times as much memory as its examples, but little time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EXAMPLES = 64
 
 
 class Scaled(nn.Module):
-    """A wave whose amplitude is learnt, through layers that each keep what they were given."""
+    """A wave whose amplitude is learnt, through layers that each keep their input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Scaled(nn.Module):
 
 
 class Workload:
-    """Examples of 1 MiB, told apart by their amplitude."""
+    """Examples of 1 MiB, which differ in their amplitude."""
 
     sources = ("synthetic",)
     dataset_size = EXAMPLES

@@ -1,4 +1,4 @@
-"""A moment of a program that a test wants to act in: the program waits there, and the test knows that it does."""
+"""Stop a program at the moment at which a test wants to act: the program waits, and the test knows that it does."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 PATIENCE_S = 240.0
 _F_SETSIG = 10
-"""Of fcntl(2): which signal tells the holder of a lease that somebody wants the file."""
+"""Command of fcntl(2) that sets the signal for the holder of a lease when another process opens the file."""
 
 
 def until(condition: Callable[[], object], ended: Callable[[], object] = lambda: None) -> None:
-    """Wait for it. What `ended` says, where it says something, is why it will never come."""
+    """Wait for the condition. If `ended` returns a reason, the condition cannot come true any more."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         why = ended()
@@ -27,13 +27,13 @@ def until(condition: Callable[[], object], ended: Callable[[], object] = lambda:
 
 @contextmanager
 def about_to_write(path: Path) -> Iterator[Callable[[], bool]]:
-    """Within `with`, whoever opens `path` to write it waits; what is given says whether somebody does.
+    """Within `with`, a process that opens `path` for writing waits; the yielded function returns whether one does.
 
     The kernel's lease (fcntl(2), F_SETLEASE) breaks by itself after 45 s."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     fd = os.open(path, os.O_RDONLY)
-    fcntl.fcntl(fd, _F_SETSIG, signal.SIGURG)  # which nobody minds
+    fcntl.fcntl(fd, _F_SETSIG, signal.SIGURG)  # this signal is ignored by default
     fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     try:
         yield lambda: fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK

@@ -1,4 +1,4 @@
-"""Processes of a `bench` that a test started, found by a mark in their environment, whoever their parent is now."""
+"""Processes of a `bench` that a test started, found by a mark in their environment after any change of parent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Marked:
         return found
 
     def left_in_shared_memory(self, wait_s: float = 15.0) -> set[str]:
-        """Names in it that were not there before; whatever runs beside this test may have some for a moment."""
+        """New names in shared memory since the start; other processes of the machine may have some for a moment."""
         deadline = time.monotonic() + wait_s
         while (found := _shared_memory() - self._shared_before) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -58,7 +58,7 @@ class Marked:
 
 
 def _shared_memory() -> set[str]:
-    """What Python and torch call theirs in it."""
+    """Files in it with the names that Python and torch use."""
     kinds = ("torch_", "sem.", "psm_", "pymp-", "gloo", "bench", "scalebench")
     return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(kinds)}
 

@@ -1,4 +1,4 @@
-"""The sessions whose report the browser tests open: one of each kind that a page must be good at."""
+"""The sessions whose report the browser tests open: one of each kind that a page must show well."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from analysis.load import load
-from analysis.report.files import page_name
+from analysis.loading.load import load
+from analysis.report.html.files import page_name
 from tests.e2e.browser import Browser
 from tests.factory import Case, make_session
 
@@ -21,7 +21,7 @@ SUITE = "</script><script>window.hacked = 1</script><img src=x onerror='window.h
 ONCE = "20261121T054925Z-once-0002"
 ALL = [SCALING, GPUS, BROKEN, HOSTILE, ONCE]
 KINDS = {"scaling": SCALING, "gpus": GPUS, "broken": BROKEN, "hostile": HOSTILE, "once": ONCE}
-"""Short names for the tests' own."""
+"""Short names for the tests' sessions."""
 COMPARED = [SCALING, ONCE]
 """The sessions of the page that compares, the baseline first."""
 
@@ -62,7 +62,7 @@ def make_sessions(results: Path) -> None:
 
 
 def write_report(folder: Path) -> Path:
-    """`folder`/out, written by the real command from `folder`/results."""
+    """`folder`/out, which the real command writes from `folder`/results."""
     out = folder / "out"
     command = [sys.executable, "-m", "bench", "report"]
     folders = ["--results", str(folder / "results"), "--out", str(out)]

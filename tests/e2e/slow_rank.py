@@ -1,4 +1,4 @@
-"""A workload of which the last of several ranks is slow: in getting its batch, or in forward."""
+"""A workload in which the last of several ranks is slow: in getting its batch, or in forward."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import distributed, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is slow."""
+    """Place and amount of the delay."""
 
     slow: Literal["batch", "forward"]
-    """Where the last rank sleeps."""
+    """The phase in which the last rank sleeps."""
     sleep_s: float = 0.1
-    """How long, in every step."""
+    """Time that it sleeps in every step."""
 
 
 class Workload:

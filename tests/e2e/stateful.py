@@ -1,5 +1,5 @@
-"""A workload with all that a careless validation would disturb: dropout from torch's own generator, batch statistics,
-a part that stays in eval mode, and a validation that draws random numbers itself."""
+"""A workload with everything that a careless validation would disturb: dropout from torch's own generator, batch
+statistics, a part that stays in eval mode, and a validation that draws random numbers itself."""
 
 from __future__ import annotations
 

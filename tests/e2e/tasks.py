@@ -1,6 +1,6 @@
-"""The tasks of a Slurm step, as srun would start them, all on this machine: nothing of Slurm is needed.
+"""The tasks of a Slurm step as srun would start them, all on this machine; Slurm itself is not needed.
 
-Its nodes are names of this machine that have an address everywhere."""
+The nodes are names of this machine that resolve on every system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _steps = itertools.count()
 
 
 class Tasks:
-    """One step's. What each prints goes to a file of its own."""
+    """The tasks of one step. Each task prints to a separate file."""
 
     def __init__(self, marked: Marked, folder: Path, tasks_per_node: Sequence[int], *arguments: str) -> None:
         self._marked, self._folder = marked, folder
@@ -29,7 +29,7 @@ class Tasks:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, then: Callable[[], object] = lambda: None) -> Tasks:
-        """All of them; `then` is called once the leading one is started."""
+        """Start all tasks; call `then` once the leading task has started."""
         for node, count in enumerate(self._tasks_per_node):
             for local in range(count):
                 self._start(node, local)
@@ -38,11 +38,11 @@ class Tasks:
         return self
 
     def wait(self) -> list[int]:
-        """Every task's exit code."""
+        """Exit code of every task."""
         return [process.wait(PATIENCE_S) for process in self.processes]
 
     def said(self) -> list[str]:
-        """What each has printed so far."""
+        """Output of each task so far."""
         return [self._log(task).read_text() for task in range(len(self.processes))]
 
     def _start(self, node: int, local: int) -> None:

@@ -1,4 +1,4 @@
-"""A disk that is full: what was completed is kept, the place and the remedy are named, nothing is half-written."""
+"""A full disk: completed rows are kept, the error names the place and the remedy, and no file is half-written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def measure(marked: Marked, folder: Path, *cases: dict[str, object]) -> list[str
 
 
 def rows(run: Path) -> int:
-    """Of an attempt's Parquet file."""
+    """Number of rows in an attempt's Parquet file."""
     return pq.read_metadata(run / "steps.node0.parquet").num_rows
 
 
@@ -36,7 +36,7 @@ def test_a_run_without_room_for_its_rows_fails_before_its_first_step_and_the_nex
     assert said["error"].startswith(
         "OSError: [Errno 28] No space left on device for 7,204,168 bytes of step rows; "
     )
-    assert f"TMPDIR names another disk: '{tmp_path}/scratch/bench-" in said["error"]
+    assert f"set TMPDIR to a folder on another disk: '{tmp_path}/scratch/bench-" in said["error"]
     assert outcome(tmp_path / "r", "s", "small.1x2.r0")["status"] == "ok"
     assert (done.returncode, rows(tmp_path / "r/s/small.1x2.r0")) == (1, 26)
     assert "Traceback" not in done.stdout + done.stderr
@@ -53,7 +53,7 @@ def test_rows_that_the_results_have_no_room_for_are_kept_until_a_resume_stores_t
         f"the rows of first.1x2.r0 cannot be stored: No space left on device: {results.folder}/s/"
         in done.stderr
     )
-    assert "suite --resume s` here stores them and goes on" in done.stderr
+    assert "suite --resume s` here stores them and continues" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert marked.left() == []
     assert sorted(path.name for path in results.folder.rglob("*.tmp")) == []

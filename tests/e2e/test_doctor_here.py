@@ -1,4 +1,4 @@
-"""bench doctor on the machine at hand, torch and all."""
+"""bench doctor on the current machine, with torch."""
 
 from __future__ import annotations
 

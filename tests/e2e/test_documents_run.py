@@ -1,7 +1,6 @@
-"""Every command that a document shows is run as it stands, in a copy of the checkout with small sessions in it.
+"""Every command in a document runs as written, in a copy of the checkout with small sessions in it.
 
-The sessions are called SESSION, A and B, the folder DIR and the file FILE.yaml, as the documents call them.
-"""
+The sessions are called SESSION, A and B, the folder DIR and the file FILE.yaml, as the documents call them."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ PREDICTED_7B = next(
     command for command in shown_commands() if command.startswith("bench predict model_sweep")
 )
 INSTEAD = {
-    # with arguments that make it short, and everything else the same
+    # with arguments that make it short, and everything else unchanged
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
     ),
@@ -40,7 +39,7 @@ INSTEAD = {
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
-    # that a trace is there is shown by test_profiled.py
+    # test_profiled.py shows that a trace is there
     "bench suite NAME --trace": "bench suite smoke --trace --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
     "bench compare tag:NAME-a tag:NAME-b": "bench compare A B",
@@ -52,11 +51,11 @@ INSTEAD = {
     "bench compare tag:main tag:change": "bench compare A B",
     "bench compare SESSION:off SESSION:on": "bench compare A:ddp B:ddp",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
-    # which end at once where there is no GPU
+    # ends at once without a GPU
     "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
-    # what they compare with is not installed for the tests
+    # its competitors are not installed for the tests
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
     "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
     **{
@@ -67,7 +66,7 @@ INSTEAD = {
     "python benchmarks/against_loops.py recorder --seconds 40": (
         "python benchmarks/against_loops.py recorder --seconds 1"
     ),
-    # which tries each test's inputs for a minute
+    # tries each test's inputs for a minute
     ".venv/bin/pytest tests/fuzz --hypothesis-profile=long": (
         "python -m pytest tests/fuzz --hypothesis-profile=long --collect-only"
     ),
@@ -80,7 +79,7 @@ INSTEAD = {
     ),
     PREDICTED_7B: PREDICTED_7B.split(" --set ")[0] + " --quick",
     "python benchmarks/predicted_memory.py": "python benchmarks/predicted_memory.py --help",
-    # which test_shipped_suites.py runs, with fewer and smaller messages
+    # test_shipped_suites.py runs it, with fewer and smaller messages
     "bench suite collectives --set workload.smallest_bytes=1048576": (
         "bench suite collectives --set workload.smallest_bytes=1048576 --dry-run"
     ),
@@ -103,7 +102,7 @@ INSTEAD = {
     "bench suite text_scaling --quick --world 1,2 --repeats 6": (
         "bench suite text_scaling --quick --world 1,2 --set cases.ag_news_small.global_batch=256 --dry-run"
     ),
-    # that it repeats is shown by test_repeats_until.py
+    # test_repeats_until.py shows that it repeats
     "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8": (
         "bench suite smoke --case ddp_strong --set measure.until=5% --set measure.max_repeats=8 --dry-run"
     ),
@@ -120,7 +119,7 @@ INSTEAD = {
     "python -m bench": "python -m bench --version",
     "python -E -m bench": "python -E -m bench --version",
 }
-"""Shown -> run."""
+"""Command in the document -> command to run."""
 ELSEWHERE = {
     "git clone REPOSITORY scalebench && cd scalebench": "test_quickstart.py clones and goes on from there",
     "ci/quickstart": "test_quickstart.py",
@@ -137,7 +136,7 @@ ELSEWHERE = {
     "ci/test tree": "runs after this test",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
-"""Shown -> what runs it."""
+"""Command in the document -> test that runs it."""
 SHIPPED = {path.stem for path in (ROOT / "suites").glob("*.yaml")}
 NEEDS_CHROMIUM = "ci/docs --picture"
 COMMANDS = [command for command in shown_commands() if command not in ELSEWHERE]
@@ -146,7 +145,7 @@ Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
 
 def shell_in(folder: Path) -> Shell:
-    """Runs a line in bash, with the copy's own code and this environment's programs first."""
+    """Run a line in bash; programs of the copy and of this environment come first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
     path = f"{ROOT / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = kept | {"PATH": path, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
@@ -162,7 +161,7 @@ def shell_in(folder: Path) -> Shell:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """In a checkout as a reader of the documents has it: sessions, and the files that two pages say to save."""
+    """A checkout as a reader of the documents has it, with sessions and the files that two pages say to save."""
     folder = tmp_path_factory.mktemp("documents") / "scalebench"
     copy_of_the_checkout(folder)
     for page in ("docs/first-suite.md", "docs/diagnosis.md"):
@@ -183,7 +182,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def in_brief(command: str) -> str:
-    """A suite that ships is planned only, test_shipped_suites.py runs them; "`bench script` says so" asks for help."""
+    """Suites that ship are only planned here; test_shipped_suites.py runs them. "`bench script` says so" asks for
+    help."""
     whole_suite = re.fullmatch(r"(?:time )?(bench suite (\w+)(?: --quick)?)", command)
     if whole_suite and whole_suite[2] in SHIPPED:
         return f"{whole_suite[1]} --dry-run"

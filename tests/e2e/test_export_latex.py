@@ -1,4 +1,5 @@
-"""The LaTeX tables of bench export compile: by the real command line, in a document of their own, with pdflatex."""
+"""The LaTeX tables of bench export compile: the real command line writes them, and pdflatex sets each as a
+document."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 
 PRINTABLE = "".join(map(chr, range(126, 32, -1))).replace("/", "")

@@ -1,4 +1,4 @@
-"""A rank that goes wrong is a row with its cause; every completed step is kept; nothing is left running."""
+"""A rank that fails becomes a row with its cause, every completed step is kept, and no process stays behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAULTS = [
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Marked, Any]:
-    """One session: each fault on rank 1 of 2, after five completed steps, and a healthy run at the end."""
+    """One session: each fault on rank 1 of 2 after five completed steps, and a healthy run at the end."""
     folder = tmp_path_factory.mktemp("faults")
     cases = [ddp(fault.replace("_", "-"), fault=fault) | patience(fault) for fault in FAULTS]
     loaders = ddp("killed-with-loaders", fault="killed") | {"data": {"workers": 2}}
@@ -91,7 +91,7 @@ def test_a_rank_that_never_returns_times_out_with_every_ranks_stack(faults: tupl
         ("killed-with-loaders", 5),
         ("endless-loader", 5),
         ("nan-is-noted", 13),
-        ("nan-fails", 6),  # the one whose loss it is was completed
+        ("nan-fails", 6),  # the step with the faulty loss was completed
     ],
 )
 def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], case: str, completed: int) -> None:
@@ -110,7 +110,7 @@ def test_a_loss_that_is_not_finite_is_a_finding_unless_the_suite_says_fail(
         noted = connection.execute(query, ["nan-is-noted"]).fetchall()
         failed = connection.execute(query, ["nan-fails"]).fetchall()
         found = connection.sql("SELECT case_name FROM diagnosis WHERE finding = 'nonfinite_loss'").fetchall()
-    assert noted == [("ok", 1 + 7 * 2)]  # of one rank; then the model is spoilt for both
+    assert noted == [("ok", 1 + 7 * 2)]  # first one rank's loss, then all of both ranks
     assert failed == [("failed", 1)]
     assert {case for (case,) in found} == {"nan-is-noted", "nan-fails"}
 

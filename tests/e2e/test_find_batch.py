@@ -1,4 +1,4 @@
-"""find_batch with real ranks and a real memory limit: what fits, what is measured with it, and how a resume goes on."""
+"""find_batch with real ranks and a real memory limit: the batch that fits, its measured runs, and a resume."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from processes import Marked
 
-from analysis import database
+from analysis.database import connections
 
 HERE = Path(__file__).parent
-# An example takes some 10 MiB: 1 MiB in its batch, 8 in the layers, and gradients on their way.
+# An example takes some 10 MiB: 1 MiB in its batch, 8 in the layers, and gradients in backward.
 SUITE = """
 title: What fits
 workload: {name: "./hungry.py:Workload"}
@@ -60,7 +60,7 @@ def begin(folder: Path) -> tuple[Marked, list[str]]:
 
 
 Found = tuple[Path, str]
-"""After the session: its folder, and what it said."""
+"""Folder and output of the finished session."""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 
 def ask(found: Found, query: str) -> list[tuple[Any, ...]]:
-    with database.reader(found[0] / "r") as connection:
+    with connections.reader(found[0] / "r") as connection:
         return connection.execute(query).fetchall()
 
 
@@ -113,9 +113,7 @@ def test_a_ranks_memory_at_the_largest_batch_lies_within_its_limit(found: Found)
     assert len(rows) == 2
     for available, used, headroom in rows:
         assert available == 64 * 2**20
-        assert (
-            4 * 5 * 2**20 < used <= available
-        )  # four examples, of which the layers alone keep five times as much
+        assert 4 * 5 * 2**20 < used <= available  # four examples; the layers alone keep five times as much
         assert headroom == available - used
     ((share,),) = ask(found, "SELECT available_bytes FROM batch_limits WHERE case_name = 'largest'")
     assert share >= 64 * 2**20  # of the node's memory, since the suite sets no limit
@@ -129,14 +127,14 @@ def test_accumulated_losses_are_those_of_the_whole_batch(found: Found) -> None:
         "WHERE case_name IN ('whole', 'strong') GROUP BY step ORDER BY step",
     )
     assert len(rows) == 4
-    assert rows[0][1] != pytest.approx(rows[-1][1], rel=1e-2)  # it does learn
+    assert rows[0][1] != pytest.approx(rows[-1][1], rel=1e-2)  # training does learn
     for _, whole, least, most in rows:
         assert (least, most) == (pytest.approx(whole, rel=1e-5), pytest.approx(whole, rel=1e-5))
 
 
 def test_the_session_says_what_fits_and_why_a_case_was_not_measured(found: Found) -> None:
     said = found[1]
-    assert "first, the largest micro-batch that fits is looked for: 4 sizes (find_batch)" in said
+    assert "searching the largest micro-batch that fits first: 4 sizes (find_batch)" in said
     assert "strong.1x2: a micro-batch of 4 fits, 8 does not" in said
     assert "largest.1x1: a micro-batch of 2 fits, the largest tried" in said
     assert "measured with 4 x 4 examples per rank, 16 in all." in said
@@ -172,6 +170,6 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def finished(session: Path) -> list[Path]:
-    """run.json of what ended by itself."""
+    """run.json of a process that ended by itself."""
     files = session.glob("*/run.json")
     return [file for file in files if json.loads(file.read_text())["outcome"]["status"] != "interrupted"]

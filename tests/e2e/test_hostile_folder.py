@@ -1,4 +1,4 @@
-"""Files of the current folder that have the names of modules: none is imported by any Python that `bench` starts."""
+"""The current folder has files with the names of modules; no Python that `bench` starts imports them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = (
     "torch.py",
 )
 HOSTILE_TO_A_MODULE = tuple(name for name in HOSTILE if name != "bench.py")
-"""In the current folder of `python -m bench`, which is told to run that file itself."""
+"""`python -m bench` is told to run bench.py of the current folder, so this list leaves it out."""
 CODE = """
 import sys
 with open({marker!r}, "a") as marker:
@@ -42,17 +42,17 @@ sys.path.insert(0, str(HERE))
 import torch
 from torch import nn
 
-import beside
+import neighbour
 
 
 class Mine:
     def model(self):
         subprocess.run([sys.executable, str(HERE / "scripts/asked.py")], check=True)
-        import colorsys  # of the standard library, and imported by nobody before
-        return nn.Linear(beside.WIDTH, 1)
+        import colorsys  # a module of the standard library that is not imported yet
+        return nn.Linear(neighbour.WIDTH, 1)
 
     def batch(self, places, keys):
-        return {"points": torch.ones(len(places), beside.WIDTH)}
+        return {"points": torch.ones(len(places), neighbour.WIDTH)}
 
     def loss(self, model, batch):
         return model(batch["points"]).square().mean()
@@ -70,7 +70,7 @@ Path(__file__).with_suffix(".json").write_text(json.dumps(said))
 
 
 def hostile_folder(folder: Path, names: Iterable[str] = HOSTILE) -> Path:
-    """The file to which those of its modules that were imported write their names."""
+    """Write the hostile files; return the file in which imported ones record their names."""
     marker = folder / "imported"
     for name in (*names, "colorsys.py"):
         path = folder / name
@@ -106,7 +106,7 @@ def test_a_session_in_a_hostile_folder_imports_none_of_its_files_and_its_script_
 ) -> None:
     marker = hostile_folder(tmp_path)
     (tmp_path / "own.py").write_text(MINE)
-    (tmp_path / "beside.py").write_text("WIDTH = 3\n")
+    (tmp_path / "neighbour.py").write_text("WIDTH = 3\n")
     scripts = tmp_path / "scripts"
     scripts.mkdir()
     (scripts / "asked.py").write_text(ASKED)
@@ -150,9 +150,9 @@ def test_called_as_a_module_it_imports_nothing_from_the_current_folder_but_itsel
 VECTOR_INSTRUCTIONS = """
 import sys
 sys.path.insert(0, sys.argv[1])  # as a workload's file does
-from bench import safe_path
+from bench.common import safe_path
 from bench.train import compilation
-compilation.keep_the_current_folder_out()
+compilation.exclude_current_folder()
 from torch._inductor.cpu_vec_isa import valid_vec_isa_list
 print(len(valid_vec_isa_list()))
 """
@@ -161,12 +161,10 @@ print(len(valid_vec_isa_list()))
 def test_torch_compiles_without_files_of_the_current_folder_or_of_one_that_user_code_added(
     tmp_path: Path,
 ) -> None:
-    """It starts a Python to try vector instructions; what fails there is silently not used."""
+    """torch starts a Python to try vector instructions; if that fails, it silently does not use them."""
     marker = hostile_folder(tmp_path, ("ctypes.py", "sitecustomize.py"))
-    program = "from bench.safe_path import protect_imports\nprotect_imports()\n" + VECTOR_INSTRUCTIONS
-    environment = os.environ | {
-        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")
-    }  # nothing was tried before
+    program = "from bench.common.safe_path import protect_imports\nprotect_imports()\n" + VECTOR_INSTRUCTIONS
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}  # an empty cache
     command = [sys.executable, "-P", "-c", program, str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (imported(marker), done.returncode) == ("", 0), done.stderr
@@ -178,7 +176,7 @@ def test_a_checkout_that_is_installed_nowhere_runs_from_its_folder(tmp_path: Pat
     for name in ("analysis", "bench", "results.duckdb-schema", "suites"):
         shutil.copytree(checkout / name, tmp_path / name)
     suite(tmp_path, "spiral_mlp")
-    # a Python that knows the packages, and not the checkout that is installed among them
+    # a Python that knows the packages, but not the installed checkout
     python = Path(sys.base_prefix, "bin", "python3")
     packages = os.pathsep.join(entry for entry in sys.path if entry.endswith("site-packages"))
     command = [str(python), "-m", "bench", "suite", "./mine.yaml", "--world", "1", "--session", "s"]
@@ -186,5 +184,5 @@ def test_a_checkout_that_is_installed_nowhere_runs_from_its_folder(tmp_path: Pat
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "1 session, 1 run, 4 step rows loaded" in done.stdout
-    # sensors and keeper are Pythons of their own, which say so where they cannot import us
+    # sensors and keeper are separate Pythons, which report if they cannot import our code
     assert "No module named" not in done.stderr

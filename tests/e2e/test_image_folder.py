@@ -1,4 +1,4 @@
-"""Real picture files through the real command: trained and validated on, and told about where they are wrong."""
+"""Real picture files through the real command: training, validation, and errors that name a bad file."""
 
 from __future__ import annotations
 

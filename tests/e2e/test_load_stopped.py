@@ -1,4 +1,4 @@
-"""Loads that are killed half-way, or meet another: the database is as it was, and the next load has every row."""
+"""A load is killed half-way or meets another: the database is unchanged, and the next load has every row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def writing(marked: Marked, results: Path) -> subprocess.Popen[str]:
 
 
 def _may_write(pid: int, path: Path) -> bool:
-    """Whether the process has the file open to write; a load reads it first."""
+    """Whether the process has the file open for writing; a load reads it first."""
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
             if entry.readlink() == path:
@@ -50,7 +50,7 @@ def _may_write(pid: int, path: Path) -> bool:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """With one session in the database and another that is not."""
+    """A results folder with one session in the database and another that is not."""
     folder = tmp_path / "results"
     make_session(folder, [CASE], session_id="a")
     assert Marked(tmp_path).run("load", str(folder)).returncode == 0
@@ -101,5 +101,5 @@ def test_a_session_that_ends_while_somebody_reads_says_how_its_rows_come_into_th
         )
     assert done.returncode == 1
     assert f"in use by process {os.getpid()}" in done.stderr
-    assert "bench: the result files are written; `" in done.stderr
+    assert "bench: the result files are complete; load them later with `" in done.stderr
     assert marked.run("load", str(results)).stdout.startswith("2 sessions, ")

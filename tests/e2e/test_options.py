@@ -1,4 +1,4 @@
-"""Every option of training that a suite may choose really runs, and changes no mathematics that it should not."""
+"""Every training option that a suite may choose really runs, and changes only the mathematics that it should."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ SAME = {
     "loader-processes": {"data": {"workers": 1}},
     "fresh-loader-processes": {"data": {"workers": 1, "persistent_workers": False, "prefetch": 1}},
 }
-"""Must train to the losses of plain DDP. More are in test_strategy_options.py, accumulation in test_parity.py."""
+"""Options that must give the losses of plain DDP. More are in test_strategy_options.py, accumulation in
+test_parity.py."""
 OTHER = {
     "bf16": {"train": {"precision": "bf16"}},
     "fsdp-bf16": {"strategy": "fsdp", "train": {"precision": "bf16"}},
@@ -55,7 +56,7 @@ OTHER = {
     "fsdp-fp16-fused": {"strategy": "fsdp", "train": {"precision": "fp16", "fused_optimizer": True}},
     "adam-warmup": {"train": {"optimizer": "adam", "lr_schedule": "linear_warmup", "warmup_steps": 3}},
 }
-"""Must run and give finite losses near plain DDP's first."""
+"""Options that must run and give finite losses near plain DDP's first loss."""
 
 EPOCHS = {"workload": {"name": "spiral_mlp"}, "global_batch": 1_500, "measure": {"epochs": 2, "warmup": 3}}
 """8,000 examples: an epoch is five batches and a third."""

@@ -1,4 +1,4 @@
-"""A workload of the user's own, through the real command line: refused with nothing written, or trained."""
+"""A custom workload through the real command line: refused before anything is written, or trained."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path
 def _flops_are_counted_or_it_is_said_why_not(
     runs: dict[str, dict[str, Any]], looks: dict[str, Any], said: str
 ) -> None:
-    """Over both ranks, and without what checkpointing computes again: 16 multiplications forward, twice as many
-    backward, but for the 12 of the first layer's input."""
+    """Total of both ranks, without checkpointing's second computation: 16 multiplications forward. Backward has twice
+    as many, less the 12 of the first layer's input."""
     outcomes = [run["outcome"] for run in runs.values()]
     assert [outcome["flops_per_step"] for outcome in outcomes] == [8 * 2 * (3 * 16 - 12)] * 3
-    note = "it looks at values, as by item() or an if on a tensor, where only shapes are"
+    note = "it needs values, as for item() or an if on a tensor, but here are only shapes"
     note += " (in loss() of looks.py:Looks, line 16)"
     assert (looks["outcome"]["flops_per_step"], looks["outcome"]["flops_note"]) == (None, note)
     assert said.count(f"case looks: FLOPs were not counted: {note}") == 1

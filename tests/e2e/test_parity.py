@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from processes import Marked
 
-from analysis import database
-from analysis.load import load
+from analysis.database import connections
+from analysis.loading.load import load
 
 WORKLOADS = {
     "spiral": {"workload": {"name": "spiral_mlp"}},
@@ -104,7 +104,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def losses(session: Path, name: str, world: int) -> np.ndarray:
-    """[steps] float64: mean over ranks of their own means."""
+    """[steps] float64: mean over ranks of each rank's mean."""
     table = pq.read_table(session / f"{name}.1x{world}.r0" / "steps.node0.parquet").to_pydict()
     by_step = np.zeros(STEPS)
     np.add.at(by_step, table["step"], np.array(table["loss"]) / world)
@@ -119,7 +119,7 @@ def test_losses_do_not_depend_on_strategy_or_world_size(
 ) -> None:
     single = losses(results, f"{workload}_single_1", 1)
     np.testing.assert_allclose(losses(results, f"{workload}_{strategy}_1", world), single, rtol=2e-4)
-    assert np.ptp(single) > 1e-3  # they do move
+    assert np.ptp(single) > 1e-3  # the losses do change
 
 
 @pytest.mark.parametrize("world", [1, 2, 4])
@@ -131,7 +131,7 @@ def test_accumulated_micro_batches_equal_the_big_batch(results: Path, strategy: 
 
 def test_the_view_loss_parity_says_the_same(results: Path) -> None:
     load(results.parent)
-    with database.reader(results.parent) as connection:
+    with connections.reader(results.parent) as connection:
         rows = connection.execute(
             "SELECT verdict, couples_examples, min(steps_compared), count(*) FROM loss_parity GROUP BY ALL"
         ).fetchall()

@@ -1,4 +1,4 @@
-"""A cause of lost efficiency that was planted into real ranks is the largest that `efficiency_loss` finds."""
+"""`efficiency_loss` names a cause that was planted into real ranks as the largest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_rank_that_is_slow_in_real_runs_is_found_by_where_it_is_slow(tmp_path:
         _case("slow", "forward", 2),
         _case("slow_profiled", "forward", 2, **profiled),
     ]
-    # In DDP's second step forward waits for the others: it rebuilds its buckets.
+    # In DDP's second step forward waits for the other ranks, because DDP rebuilds its buckets.
     measure = {"warmup": 2, "steps": 4, "repeats": 1, "timeout_s": 60}
     suite = {
         "title": "Slow",

@@ -1,4 +1,4 @@
-"""`bench predict` from a suite to its answer: shapes in a process of their own, no training."""
+"""`bench predict` from a suite to its answer: shapes in a separate process, no training."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_json_has_bytes_seconds_and_what_does_not_fit(suite: Path) -> None:
 def test_a_table_says_what_fits_and_what_is_not_known(suite: Path) -> None:
     done = predict(suite, "--memory", "300KiB", "--case", "ddp")
     assert done.returncode == 0, done.stderr
-    assert "network: not known; `bench suite collectives` measures it, --bus-gbps says it" in done.stdout
+    assert "network: not known; measure it with `bench suite collectives` or give --bus-gbps" in done.stdout
     # four copies of 129.25 KiB, and one of the larger weight while AdamW updates it
     assert "2 ranks: 581 KiB of 300 KiB: does not fit, by 281 KiB" in done.stdout
 

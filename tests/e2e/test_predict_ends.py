@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.predict import ask as asking
-from bench.process import is_running
-from tests.unit.launch.test_session import run_spec
+from bench.common.process import is_running
+from bench.predict import model_probe
+from tests.unit.session.test_session import run_spec
 
 MODEL = """
 import os, signal, time
@@ -50,22 +50,22 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def answers_of(model: Path, *names: str) -> list[asking.Answer]:
+def answers_of(model: Path, *names: str) -> list[model_probe.ProbedModel]:
     specs = [run_spec(workload=f"{model}:{name}") for name in names]
-    answers = asking.ask(specs, counts_flops=False)
-    return [answers[asking.key(spec)] for spec in specs]
+    answers = model_probe.probe_models(specs, counts_flops=False)
+    return [answers[model_probe.model_key(spec)] for spec in specs]
 
 
 def test_a_model_that_ends_its_process_is_named_and_the_others_are_answered(model: Path) -> None:
     leaves, killed, sound = answers_of(model, "Leaves", "Killed", "Sound")
-    assert leaves.problem == f"{model}:Leaves ended the process that looks at it (exit code 0)"
-    assert killed.problem == f"{model}:Killed ended the process that looks at it (signal 9)"
+    assert leaves.problem == f"{model}:Leaves ended the process that probes it (exit code 0)"
+    assert killed.problem == f"{model}:Killed ended the process that probes it (signal 9)"
     assert sound.size is not None
     assert sound.size.parameters == 8 * 8 + 8
 
 
 def test_a_model_that_never_ends_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_LIMIT_S", 1)
+    monkeypatch.setattr(model_probe, "_LIMIT_S", 1)
     (loops,) = answers_of(model, "Loops")
     assert loops.problem == f"{model}:Loops gave no shapes within 1 s"
 

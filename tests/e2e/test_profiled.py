@@ -1,4 +1,4 @@
-"""Profiled steps of real ranks: what they send is what the formulas say, and nothing of them reaches other figures."""
+"""Profiled steps of real ranks: they send as much as the formulas say, and do not affect other figures."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FAULTY = f"{Path(__file__).parent / 'faulty.py'}:Workload"
 PROFILED = {"warmup": 1, "steps": 4, "repeats": 1, "profiled": 2, "timeout_s": 60}
 KINDS = frozenset({"bare", "instrumented"})
 TRAINED = 5
-"""Steps 0 to 4. What follows: with selfcheck 12 steps that are in no row of `steps`, then one under the profiler that
-is not recorded, and two that are."""
+"""Steps 0 to 4. With selfcheck, 12 steps follow that are in no row of `steps`; then come one unrecorded step under
+the profiler and two recorded ones."""
 Query = Callable[[str], list[dict[str, Any]]]
 
 
@@ -35,7 +35,7 @@ def faulty(name: str, fault: str, **measure: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str], Query]:
-    """One session with traces: DDP, FSDP, and two runs that go wrong in their second profiled step."""
+    """One session with traces: DDP, FSDP, and two runs that fail in their second profiled step."""
     folder = tmp_path_factory.mktemp("profiled")
     suite = {
         "title": "Profiled",
@@ -64,7 +64,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
 
 
 def padded_parameters(ranks: int) -> int:
-    """Of spiral_mlp as FSDP shards it: each parameter by its first dimension, filled up to a multiple of the ranks."""
+    """Parameters of spiral_mlp as FSDP shards it: each is padded in its first dimension to a multiple of the
+    ranks."""
     from bench.workloads.spiral_mlp import Workload
 
     model = Workload(Workload.Options(), "synthetic", None, 0).model()

@@ -1,4 +1,4 @@
-"""ci/quickstart from a fresh clone, twice, as a newcomer does it: from another folder, with the real suite."""
+"""ci/quickstart from a fresh clone, twice, as a newcomer runs it: from another folder, with the real suite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A clone of what is committed; its environment of several GB goes with the test."""
+    """A clone of the commit; the test removes it with its environment of several GB."""
     folder = tmp_path_factory.mktemp("quickstart") / "scale bench"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
     yield folder
@@ -59,7 +59,7 @@ def test_it_ends_with_the_table_and_where_report_and_results_are(
     clone: Path, first: subprocess.CompletedProcess[str]
 ) -> None:
     assert "ddp_strong" in first.stdout
-    # as seen from the folder above the clone, where it was called
+    # relative to the folder above the clone, where it was called
     assert f"report   {clone.name}/public/index.html\n" in first.stdout
     assert f"results  {clone.name}/results\n" in first.stdout
 

@@ -1,4 +1,4 @@
-"""measure.until with real ranks: who gets further repeats, in which order, and how a resume goes on."""
+"""measure.until with real ranks: the sizes that get further repeats, their order, and a resume."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from processes import Marked
 
 HERE = Path(__file__).parent
-# With one repeat half as slow again, Student's interval is ±1200 % after two, ±79 % after three, ±38 % after four.
+# If one repeat takes half as long again, Student's interval is ±1200 % after two, ±79 % after three, ±38 % after
+# four.
 SUITE = """
 title: Uneven repeats
 workload: {name: "./uneven.py:Workload", slow_repeats: []}

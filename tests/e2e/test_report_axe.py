@@ -1,4 +1,4 @@
-"""What axe-core says of every page, and whether the keyboard alone gets everywhere."""
+"""axe-core's findings on every page; the keyboard alone reaches every control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report.files import compare_name, page_name
+from analysis.report.html.files import compare_name, page_name
 from tests.e2e import accessibility
 from tests.e2e.browser import Browser
 from tests.e2e.report_pages import COMPARED, KINDS
@@ -17,9 +17,9 @@ PAGES = {name: page_name(session) for name, session in KINDS.items()} | {"index"
 FOLDS_OPEN = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
 COMPARE = compare_name(COMPARED)
 SCREENS = [(1280, False), (390, True)]
-"""Each width and each scheme once: contrast depends on the scheme, sizes on the width, nothing on both."""
+"""Each width and each scheme once: contrast depends on the scheme and sizes on the width, but nothing on both."""
 SCREEN_NAMES = ["1280-light", "390-dark"]
-# Every radio group is one stop; what is hidden or in a closed fold is none.
+# Every radio group is one stop; hidden elements and those in a closed fold are none.
 STOPS = """
 const groups = new Set();
 return [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter((element) => {
@@ -29,8 +29,8 @@ return [...document.querySelectorAll("a[href], button, input, select, summary, [
   return element === (group.find((one) => one.checked) ?? group[0]);
 }).map((element, place) => { element.dataset.stop = String(place); return element.outerHTML.slice(0, 200); });
 """
-# Headless Chromium hands a focus that has left the page back to its first stop some milliseconds later. That the
-# window lost it is what tells leaving from a focus that goes round within the page.
+# When the focus leaves the page, headless Chromium returns it to the first stop some milliseconds later. The window's
+# blur event distinguishes leaving the page from a focus that goes round within it.
 WATCH_LEAVING = (
     "window.addEventListener('blur', (event) => { if (event.target === window) window.left = true; });"
 )
@@ -61,7 +61,7 @@ def axe() -> None:
 
 
 def open_whole(browser: Browser, page: Path) -> None:
-    """Every fold open, and every table of data filled in."""
+    """Open every fold, and fill in every data table."""
     browser.open(page)
     browser.run(FOLDS_OPEN)
     browser.wait(
@@ -70,7 +70,7 @@ def open_whole(browser: Browser, page: Path) -> None:
 
 
 def grave(browser: Browser) -> list[str]:
-    """Serious and critical violations; lesser ones are said in pytest's closing list of warnings."""
+    """Serious and critical violations; lesser ones go to pytest's closing list of warnings."""
     found = accessibility.violations(browser)
     for violation in found:
         if not violation.grave:
@@ -114,7 +114,7 @@ def test_axe_sees_what_is_wrong(browser, report):
 
 
 def tab(browser: Browser) -> dict[str, Any] | None:
-    """Press Tab; where the focus is now, or null where it left the page."""
+    """Press Tab; return the element with the focus, or null if the focus left the page."""
     for kind in ("rawKeyDown", "keyUp"):
         key = {"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
         browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", key)

@@ -1,4 +1,4 @@
-"""The report in a real browser: drawn, silent, offline, and never run by a name."""
+"""The report in a real browser: it draws, logs nothing, works offline, and never runs a name as code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.files import compare_name, history_name, page_name
+from analysis.report.html.files import compare_name, history_name, page_name
 from tests.e2e.report_pages import (
     ALL,
     BROKEN,
@@ -22,7 +22,7 @@ from tests.e2e.report_pages import (
 )
 
 CHARTS = {SCALING: 17, GPUS: 20, BROKEN: 2}
-"""On a session's page; the others are of a single size, which has no law."""
+"""Charts on a session's page; the other sessions have a single size and so no law."""
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)], ids=["390-dark", "1280-light"])
@@ -118,7 +118,7 @@ def test_a_tooltip_names_the_point_under_the_pointer_and_only_as_text(browser, r
 def test_the_policy_refuses_what_is_not_the_pages_own(browser, report):
     browser.screen(1280)
     open_page(browser, report, SCALING)
-    # Later, because the policy is lifted for what the driver itself evaluates.
+    # This comes later because the driver's own scripts run without the policy.
     browser.run(
         "setTimeout(() => { const added = document.createElement('script'); "
         "added.textContent = 'window.hacked = 1'; document.body.append(added); "

@@ -1,4 +1,4 @@
-"""The index and the compare page in a real browser: filters, links from any place, curves over each other."""
+"""The index and the compare page in a real browser: filters, links from any place, and overlaid curves."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from analysis.load import load
-from analysis.report.files import compare_name, history_name, page_name
+from analysis.loading.load import load
+from analysis.report.html.files import compare_name, history_name, page_name
 from tests.factory import BEGAN, Case, make_session
 
 OLD, NEW = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b"
@@ -30,7 +30,7 @@ HISTORY = history_name("smoke")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder `lab/scaling` of pages, written by the real command."""
+    """A folder `lab/scaling` of pages, which the real command writes."""
     folder = tmp_path_factory.mktemp("site")
     results = folder / "results"
     old = [
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site) -> Iterator[str]:
-    """The same folder behind a server, below a path of its own."""
+    """The same folder behind a server, below a path of the server's."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments: object) -> None:
@@ -83,7 +83,7 @@ def index(browser, site):
 
 
 def titles(browser) -> list[str]:
-    """Of the sessions that are shown, their ids."""
+    """Ids of the visible sessions."""
     return browser.run(
         "return [...document.querySelectorAll('.sessions tbody tr')].filter((row) => row.checkVisibility())"
         ".map((row) => row.querySelector('.title .below').textContent)"
@@ -95,7 +95,7 @@ def status(browser) -> str:
 
 
 def choose(browser, name: str, value: str) -> None:
-    """As a person does it."""
+    """Click as a person does."""
     field = browser.driver.find_element(By.NAME, name)
     if name == "words":
         field.send_keys(value)

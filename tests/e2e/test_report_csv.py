@@ -1,4 +1,4 @@
-"""Every table and chart of a session's page as a CSV file, saved by a real browser from a page opened as a file."""
+"""Every table and chart of a session's page as a CSV file; a real browser opens the page as a file and saves them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis import database
-from analysis.load import load
-from analysis.report import frames, write
+from analysis.database import connections
+from analysis.loading.load import load
+from analysis.report import named_queries, write
 from tests.e2e.browser import poll
 from tests.factory import Case, make_session
 
@@ -70,8 +70,8 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
 
 
 def asked(results: Path, query: str) -> list[dict[str, object]]:
-    with database.reader(results) as connection:
-        return frames.frame(connection, query, SESSION).to_dicts()
+    with connections.reader(results) as connection:
+        return named_queries.frame(connection, query, SESSION).to_dicts()
 
 
 def test_the_summary_is_saved_with_every_column_row_and_digit(save, results):

@@ -1,4 +1,4 @@
-"""Every text that a results folder can bring into a page is one that would run script, if a page let it."""
+"""Every text that a results folder can put into a page would run script if the page let it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
+from analysis.loading.load import load
 from analysis.report import write
 from tests.e2e.browser import Browser
 from tests.factory import Case, make_session

@@ -1,10 +1,10 @@
-"""A page stands still while its charts are drawn, whatever the reader does with them."""
+"""A page does not move while its charts are drawn, even if the reader uses them."""
 
 from __future__ import annotations
 
 import pytest
 
-from analysis.report.files import page_name
+from analysis.report.html.files import page_name
 from tests.e2e.report_pages import GPUS, SCALING, open_page
 
 WATCH = (
@@ -15,7 +15,7 @@ WATCH = (
 
 @pytest.fixture
 def watched(browser):
-    """The browser, adding up the layout shifts of every page from its first paint on."""
+    """The browser, which adds up the layout shifts of every page from its first paint on."""
     command = {"source": WATCH}
     script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", command)
     yield browser
@@ -89,7 +89,7 @@ def test_printing_draws_what_a_busy_browser_has_not_drawn_yet(watched, report):
     watched.screen(1280)
     watched.driver.get((report / page_name(GPUS)).as_uri())
     watched.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
-    assert watched.run(UNDRAWN) > 10  # all but those of the first screen
+    assert watched.run(UNDRAWN) > 10  # all charts except those of the first screen
     watched.run("window.dispatchEvent(new Event('beforeprint'))")
     watched.wait(f"{UNDRAWN} === 0")
 

@@ -23,14 +23,14 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
   return result;
 }
 """
-"""Of a process that this is preloaded into, only the wall clock goes back by two hours once there is a file."""
+"""Once a file exists, this preloaded library sets the process's wall clock back by two hours, and no other clock."""
 
 
 def test_a_session_that_runs_is_neither_begun_nor_resumed_by_another(tmp_path: Path) -> None:
     marked = Marked(tmp_path)
     process = start_held(tmp_path, marked)
     where = ("--results", str(tmp_path / "r"), "--ranks-per-node", "2")
-    # as start_held has it
+    # the same name as in start_held
     again = marked.run("suite", str(tmp_path / "faults.yaml"), "--session", "s", *where)
     resumed = marked.run("suite", "--resume", "s", *where)
     for refused in (again, resumed):

@@ -1,8 +1,8 @@
-"""Every suite that ships runs as it is, with --quick: what this machine can host is ok, the rest says why not.
+"""Every suite that ships runs unchanged, with --quick: runs that this machine can host are ok, the others say why
+not.
 
-The table of suite, command, wall time and status is printed at the end (`-s` shows it), and taken for the documents by
-`python benchmarks/suites.py`. No time is asserted.
-"""
+The table of suite, command, wall time and status is printed at the end (`-s` shows it); `python benchmarks/suites.py`
+copies it to the documents. No time is asserted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {"smoke": "test_quickstart.py"}
-"""Suite -> what runs it with --quick."""
+"""Suite -> test that runs it with --quick."""
 SUITES = sorted(path.stem for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)
 
 

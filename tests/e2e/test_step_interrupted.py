@@ -1,4 +1,4 @@
-"""One session over two nodes that is asked to stop, loses its leader, loses a follower, and is completed in the end."""
+"""One session over two nodes is asked to stop, loses its leader, loses a follower, and is completed in the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from bench.files import read_json
+from bench.common.files import read_json
 from bench.measure import recorder
 from tests.e2e.faulty_sessions import ddp, suite_file
 from tests.e2e.processes import Marked
@@ -22,20 +22,20 @@ from tests.e2e.tasks import PATIENCE_S, Tasks
 
 RUNS = ("slow.2x2.r0", "alone.1x2.r0", "together.2x1.r0")
 ROWS = 5
-"""Completed steps of every rank before anything is done to the session: in the sixth, rank 3 waits."""
+"""Completed steps of every rank before the test acts on the session: rank 3 waits in the sixth."""
 STEPS = 13
-"""Of a run of `slow`, warm-up included."""
+"""Steps of a run of `slow`, warm-up included."""
 
 
 @dataclass(kw_only=True)
 class Stage:
-    """What a step left behind: one begin or resume of the session."""
+    """State after one step, which begins or resumes the session."""
 
     exit_codes: list[int]
     said: list[str]
     left: list[str]
     outcomes: dict[str, dict[str, Any] | None]
-    """By run; null where it has none."""
+    """Status by run; null if it has none."""
     files: dict[str, list[str]]
     """Step rows of each run, by name."""
     scratch: list[str]
@@ -43,14 +43,14 @@ class Stage:
 
 @dataclass(kw_only=True)
 class Watched:
-    """Of the processes of a running step."""
+    """Observations of the processes of a running step."""
 
     shared: bytes
     """The step's secret."""
     seen: str = ""
     """Every command line and environment."""
     listening: set[str] = field(default_factory=set)
-    """Addresses on which any of them listens."""
+    """Addresses on which any of the processes listens."""
     agents_listen: bool = False
 
     def look_at(self, process: psutil.Process, agents: set[int]) -> None:
@@ -90,7 +90,7 @@ class Story:
         assert self.watched is not None
         agents = {process.pid for process in tasks.processes}
         for line in self.marked.left(0):
-            with suppress(psutil.NoSuchProcess):  # one that has just ended
+            with suppress(psutil.NoSuchProcess):  # a process that has just ended
                 self.watched.look_at(psutil.Process(int(line.partition(":")[0])), agents)
 
     def load(self) -> None:

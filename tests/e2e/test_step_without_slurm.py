@@ -1,4 +1,4 @@
-"""Runs over several tasks of a step: every rank's rows are there, and what goes wrong is told as what it is."""
+"""Runs over several tasks of a step: every rank's rows are there, and each fault is reported as the right one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.e2e.processes import Marked
 from tests.e2e.tasks import Tasks
 
 FAULTS = ["fail", "leave", "killed", "freeze", "endless"]
-"""Of tests/e2e/faulty.py, each on the last rank, which the second agent hosts."""
+"""Faults of tests/e2e/faulty.py, each on the last rank, which the second agent hosts."""
 
 
 class Ended:
-    """A session that has been run by the tasks of one step."""
+    """A session that the tasks of one step have run."""
 
     def __init__(self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]]) -> None:
         self.results, self.marked = folder / "r", Marked(folder)
@@ -155,7 +155,7 @@ def test_every_completed_step_of_every_rank_is_kept(two_nodes: Ended, fault: str
         "steps.node1.parquet": [2, 3],
     }
     assert kept.pop(3) == list(range(5))
-    # a rank that loses its connection may not have ended the step that the lost one has
+    # a rank that loses its connection may not have ended the step that the lost rank has
     assert all(steps in (list(range(4)), list(range(5))) for steps in kept.values())
 
 

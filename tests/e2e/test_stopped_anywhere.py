@@ -1,4 +1,4 @@
-"""A session whose agent is told to stop, or killed, at every kind of moment; it is resumed each time."""
+"""A session's agent is told to stop, or killed, at every kind of moment; each time the session is resumed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from processes import Marked
 
-from bench.files import digest, read_json
+from bench.common.files import digest, read_json
 from bench.measure import recorder
 from tests.e2e.faulty_sessions import ddp, suite_file
 from tests.e2e.moments import PATIENCE_S, about_to_write, until
@@ -22,30 +22,30 @@ from tests.e2e.moments import PATIENCE_S, about_to_write, until
 RUNS = FIRST, SLOW, LATER = "first.1x2.r0", "slow.1x2.r0", "later.1x2.r0"
 WARMUP, STEPS = 3, 5
 ROWS = 2 * (WARMUP + STEPS)
-"""Of a run that is complete."""
+"""Step rows of a complete run."""
 HELD = ("before the first run", "in warm-up", "in a measured step")
-"""Moments when the workload goes on waiting: the agent has to end all the same."""
+"""Moments when the workload keeps waiting: the agent has to end all the same."""
 WRITING = ("while writing Parquet", "between runs")
-"""Moments when the agent itself waits, until it is told to stop; then it goes on."""
+"""Moments when the agent itself waits until it is told to stop; then it goes on."""
 MOMENTS = HELD + WRITING
 
 
 Ended = Callable[[], object]
-"""What a process said that has ended; null where it has not."""
+"""Output of a process that has ended; null if it still runs."""
 Reach = Callable[[Ended], AbstractContextManager[None]]
 
 
 @dataclass(kw_only=True)
 class Stage:
-    """What was left when the session was ended at one moment."""
+    """State after the session was ended at one moment."""
 
     exit_code: int
     said: str
     processes: list[str]
     folders: list[str]
-    """Of scratch, in the temporary folder and in shared memory."""
+    """Scratch folders that are left in the temporary folder and in shared memory."""
     loaded: tuple[int, str]
-    """Exit code of `bench load`, and what it said."""
+    """Exit code and output of `bench load`."""
     rows: list[tuple[Any, ...]]
     """Run, attempt, status, error, rows and different rows in the database."""
     stored: dict[str, str]
@@ -53,7 +53,7 @@ class Stage:
 
 
 class Story:
-    """A session of three runs, ended five times by a signal."""
+    """A session of three runs, which a signal ends five times."""
 
     def __init__(self, folder: Path, number: signal.Signals) -> None:
         self.folder, self.results, self.number = folder, folder / "r", number
@@ -80,7 +80,7 @@ class Story:
 
     @contextmanager
     def _held(self, name: str, rows: int, ended: Ended) -> Iterator[None]:
-        """Within `with`, the workload waits at that moment, and every rank has that many rows before it does."""
+        """Within `with`, the workload waits at that moment; each rank has that many rows by then."""
         held, reached = self.folder / f"hold{name}", self.folder / f"hold{name}.reached"
         until(lambda: reached.exists() and (rows == 0 or self._have(rows)), ended)
         yield
@@ -88,17 +88,17 @@ class Story:
 
     @contextmanager
     def _writing(self, ended: Ended) -> Iterator[None]:
-        """Within `with`, the agent waits for the file that it wants to write the rows of all steps to."""
+        """Within `with`, the agent waits to open the file for the rows of all steps."""
         with ExitStack() as stack:
             with self._held(".step6", 6, ended):
-                folder = self.results / "s" / SLOW  # its files of before are set aside by now
+                folder = self.results / "s" / SLOW  # its earlier files are set aside by now
                 wanted = stack.enter_context(about_to_write(folder / "steps.node0.parquet.tmp"))
             until(wanted, ended)
             yield
 
     @contextmanager
     def _between(self, ended: Ended) -> Iterator[None]:
-        """Within `with`, the agent waits for the file that says that the last run begins."""
+        """Within `with`, the agent waits for the file that announces the last run."""
         with about_to_write(self.results / "s" / LATER / "begun.json.tmp") as wanted:
             until(wanted, ended)
             yield
@@ -118,7 +118,7 @@ class Story:
             process.send_signal(self.number)
             if moment in HELD:
                 process.wait(PATIENCE_S)
-                self.marked.left()  # ranks outlive a killed agent by a moment, and must not go on in it
+                self.marked.left()  # ranks outlive a killed agent briefly, and must not go on in the meantime
             else:
                 until(lambda: process.poll() is not None or not _pending(process.pid, self.number))
         said = process.communicate(timeout=120)[1]
@@ -135,7 +135,7 @@ class Story:
         )  # fmt: skip
 
     def _scratch(self) -> list[str]:
-        # torch's own cache of compiled code is the user's, and stays
+        # torch's own cache of compiled code belongs to the user and stays
         return sorted(
             path.name for path in (self.folder / "tmp").iterdir() if "torchinductor" not in path.name
         )

@@ -1,5 +1,5 @@
-"""Options of strategies change time, memory and traffic, never the mathematics, but for what is rounded or thrown away
-on purpose: the losses of every option against the bare model's."""
+"""Options of strategies change time, memory and traffic, but not the mathematics, apart from intended rounding and
+dropped parts: each option's losses are compared with the bare model's."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from processes import Marked
 
-from analysis import database
-from analysis.load import load
+from analysis.database import connections
+from analysis.loading.load import load
 
 STEPS = 8
 EXACT = 2e-4
-"""Sums in another order, as in test_parity."""
+"""Tolerance for sums in another order, as in test_parity."""
 HALVED = 2e-2
-"""Gradients that travelled in 16 bits."""
+"""Tolerance for gradients that travelled in 16 bits."""
 CASES: dict[str, tuple[dict[str, object], int, float]] = {
     "ddp_static": ({"name": "ddp", "static_graph": True, "bucket_cap_mb": 1}, 2, EXACT),
     "ddp_finds_unused": (
@@ -60,7 +60,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "workload": {"name": "mnist_cnn"},
         "data": {"source": "digits"},
         "device": "cpu",
-        # clipping, accumulation and validation each ask the strategy for something of its own
+        # clipping, accumulation and validation each use the strategy in a different way
         "train": {"learning_rate": 1e-3, "clip_norm": 1.0, "accumulate": 2},
         "measure": {
             "warmup": 3,
@@ -86,7 +86,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def losses(session: Path, name: str, world: int) -> np.ndarray:
-    """[steps] float64: mean over ranks of their own means."""
+    """[steps] float64: mean over ranks of each rank's mean."""
     table = pq.read_table(session / f"{name}.1x{world}.r0" / "steps.node0.parquet").to_pydict()
     by_step = np.zeros(STEPS)
     np.add.at(by_step, table["step"], np.array(table["loss"]) / world)
@@ -115,7 +115,7 @@ def test_powersgd_throws_gradients_away_once_it_has_begun_and_as_much_at_every_w
     )  # two steps are whole; the third loss is theirs
     assert np.abs(compressed / bare - 1).max() > 10 * EXACT
     load(session.parent)
-    with database.reader(session.parent) as connection:
+    with connections.reader(session.parent) as connection:
         rows = connection.execute(
             "SELECT verdict, reason FROM loss_parity WHERE case_name = ?", [name]
         ).fetchall()

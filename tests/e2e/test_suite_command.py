@@ -1,4 +1,4 @@
-"""bench suite as a user runs it: from the suite file to the answer, and every way in which it says no."""
+"""bench suite as a user runs it: from the suite file to the answer, and every kind of refusal."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ def test_results_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 
 def test_a_compute_node_needs_nothing_of_the_analysis(tmp_path: Path) -> None:
     (tmp_path / "spirals.yaml").write_text(SUITE)
-    absent = "import sys\nfor name in ('altair', 'duckdb', 'polars', 'scipy', 'vl_convert'): sys.modules[name] = None\n"
+    names = ("altair", "duckdb", "polars", "pylatexenc", "scipy", "vl_convert")
+    absent = f"import sys\nfor name in {names}: sys.modules[name] = None\n"
     (tmp_path / "sitecustomize.py").write_text(absent)
     marked = Marked(tmp_path)
     marked.environment["PYTHONPATH"] = str(tmp_path)

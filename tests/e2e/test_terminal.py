@@ -1,4 +1,5 @@
-"""Who sits in front of a session: presses Ctrl-C, once and again, closes the terminal, reads one line and leaves."""
+"""A person at a session's terminal presses Ctrl-C once and again, closes the terminal, or reads one line and
+leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ RUN = "slow.1x2.r0"
 
 
 class Driver:
-    """A session of two runs, whose first waits at its sixth step while there is a file `hold`."""
+    """A session of two runs; the first waits at its sixth step while there is a file `hold`."""
 
     def __init__(self, folder: Path) -> None:
         self.results, self.hold, self.temporary = folder / "r", folder / "hold", folder / "tmp"
@@ -81,7 +82,7 @@ def test_ctrl_c_keeps_what_was_measured_and_pressed_again_while_it_closes_change
 
 
 class Terminal:
-    """What a person sees a session in; a real one, of which the session's process is the foreground."""
+    """A real terminal with the session; the session's process is in its foreground."""
 
     def __init__(self, driver: Driver, *, ignored: bool) -> None:
         self._master, slave = os.openpty()
@@ -100,7 +101,7 @@ class Terminal:
         os.close(slave)
 
     def ended(self) -> str | None:
-        """Reads on, as a terminal does; what it showed where the process has ended."""
+        """Read on, as a terminal does; return the whole output once the process has ended."""
         with suppress(BlockingIOError, OSError):
             self.shown += os.read(self._master, 1 << 16)
         return None if self.process.poll() is None else self.shown.decode()
@@ -124,7 +125,7 @@ def test_a_terminal_that_is_closed_interrupts_the_session_and_what_was_measured_
 
 
 def test_a_session_that_is_to_outlive_its_terminal_does(driver: Driver) -> None:
-    """`nohup` and `disown` say so; its streams are then a terminal that is gone."""
+    """`nohup` and `disown` set this; the streams then belong to a terminal that is gone."""
     terminal = Terminal(driver, ignored=True)
     until(lambda: driver.reached, terminal.ended)
     terminal.close()

@@ -1,4 +1,4 @@
-"""ci/uv.sh on Pythons that refuse: every way in which it brings uv along is walked for real."""
+"""ci/uv.sh on Pythons that refuse: the test takes every way in which the script installs uv."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYSTEM_PYTHON = next(
     ),
     str(Path(sys.base_prefix) / "bin" / "python3"),
 )
-"""One that refuses global installs where there is such a one (Debian's does)."""
+"""A Python that refuses global installs, if there is one (Debian's does)."""
 
 WAYS = {
     "venv": "",
@@ -43,7 +43,7 @@ def source_uv(clone: Path, script: str, path: str) -> subprocess.CompletedProces
 
 @pytest.fixture
 def path_without_uv(tmp_path: Path) -> str:
-    """The programs that ci/uv.sh calls, and none besides."""
+    """Link the programs that ci/uv.sh calls, and no others."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for program in ("dirname", "sort", "head", "tail", "mktemp", "mkdir", "rm"):

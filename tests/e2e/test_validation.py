@@ -1,4 +1,4 @@
-"""Validation between steps: it changes no training, lies in no step, and is never lost."""
+"""Validation between steps changes no training, is part of no step, and is never lost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def losses(results: Path, name: str) -> np.ndarray:
 def test_validation_changes_no_loss(results: Path, workload: str, strategy: str) -> None:
     with_validation = losses(results, f"{workload}_{strategy}_5")
     np.testing.assert_array_equal(with_validation, losses(results, f"{workload}_{strategy}_0"))
-    assert np.ptp(with_validation) > 1e-3  # they do move
+    assert np.ptp(with_validation) > 1e-3  # the losses do change
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

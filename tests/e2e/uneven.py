@@ -1,4 +1,4 @@
-"""A workload whose steps take as long as it is told, and longer in some repeats."""
+"""A workload with steps of a given length, which are longer in some repeats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import nn
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How long a step sleeps."""
+    """Length of a step."""
 
     step_s: float = 0.1
     """Time of a step."""

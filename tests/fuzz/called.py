@@ -1,4 +1,4 @@
-"""A command of `bench`, called in this process: what it said and how it ended."""
+"""Run a command of `bench` in this process; return its output and how it ended."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import bench.cli
 from tests.fuzz.limits import ends
 
 _DRAWS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that a terminal obeys."""
+"""Control characters of a terminal."""
 
 
 class Called(NamedTuple):
-    """What is let through is a defect: `bench` would show a traceback."""
+    """An exception that gets out is a defect: `bench` would show a traceback."""
 
     code: int
     out: str
@@ -26,7 +26,7 @@ class Called(NamedTuple):
 
 
 def called(*arguments: str, codes: Sequence[int] = (0, 2)) -> Called:
-    """Raises what `bench` does not turn into an exit code."""
+    """Raises exceptions that `bench` does not turn into an exit code."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
         mock.patch.object(sys, "argv", ["bench", *arguments]),

@@ -1,9 +1,8 @@
-"""Hostile input, made by hypothesis: what CI tries in seconds, and how to go on for longer.
+"""Hostile input from hypothesis: CI tries it for seconds; a longer profile is available.
 
-Two profiles. `ci`: the same examples every time, as many as each test says. `long`, by
-`--hypothesis-profile=long`: each test again and again with other examples, for FUZZ_SECONDS (60) each. At the end
-stands how many inputs each test tried.
-"""
+Two profiles. `ci`: the same examples every time; each test sets their number. `long`, by `--hypothesis-profile=long`:
+each test again and again with other examples, for FUZZ_SECONDS (60) each. The closing lines say how many inputs each
+test tried."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ def _is_fuzzed(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Counts examples, those of hypothesis's own shrinking too: each was an input."""
+    """Counts examples, including those of hypothesis's own shrinking: each was an input."""
     if not _is_fuzzed(item):
         yield
         return
@@ -64,7 +63,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """In the long profile, rounds of other examples until the time is over."""
+    """In the long profile, try rounds of other examples until the time is over."""
     begin = time.monotonic()
     result = yield
     if _is_fuzzed(pyfuncitem) and settings.get_current_profile_name() == "long":

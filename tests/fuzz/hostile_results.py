@@ -1,4 +1,4 @@
-"""A results folder with one sound session, into which hostile ones are put; what must hold after each load."""
+"""A results folder with one sound session; tests add hostile ones and check the folder after each load."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from analysis import database, schema
-from analysis.load import load
+from analysis.database import connections, schema
+from analysis.loading.load import load
 from analysis.report import write
 from analysis.summary import show
 from tests.factory import Case, make_session
@@ -40,8 +40,8 @@ class Hostile:
     def after(
         self, change: Callable[[Path], object], views: Iterable[str] = (), *, whole: bool = False
     ) -> bool:
-        """Whether the changed session is in the database. Files may be left out; nothing may be raised. `whole`: its
-        summary and its page, too."""
+        """Whether the changed session is in the database. Files may be left out, but nothing may be raised. `whole`
+        checks its summary and its page, too."""
         folder = self.results / SESSION
         shutil.copytree(self.sound, folder)
         try:
@@ -49,7 +49,7 @@ class Hostile:
             with ends():
                 load(self.results)
                 is_loaded = self._asked(views)
-                if whole and is_loaded:  # seconds, where a load takes a quarter of one
+                if whole and is_loaded:  # seconds; a load takes a quarter of one
                     self._shown()
         finally:
             for path in self.results.iterdir():
@@ -61,7 +61,7 @@ class Hostile:
         return is_loaded
 
     def _asked(self, views: Iterable[str]) -> bool:
-        with database.reader(self.results) as connection:
+        with connections.reader(self.results) as connection:
             count = "SELECT count(*) FROM steps WHERE session_id = 'good'"
             assert connection.execute(count).fetchone() == (12,), "the sound session is lost"
             for view in views:

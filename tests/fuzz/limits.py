@@ -1,4 +1,4 @@
-"""What no input may cost. Bounds are generous: they find what has no end, and time nothing."""
+"""Upper bounds on the cost of any input. They are generous: they find endless work and do not measure time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_S = 60
 
 @contextmanager
 def ends() -> Iterator[None]:
-    """Fails where what is inside takes a minute, which no small input may."""
+    """Fail if the body takes a minute, which is too long for any small input."""
 
     def give_up(number: int, frame: object) -> None:
         raise AssertionError(f"no end within {_LONGEST_S} s")

@@ -1,4 +1,4 @@
-"""Sound trees of mappings, lists and scalars, with a few things in them that nobody meant."""
+"""Sound trees of mappings, lists and scalars, with a few unexpected values in them."""
 
 from __future__ import annotations
 

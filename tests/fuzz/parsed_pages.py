@@ -1,4 +1,4 @@
-"""What a page can do, found by parsing it."""
+"""Parse a page to find its capabilities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 OF_LONG_TEXTS = {"title", "data-tag"}
-"""Attributes with the whole of a text that is shown cut."""
+"""Attributes that may hold the whole text if the page displays it cut."""
 EXPRESSIONS = {
     "expr",
     "labelExpr",
@@ -24,11 +24,11 @@ EXPRESSIONS = {
     "href",
     "url",
 }
-"""Keys under which Vega computes, or loads."""
+"""Keys that make Vega compute or load."""
 
 
 class Parsed(html.parser.HTMLParser):
-    """What a page can do: elements with the names of their attributes, code that runs, where links lead."""
+    """Capabilities of a page: elements with the names of their attributes, code that runs, targets of links."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whatever an archive holds: its session, whole, or one error that names it; nothing outside the results folder."""
+"""Any archive gives its whole session, or one error that names it; nothing is written outside the results folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.packing.unpack import unpack
 from tests.fuzz.limits import ends
 from tests.fuzz.mutation import mutated

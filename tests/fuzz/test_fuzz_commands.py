@@ -1,4 +1,4 @@
-"""Whatever a command is asked of a results folder full of odd texts: an answer or one error, and nothing written."""
+"""On a results folder full of odd texts, any command gives an answer or one error, and writes nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.fuzz.called import called
 from tests.fuzz.mutation import ODD_TEXTS
@@ -46,7 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @st.composite
 def asked(draw: st.DrawFn) -> list[str]:
-    """A command and its words, where any option may stand before them."""
+    """A command and its words; any option may come before them."""
     name = draw(st.sampled_from(["compare", "history", "export", "summary", "sql", "direct"]))
     match name:
         case "compare":

@@ -1,4 +1,4 @@
-"""Whatever a file of timings holds: a whole session, or one error that names the file and nothing written."""
+"""Any file of timings gives a whole session, or one error that names the file and writes nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
-from bench.importing.request import Request
+from bench.common.errors import InputError
+from bench.importing.import_session import ImportRequest, import_session
 from tests.fuzz.limits import ends
 from tests.fuzz.mutation import ODD_TEXTS, mangled, mutated
 
@@ -57,13 +57,13 @@ def take_in(content: bytes, name: str, kind: str) -> None:
         file, results = Path(folder) / name, Path(folder) / "results"
         file.write_bytes(content)
         wishes: dict[str, Any] = dict.fromkeys(("case", "strategy", "workload", "examples", "world", "title"))
-        request = Request(
+        request = ImportRequest(
             files=(str(file),), suite="s", results=str(results), session="S", tags=(), kind=kind, **wishes
         )
         made, refusal = None, ""
         try:
             with ends():
-                made = request.carry_out()
+                made = import_session(request)
         except InputError as error:
             refusal = str(error)
         if made is None:

@@ -1,8 +1,7 @@
-"""Whatever texts a results folder holds: its pages and exports have the elements, scripts and links of a plain one.
+"""With any texts in a results folder, pages and exports have the elements, scripts and links of plain ones.
 
-Texts with a mark each are loaded and asked for once; each example puts others in place of the marks, in the rows of
-which pages and exports are made.
-"""
+The tests load and query texts with one mark each. Each example then replaces the marks in the rows that pages and
+exports are made from."""
 
 from __future__ import annotations
 
@@ -21,19 +20,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import database
+from analysis.database import connections
 from analysis.export import chart_picture, content, table_picture
 from analysis.export.formats import latex, markdown, text
-from analysis.load import load
-from analysis.report import contents, frames
+from analysis.loading.load import load
+from analysis.report import named_queries
 from analysis.report.charts import all_charts
-from analysis.report.compare.groups import of_ids
-from analysis.report.compare_page import compare_page
-from analysis.report.files import history_name, page_name
-from analysis.report.history import contents as histories
-from analysis.report.history_page import history_page
-from analysis.report.index_page import index_page
-from analysis.report.session_page import session_page
+from analysis.report.html.files import history_name, page_name
+from analysis.report.pages import session_data
+from analysis.report.pages.comparison.data import of_ids
+from analysis.report.pages.comparison.page import compare_page
+from analysis.report.pages.history import data as histories
+from analysis.report.pages.history.page import history_page
+from analysis.report.pages.index import index_page
+from analysis.report.pages.session import session_page
 from tests.factory import Case, make_session
 from tests.fuzz.limits import ends
 from tests.fuzz.parsed_pages import Parsed
@@ -41,7 +41,7 @@ from tests.poisoned import PAYLOADS, poison
 
 SESSIONS = ("one", "two")
 SECOND, CASE = 100, 900
-"""From here on marks are the second session's, and cases; their texts differ from all others."""
+"""Marks from here on belong to the second session and its cases; their texts differ from all others."""
 FRAGMENTS = (
     "<", ">", "&", '"', "'", "`", "&lt;", "&#60;", "&quot", "]]>", "<!--", "-->", "--!>", "<![CDATA[", "<?",
     "</", "</script", "</SCRIPT\t", "<script>", "<img src=x onerror=x()>", "</title>", "</style>",
@@ -56,17 +56,17 @@ LETTERS = {
     "char", "texttt", "ensuremath", "pm", "times", "div", "mu", "cdot", "textendash", "textemdash", "ldots",
     "ss", "ae", "AE", "oe", "OE", "o", "O", "l", "L", "aa", "AA", "u", "H", "v", "c",
 }  # fmt: skip
-"""LaTeX's commands that stand for a character, or set one."""
+"""LaTeX commands that stand for a character, or format one."""
 TEXTS = st.one_of(
     st.sampled_from(PAYLOADS),
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join),
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40),
 )
-"""No half of a surrogate pair: a database has none, whatever the files have."""
+"""No half of a surrogate pair: files may have one, but a database never does."""
 
 
 class Rows:
-    """What pages are made of, with other texts in place of the marks."""
+    """The rows for pages, with other texts in place of the marks."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -82,24 +82,24 @@ class Rows:
         session_id: str | None = None,
         **parameters: Any,
     ) -> pl.DataFrame:
-        """As frames.frame, which asks once."""
+        """As frames.frame, but it queries once."""
         key = repr((name, session_id, parameters))
         if key not in self._asked:
             self._asked[key] = _frame(connection, name, session_id, **parameters)
         marked = self._asked[key]
         rows = [self.put(row) for row in marked.iter_rows(named=True)]
-        return frames._printable(pl.DataFrame(rows, schema=marked.schema))
+        return named_queries._printable(pl.DataFrame(rows, schema=marked.schema))
 
     @property
     def exported(self) -> content.Content:
         marked = self._exported
-        found = replace(
+        return replace(
             marked,
             session=self.put(marked.session),
             facts=self.put(marked.facts),
+            points=self.put(marked.points),
             coverage=self.put(marked.coverage),
         )
-        return found.of(self.put(marked.points))
 
     def put(self, value: Any) -> Any:
         if self.texts is None:
@@ -120,7 +120,7 @@ class Rows:
         return f"{drawn}{number}" if number >= SECOND else drawn
 
 
-_frame = frames.frame
+_frame = named_queries.frame
 
 
 def _json(value: str) -> Any:
@@ -146,15 +146,15 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
         folder = make_session(results, cases, session_id=session, tags=["a", "b"])
         poison(folder, lambda number, more=SECOND * place: mark(number + (more if number else 0)))
     assert load(results).problems == ()
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         made = Rows(connection)
-        with mock.patch.object(frames, "frame", made.frame):
+        with mock.patch.object(named_queries, "frame", made.frame):
             yield made
 
 
 def _session(rows: Rows) -> str:
     others = {history_name(rows.put(mark(0))): rows.put(mark(0))}
-    return session_page(contents.read(rows.connection, SESSIONS[0]), "0", others)
+    return session_page(session_data.read(rows.connection, SESSIONS[0]), "0", others)
 
 
 def _index(rows: Rows) -> str:
@@ -171,13 +171,13 @@ PAGES: dict[str, Callable[[Rows], str]] = {
     "index": _index,
 }
 FOLDED = {("details",), ("summary",)}
-"""Around a text that is too long to stand in a table."""
+"""Elements around a text that is too long for a table."""
 DRAWN = {"svg", "g", "defs", "clipPath", "rect", "line", "path", "text", "tspan", "title", "desc"}
 """Elements of a picture."""
 
 
 class Plain:
-    """Of pages with marks alone."""
+    """Pages with marks alone."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

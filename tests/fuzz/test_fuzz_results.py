@@ -1,4 +1,4 @@
-"""Whatever a results folder holds: what is sound is loaded, what is not is left out and named, and all can be asked."""
+"""From any results folder, sound data are loaded, bad data are left out and named, and all queries work."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_odd_things_in_a_folder_are_passed_over_or_named(
         try:
             MAKERS[kind](path, hostile)
         except OSError:
-            return  # no file system takes this name
+            return  # no file system accepts this name
 
     if name not in ("..", "good", "results.duckdb", "."):
         hostile.after(change)

@@ -1,6 +1,6 @@
-"""Whatever words `bench script` is given: a job that hands them on as they are, or one error. Nothing else is run.
+"""With any words, `bench script` prints a job that hands them on unchanged, or gives one error. Nothing else is run.
 
-The job is run by bash, with programs in place of Slurm's and Apptainer's that write down what they were given."""
+bash runs the job, with stubs for Slurm's and Apptainer's programs that write down their arguments."""
 
 from __future__ import annotations
 

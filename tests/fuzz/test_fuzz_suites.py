@@ -1,4 +1,4 @@
-"""Whatever a suite file and --set say: a plan, or one error that names the place. Nothing is written."""
+"""Any suite file and --set give a plan, or one error that names the place. Nothing is written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
-from bench.plan import plan
-from bench.plan_view import plan_lines, suite_lines
+from bench.common.errors import InputError
+from bench.plan.plan import plan
+from bench.plan.view import plan_lines, suite_lines
 from bench.records.run_spec import Slots
-from bench.suite.resolve import Selection, load_suite
-from bench.suite.source import parse
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
+from bench.suite.yaml_nodes import parse
 from tests.fuzz.limits import ends
 from tests.fuzz.mutation import ODD_TEXTS, mangled, mutated
 
@@ -72,13 +73,13 @@ AS_IT_IS = st.just(Selection())
 
 
 def as_json(tree: Any) -> bytes:
-    """YAML too, and it can spell what a YAML writer refuses."""
+    """JSON is YAML too, and can express values that a YAML writer refuses."""
     return json.dumps(tree).encode()
 
 
 @contextmanager
 def refused_or(path: Path) -> Iterator[None]:
-    """Only our own error is let through, whose message can be printed and says where."""
+    """Only our own error may get out; its message must be printable and name the place."""
     try:
         with ends():
             yield
@@ -89,7 +90,7 @@ def refused_or(path: Path) -> Iterator[None]:
 
 
 def read_and_plan(content: bytes, selection: Selection) -> None:
-    """What `bench show` does."""
+    """Read and plan as `bench show` does."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "suite.yaml"
         path.write_bytes(content)

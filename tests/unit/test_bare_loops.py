@@ -1,4 +1,4 @@
-"""benchmarks/bare_loops.py holds our step against one written by hand: they must train the same thing."""
+"""benchmarks/bare_loops.py compares our step with one written by hand: both must train the same thing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     import one_rank
 
     for name in ("bare_loops", "one_rank", "interleaved"):
-        monkeypatch.delitem(sys.modules, name)  # they are nobody else's
+        monkeypatch.delitem(sys.modules, name)  # no other test uses them
     return bare_loops, one_rank
 
 

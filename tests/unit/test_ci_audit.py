@@ -1,4 +1,4 @@
-"""ci/audit against a service of ours that knows a flaw, and where none can be reached."""
+"""ci/audit with a local service that knows a flaw, and without a service."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAW = {
 
 
 class _Osv(BaseHTTPRequestHandler):
-    """Of OSV's interface what `uv audit` asks: flaws of many packages by id, and each of them."""
+    """The part of OSV's interface that `uv audit` uses: flaws of many packages by id, and each of them."""
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -62,7 +62,7 @@ def osv() -> Iterator[str]:
 
 @pytest.fixture
 def audit(tmp_path: Path) -> Callable[[str], str]:
-    """`audit(url)`: what it prints, where it asks that service alone."""
+    """`audit(url)`: output of ci/audit, which asks that service alone."""
     npm = tmp_path / "npm"  # the real one would ask a service elsewhere
     npm.write_text("#!/bin/sh\nexit 1\n")
     npm.chmod(0o755)

@@ -1,4 +1,4 @@
-"""ci/gpu where there is no GPU; what it does with one, only such a machine can show."""
+"""ci/gpu on a machine without a GPU; only a machine with one can test the rest."""
 
 from __future__ import annotations
 

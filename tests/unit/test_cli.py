@@ -1,4 +1,4 @@
-"""The command line around its commands: names, exit codes, what a reader that closes the pipe sees."""
+"""The command line around its commands: names, exit codes, and a reader that closes the pipe."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import click
 import pytest
 
 import bench.cli
-from bench.cli._finite import Finite
-from bench.errors import InputError
+from bench.cli._options import Finite
+from bench.common.errors import InputError
 from bench.records.session_head import PlanEntry
 
 
@@ -86,7 +86,7 @@ def test_a_defect_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_interrupt_exits_with_130_and_still_does_what_was_left_for_the_end() -> None:
-    # in a process of its own, which it leaves at once
+    # in a separate process, which it ends at once
     program = """
 import atexit, os, click, bench.cli
 atexit.register(os.write, 1, b"put away")

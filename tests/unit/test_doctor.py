@@ -1,4 +1,4 @@
-"""Every check on facts that were put together by hand, and the doctor on the machine at hand."""
+"""Every check on constructed facts, and the doctor on the current machine."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_remedies_stand_under_their_findings_and_the_end_counts_them() -> None:
     ]
     lines = as_text(findings).splitlines()
     assert [line.strip() for line in lines if "->" in line] == ["-> free space"]
-    assert lines[-1] == "This machine cannot run suites yet: mend the failure."
+    assert lines[-1] == "This machine cannot run suites yet: fix the failure."
     assert as_text(findings[1:]).splitlines()[-1] == "This machine can run suites."
     assert json.loads(to_json(findings))["findings"][1] == {
         "topic": "gpu",
@@ -297,4 +297,4 @@ def test_the_command_tells_people_the_same_in_lines(broken_torch: str, tmp_path:
     assert result.returncode == 2
     failures = [line.split(maxsplit=2) for line in result.stdout.splitlines() if line.startswith("fail")]
     assert failures == [["fail", "torch", f"torch cannot be used: ImportError: {broken_torch}"]]
-    assert result.stdout.splitlines()[-1] == "This machine cannot run suites yet: mend the failure."
+    assert result.stdout.splitlines()[-1] == "This machine cannot run suites yet: fix the failure."

@@ -1,4 +1,4 @@
-"""What the documents promise is there: links, options, suites, pages written from the code, queries and answers."""
+"""The documents' promises hold: links, options, suites, pages written from the code, queries and answers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from click.testing import CliRunner
 
 import bench.cli
 import ci.documents.__main__
-from analysis import load, schema
-from analysis.rounding import estimate
-from analysis.sentence import closing_sentence
+from analysis.database import schema
+from analysis.loading import load
+from analysis.wording.closing import closing_sentence
+from analysis.wording.numbers import estimate
 from bench.suite.models import SuiteFile
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 from ci.documents import commands, sql_schema, suite_keys
 from ci.documents.__main__ import MAKERS, stale_pages
 from ci.documents.markdown import REGION
@@ -55,7 +57,7 @@ def _without_code(text: str) -> str:
 
 
 def _anchors(text: str) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Anchors that GitHub makes from headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -110,7 +112,7 @@ def test_every_place_of_the_code_that_is_named_exists() -> None:
 
 
 def test_pages_that_are_written_from_the_code_are_what_the_code_says() -> None:
-    assert [path.name for path in stale_pages()] == [], "write them anew: ci/docs"
+    assert [path.name for path in stale_pages()] == [], "update them: ci/docs"
 
 
 def test_every_region_stands_on_one_page() -> None:
@@ -160,7 +162,7 @@ def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() 
         row = " ".join(table[point["case_name"], point["workers"]])
         shown.append(f" {speedup} {efficiency} % {interval} " in row)
     assert len(points) == 4
-    assert shown == [True] * 4, "take a transcript anew, from one run: ci/quickstart and the SQL below it"
+    assert shown == [True] * 4, "record a new transcript from one run: ci/quickstart and the SQL below it"
     closing = next(line for line in quickstart if " on 2 ranks: " in line)
     assert closing.startswith(closing_sentence(points))
 
@@ -205,7 +207,7 @@ def test_every_example_suite_is_valid_and_shown(path: Path, quick: bool) -> None
 
 
 def test_verdicts_end_where_the_methodology_says(tmp_path: Path) -> None:
-    """Each limit is probed on both sides; on 1 and 64 threads alone, so that little efficiency is still more speed."""
+    """Each limit is probed on both sides; on 1 and 64 threads alone, so that even low efficiency is a speedup."""
     limits = sorted(_verdict_limits(), key=lambda limit: limit[1])
     assert [highest for _, _, highest in limits[:-1]] == [lowest for _, lowest, _ in limits[1:]]
     cases = []

@@ -1,4 +1,4 @@
-"""Archives that would fill memory, and names that no folder can have: refused, and nothing is written."""
+"""Archives that would fill memory, and names that no folder can have: refused before anything is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 _MEMORY_BYTES = 4 * 2**30
-"""Of addresses, which torch's libraries take most of; what is refused would take as much again."""
+"""Limit of address space; torch's libraries take most of it, and a refused archive would take as much again."""
 
 
 def archive(folder: Path, files: dict[str, bytes], **listed: object) -> Path:
@@ -30,7 +30,7 @@ def archive(folder: Path, files: dict[str, bytes], **listed: object) -> Path:
 
 
 def refused(path: Path) -> str:
-    """What `bench load` says of it, within bounded memory."""
+    """Output of `bench load` about the archive, within bounded memory."""
     program = (
         f"import resource, runpy; resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY_BYTES}, {_MEMORY_BYTES}));"
         "runpy.run_module('bench', run_name='__main__')"
@@ -72,7 +72,7 @@ def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
 
 
 _END = "<4s4H2LH"
-"""The last record of an archive: of its directory it says how many bytes there are and where they begin."""
+"""The last record of an archive, which gives the size and the start of its directory."""
 
 
 def test_an_archive_of_a_million_empty_files_is_refused_before_they_are_listed(tmp_path: Path) -> None:
@@ -89,5 +89,5 @@ def test_an_archive_with_a_directory_of_gigabytes_is_refused_before_it_is_read(t
         file.seek(0, 2)
         file.write(struct.pack(_END, b"PK\x05\x06", 0, 0, 0, 0, 3 * 2**30, 0, 0))
     assert (
-        refused(path) == "3,221,225,472 bytes list its members: no session has so many; nothing was written"
+        refused(path) == "3,221,225,472 bytes list its members: no session has as many; nothing was written"
     )

@@ -1,4 +1,4 @@
-"""Whatever a command writes for its user is whole or not there, where the disk is full in the middle of it."""
+"""If the disk becomes full while a command writes a file for its user, the file is whole or not there."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
+from analysis.loading.load import load
 from bench.cli import main
 from tests.disks import Disk
 from tests.factory import Case, make_session
 
 PUBLISHED = Path(__file__).parents[2] / "docs/examples/published_table.txt"
 ROOM_BYTES = 4096
-"""What is left: enough for the beginning of each file."""
+"""Free space: enough for the beginning of each file."""
 
 
 def bench(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int | str | None:

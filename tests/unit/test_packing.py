@@ -1,4 +1,4 @@
-"""bench pack and bench load of its archive, through the command line; and what an archive from a stranger may hold."""
+"""bench pack and bench load of its archive, through the command line; and the limits for a stranger's archive."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analysis import database
+from analysis.database import connections
 from bench.cli.load import command as load_command
 from bench.cli.pack import command as pack_command
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.packing.manifest import belongs
 from tests.factory import Case, make_session
 
@@ -75,7 +75,7 @@ def test_another_site_verifies_and_loads_it_and_packs_the_same_bytes_again(made,
     assert done.output.splitlines()[0] == f"verified: {tmp_path}/there/S"
     asked = []
     for folder in (results, tmp_path / "there"):
-        with database.reader(folder) as connection:
+        with connections.reader(folder) as connection:
             asked.append(connection.execute("FROM scaling ORDER BY workers").fetchall())
     assert asked[0] == asked[1] != []
     again = run(pack_command, "S", results=tmp_path / "there", out=tmp_path / "again.zip")
@@ -171,7 +171,7 @@ def elsewhere(members):
         (lengthen, "plan.json: more bytes, MANIFEST.json says 7"),
         (take_away, "session.json is in MANIFEST.json, and not there"),
         (rename, "session.json is not of session S"),
-        (elsewhere, "session '../up' is no folder name"),
+        (elsewhere, "session '../up' is not a valid session name"),
         (add("extra.parquet", list_it=False), "'extra.parquet' is not in MANIFEST.json"),
         (add("../../evil/run.json"), "'../../evil/run.json' is no file of a session"),
         (add("/etc/run.json"), "'/etc/run.json' is no file of a session"),

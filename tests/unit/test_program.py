@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.program import called
+from bench.common.paths import called
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from analysis import load
+from analysis.loading import load
 from bench.records.run_spec import Precision
 from bench.records.vocabulary import Scaling
 from ci.documents.answers import QUESTION

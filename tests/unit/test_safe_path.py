@@ -1,4 +1,4 @@
-"""Which folders Python imports from: in this process, and in those that we start."""
+"""The folders from which Python imports: in this process, and in those that we start."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import safe_path
+from bench.common import safe_path
 
 ROOT = str(Path(__file__).parents[2])
 SAYS_ITS_PATH = """
 import json, os, sys
-from bench import safe_path
+from bench.common import safe_path
 safe_path.protect_imports()
 print(json.dumps([sys.path, os.environ.get("PYTHONPATH"), safe_path.environment()["PYTHONPATH"]]))
 """
@@ -54,9 +54,13 @@ def test_a_python_that_we_start_finds_us_and_so_does_one_that_it_starts(tmp_path
     for name in ("bench", "analysis"):
         (tmp_path / name).symlink_to(Path(ROOT, name))
     first = dict(os.environ, PYTHONPATH="/x")
-    program = "from bench import safe_path; import json; print(json.dumps(safe_path.environment()))"
+    program = "from bench.common import safe_path; import json; print(json.dumps(safe_path.environment()))"
     for _ in range(2):
-        command = [sys.executable, "-c", "from bench.safe_path import *; protect_imports()\n" + program]
+        command = [
+            sys.executable,
+            "-c",
+            "from bench.common.safe_path import *; protect_imports()\n" + program,
+        ]
         done = subprocess.run(command, cwd=tmp_path, env=first, capture_output=True, text=True, check=True)
         first = json.loads(done.stdout)
         assert first["PYTHONPATH"].split(":") == ["/x", ROOT]

@@ -1,4 +1,4 @@
-"""What tests/conftest.py does with skips, seen by running pytest on small files beside a copy of it."""
+"""How tests/conftest.py treats skips: pytest runs on small files next to a copy of it."""
 
 from __future__ import annotations
 

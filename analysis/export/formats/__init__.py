@@ -6,7 +6,7 @@ import importlib
 
 from analysis import export
 from analysis.errors import AnalysisError
-from analysis.export.kinds import Format
+from analysis.export.format_types import Format
 
 
 def named(name: str) -> Format:

@@ -8,8 +8,8 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
-from analysis import output
-from analysis.export.kinds import Rows
+from analysis.export.format_types import Rows
+from analysis.sql import output
 
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis import output
-from analysis.export.kinds import Rows
+from analysis.export.format_types import Rows
+from analysis.sql import output
 
 FORMAT = Rows(write=output.write_json)

@@ -7,12 +7,12 @@ import zlib
 
 import vl_convert
 
-from analysis.export.kinds import Pictures
-from analysis.export.svg import MARK
+from analysis.export.chart_picture import MARK
+from analysis.export.format_types import Pictures
 
 SCALE = 2
 _HEAD_BYTES = 33
-"""Of the signature and the header chunk, behind which text may stand."""
+"""Length of the signature and the header chunk; text may follow them."""
 
 
 def _write(svg: str, origin: str) -> bytes:

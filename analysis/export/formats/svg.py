@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.export.kinds import Pictures
-from analysis.export.svg import MARK
+from analysis.export.chart_picture import MARK
+from analysis.export.format_types import Pictures
 
 
 def _write(svg: str, _origin: str) -> bytes:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 
 from rich.console import Console
-from rich.text import Text
 
-from analysis import tables
 from analysis.export.content import Content
-from analysis.export.kinds import Page
-from analysis.plain import cell
+from analysis.export.format_types import Page
+from analysis.tables import terminal
 
 WIDTH = 100
 """Columns; a ticket's own font is wider than a terminal's."""
@@ -20,14 +18,13 @@ def _write(content: Content) -> str:
     written = io.StringIO()
     out = Console(file=written, width=WIDTH, color_system=None, highlight=False, emoji=False, markup=False)
     if content.points:
-        title = cell(content.session["title"] or content.session["suite"])
-        tables.show(out, title, content.keys, content.values)
+        terminal.show(out, content.session["title"] or content.session["suite"], content.table())
         out.print()
     for line in [*content.reasons(), *content.caveats()]:
-        out.print(Text(f"- {line}"))
+        terminal.say(out, f"- {line}")
     out.print()
-    out.print(Text(content.sentence()))
-    out.print(Text(content.provenance()))
+    terminal.say(out, content.sentence())
+    terminal.say(out, content.provenance())
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 

@@ -1,18 +1,21 @@
-"""One file per chart; its name is the chart's and that of its query in queries/. They stand in order of `order`."""
+"""The charts of a session's page, a file for each chart or for a family of charts that differ only in their quantity.
+
+A file defines `CHART`, whose name is the file's, or `CHARTS` by name. A chart's rows are those of queries/NAME.sql.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 
-from analysis.report.chart import Chart
-
-
-def names() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+from analysis.report.drawing.chart import Chart
 
 
 def all_charts() -> dict[str, Chart]:
     """Every chart by its name, in the order in which a page shows them."""
-    found = {name: importlib.import_module(f"{__name__}.{name}").CHART for name in names()}
-    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+    charts: dict[str, Chart] = {}
+    for found in pkgutil.iter_modules(__path__):
+        if not found.name.startswith("_"):
+            module = importlib.import_module(f"{__name__}.{found.name}")
+            charts |= module.CHARTS if hasattr(module, "CHARTS") else {found.name: module.CHART}
+    return dict(sorted(charts.items(), key=lambda item: (item[1].order, item[0])))

@@ -1,13 +1,13 @@
-"""A profiled step of each case and placement: compute, communication behind it, communication that is waited for."""
+"""A profiled step of each case and placement: compute, overlapped and exposed communication."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.bars import Parts, stacked
-from analysis.report.chart import Cases, Chart, Drawing, distinct
+from analysis.report.drawing import theme
+from analysis.report.drawing.bars import Parts, stacked
+from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
@@ -20,7 +20,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         tooltip=[
             alt.Tooltip("part_ms:Q", title="time, ms", format=",.4~r"),
             alt.Tooltip("share:Q", title="share of the step", format=".1%"),
-            alt.Tooltip("overlap:Q", title="communication behind compute", format=".1%"),
+            alt.Tooltip("overlap:Q", title="communication overlapped by compute", format=".1%"),
             alt.Tooltip("message_mb:Q", title="sent per rank and step, MB", format=",.4~r"),
         ],
         kept="longest steps",
@@ -30,9 +30,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 CHART = Chart(
     order=52,
-    question="How long do ranks talk, and how much of it do they wait for?",
-    reading="Mean over ranks, profiled steps and ok repeats; the profiler makes short steps longer than the measured "
-    "ones. Exposed is communication, waiting for slower ranks included, beside which the rank computed nothing; other "
-    "is neither: Python, launching, copies. On CPUs the ranks talk through gloo, whose figures say nothing about NCCL.",
+    question="How long do ranks communicate, and how long do they wait for it?",
+    reading="Mean over ranks, profiled steps and ok repeats; the profiler makes short steps longer than measured ones. "
+    "Exposed: communication, including waiting for slower ranks, during which the rank computed nothing. Other: "
+    "neither, such as Python, launching and copies. On CPUs the ranks use gloo, whose figures do not apply to NCCL.",
     draw=_draw,
 )

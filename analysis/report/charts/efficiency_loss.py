@@ -1,13 +1,13 @@
-"""The ranks' time of each case and placement: what was used of it, and where the rest went."""
+"""The ranks' time of each case and placement: the part that was used, and where the rest was lost."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.bars import Parts, stacked
-from analysis.report.chart import Cases, Chart, Drawing, distinct
+from analysis.report.drawing import theme
+from analysis.report.drawing.bars import Parts, stacked
+from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
@@ -36,11 +36,11 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 CHART = Chart(
     order=8,
-    question="What took the ranks' time?",
-    reading="The whole bar is the time of all ranks: 100 %. Used is what the baseline would have needed for as many "
-    "examples, which is the efficiency; the rest was lost. Left of zero are gains: what costs less here than at the "
-    "baseline; where there are some, the rest reaches beyond 100 % by as much. Pale: may be "
-    "nothing, as far as the repeats say.",
+    question="Where did the ranks' time go?",
+    reading="The whole bar is the time of all ranks: 100 %. Used is the time that the baseline would have needed for "
+    "as many examples, which is the efficiency; the rest was lost. Gains, parts that cost less here than at the "
+    "baseline, are left of zero; the other parts then exceed 100 % by as much. Pale: it may be nothing, as "
+    "far as these repeats can tell.",
     draw=_draw,
     wide=True,
     section="losses",

@@ -1,4 +1,4 @@
-"""FLOP/s of a device beside its peak and what a multiplication achieved."""
+"""FLOP/s of a device, with its peak and the rate of a matrix multiplication."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import Cases, Chart, base, layered
-
-_UNITS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import Cases, Chart, base, layered
+from analysis.wording.machine import flops_unit
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.LayerChart:
     most = rows.get_column("flops_per_s").max()
     assert isinstance(most, float)
-    factor, unit = next((one for one in _UNITS if most >= one[0]), _UNITS[-1])
+    factor, unit = flops_unit(most)
     axis = alt.Axis(labelExpr=f"format(datum.value / {factor:.0f}, ',~r')")
     y = alt.Y("label:N", title=None, sort=rows.get_column("label").unique(maintain_order=True).to_list())
     titled: dict[str, Any] = {"title": f"{unit} of a device", "axis": axis, "scale": alt.Scale(zero=True)}
@@ -54,8 +53,7 @@ def _tooltip() -> list[alt.Tooltip]:
 CHART = Chart(
     order=95,
     question="How much of the hardware is used?",
-    reading="FLOP/s of one device: forward and backward of the model, without what is computed twice. The marks are "
-    "what the suite matmul achieved on such a device, and the device's dense peak; both stand only where they are "
-    "known, the peak of no CPU.",
+    reading="FLOP/s of one device: forward and backward pass of the model, without recomputation. Marks: the rate that "
+    "the suite matmul reached on such a device, and the device's dense peak; shown if known. CPU peaks are not.",
     draw=_draw,
 )

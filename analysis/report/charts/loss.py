@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import (
+from analysis.report.drawing.chart import (
     Cases,
     Chart,
     Drawing,
@@ -18,7 +18,7 @@ from analysis.report.chart import (
     size_colour,
     size_width,
 )
-from analysis.report.nonfinite import crosses, has_nonfinite, nonfinite_note
+from analysis.report.drawing.nonfinite import crosses, has_nonfinite, nonfinite_note
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
@@ -55,9 +55,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 CHART = Chart(
     order=80,
     question="Does it learn the same at every size?",
-    reading="Loss, no unit: mean over ranks, first ok repeat of each placement, warm-up included. Smaller sizes have "
-    "thicker lines, so that lines that coincide show. Strong scaling must not change the curve; under weak scaling "
-    "the global batch grows. Beyond 60 steps: means of 60 bins.",
+    reading="Loss, no unit: mean over ranks, first ok repeat of each placement, including warm-up. Smaller sizes have "
+    "thicker lines, so that lines that coincide are visible. Strong scaling must not change the curve; under weak "
+    "scaling the global batch grows. Beyond 60 steps: means of 60 bins.",
     draw=_draw,
     wide=True,
 )

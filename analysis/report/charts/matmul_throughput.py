@@ -5,18 +5,16 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import Cases, Chart, Drawing, distinct, few_sizes, sentences, size_dash
-from analysis.report.headroom import cut_note
-from analysis.report.sizes import Looks, Result, size_axis, size_lines
-
-_UNITS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct, few_sizes, sentences, size_dash
+from analysis.report.drawing.curves import cut_note
+from analysis.report.drawing.sizes import Looks, Result, size_axis, size_lines
+from analysis.wording.machine import flops_unit
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     few = few_sizes(rows)
-    most = max(distinct(few.rows, "flops_per_s"))
-    factor, unit = next((one for one in _UNITS if most >= one[0]), _UNITS[-1])
+    factor, unit = flops_unit(max(distinct(few.rows, "flops_per_s")))
     axis = alt.Axis(labelExpr=f"format(datum.value / {factor:.0f}, ',~r')")
     result = Result(field="flops_per_s", title=f"{unit} of a rank", tooltip=_tooltip(), axis=axis)
     x = size_axis(few.rows, "size", "matrix size, ∛(m n k)")
@@ -51,8 +49,8 @@ def _tooltip() -> list[alt.Tooltip]:
 CHART = Chart(
     order=6,
     question="How fast does it multiply?",
-    reading="An m × k matrix times a k × n one takes 2 m n k operations. What a rank reaches at the best size is the "
-    "most that a training can get out of its device here, whatever the data sheet says. Geometric mean over repeats, "
+    reading="An m × k matrix times a k × n one takes 2 m n k operations. The rate at the best size is the highest "
+    "that training can reach on this device, even if the data sheet promises more. Geometric mean over repeats, "
     "bars: 95 % intervals.",
     draw=_draw,
     machine=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import (
+from analysis.report.drawing.chart import (
     Cases,
     Chart,
     Drawing,
@@ -44,9 +44,9 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 CHART = Chart(
     order=90,
     question="How much memory does a rank need, and does it grow?",
-    reading="Largest over ranks. On CUDA the allocator's peaks in the step: allocated solid, reserved dashed; on a CPU "
-    "the resident set where it was read. One repeat of each placement; maxima of up to 40 bins of neighbouring steps. "
-    "1 GB is 10⁹ bytes.",
+    reading="Largest over ranks. On CUDA, the allocator's peaks in the step: allocated solid, reserved dashed; on a "
+    "CPU, the resident set if it was read. One repeat of each placement; maxima of up to 40 bins of neighbouring "
+    "steps. 1 GB is 10⁹ bytes.",
     draw=_draw,
     wide=True,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.bars import Parts, stacked
-from analysis.report.chart import Cases, Chart, Drawing, distinct
+from analysis.report.drawing import theme
+from analysis.report.drawing.bars import Parts, stacked
+from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
@@ -29,7 +29,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 CHART = Chart(
     order=50,
     question="Where does a step spend its time?",
-    reading="Mean over ranks, measured steps and ok repeats. Backward contains the communication that overlaps "
+    reading="Mean over ranks, measured steps and ok repeats. Backward includes the communication that overlaps "
     "it, and waiting for other ranks.",
     draw=_draw,
 )

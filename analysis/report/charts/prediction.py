@@ -1,12 +1,12 @@
-"""Speedup that fitted laws, and communication, predict beyond the largest measured size."""
+"""The speedup that fitted laws and communication predict beyond the largest measured size."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import (
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import (
     Cases,
     Chart,
     Drawing,
@@ -17,95 +17,75 @@ from analysis.report.chart import (
     layered,
     sentences,
 )
-from analysis.report.curves import EXTREMES, HEIGHT, extremes, result_axis, result_scale, workers_axis
-from analysis.report.headroom import bounded, cut_note
+from analysis.report.drawing.curves import (
+    EXTREMES,
+    HEIGHT,
+    bounded,
+    cut_note,
+    extremes,
+    result_axis,
+    result_scale,
+    workers_axis,
+)
 
-_TITLE = "speedup (×)"
 _SERIAL = {"amdahl": "Amdahl", "gustafson": "Gustafson"}
 _COMMUNICATION = "communication"
 _LIGHT = 0.65
-"""Opacity of what is predicted."""
+"""Opacity of predictions."""
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
+    """A view for the universal law, one for Amdahl's and Gustafson's (a session may have both modes of scaling), and
+    last one for communication, which is not fitted to these points."""
     named = extremes(rows, cases, "speedup")
     shown = rows.filter(pl.col("case_name").is_in(named)) if named else rows
-    views = {label: _view(part, shown, cases) for label, part in _by_law(shown).items()}
-    return Drawing(
-        views=views,
-        choice="predicted by",
-        note=sentences(_alone_note(views), _limit_note(rows, named), cut_note(shown, "speedup")),
-    )
-
-
-def _alone_note(views: dict[str, alt.LayerChart]) -> str:
-    """A single picture has no choice beside it that would name it."""
-    alone = list(views) == [_COMMUNICATION]
-    return "Predicted from communication: no case has sizes enough for a law." if alone else ""
-
-
-def _limit_note(rows: pl.DataFrame, named: list[str]) -> str:
-    count = len(distinct(rows, "case_name"))
-    if len(named) in (0, count):
-        return ""
-    return f"Drawn: the {EXTREMES} highest and the {EXTREMES} lowest of {count:,} cases; the data have all."
-
-
-def _by_law(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The universal law first; of a session with both modes Amdahl's and Gustafson's stand in one picture.
-    Communication, which is no fit to these points, last."""
-    serial = [law for law in _SERIAL if law in distinct(rows, "law")]
-    parts = {
-        "USL": rows.filter(pl.col("law") == "usl"),
-        " or ".join(_SERIAL[law] for law in serial): rows.filter(pl.col("law").is_in(serial)),
-        _COMMUNICATION: rows.filter(pl.col("law") == "communication"),
+    serial = [law for law in _SERIAL if law in distinct(shown, "law")]
+    laws = {
+        "USL": ["usl"],
+        " or ".join(_SERIAL[law] for law in serial): serial,
+        _COMMUNICATION: [_COMMUNICATION],
     }
-    return {label: part for label, part in parts.items() if not part.is_empty()}
+    parts = {label: shown.filter(pl.col("law").is_in(of_view)) for label, of_view in laws.items()}
+    views = {label: _view(part, shown, cases) for label, part in parts.items() if not part.is_empty()}
+    notes = []
+    if list(views) == [_COMMUNICATION]:  # a single view has no choice that would name it
+        notes.append("Predicted from communication: no case has enough sizes for a law.")
+    count = len(distinct(rows, "case_name"))
+    if len(named) not in (0, count):
+        ends = f"the {EXTREMES} highest and the {EXTREMES} lowest"
+        notes.append(f"Drawn: {ends} of {count:,} cases; the data have all.")
+    return Drawing(views=views, choice="predicted by", note=sentences(*notes, cut_note(shown, "speedup")))
 
 
 def _view(rows: pl.DataFrame, of_all_laws: pl.DataFrame, cases: Cases) -> alt.LayerChart:
-    """Both pictures have the axes of all laws."""
-    x = workers_axis(of_all_laws)
+    """All views have the same axes."""
     scale, axis = bounded(result_scale(of_all_laws), of_all_laws, "speedup"), result_axis(of_all_laws)
-    y = alt.Y("speedup:Q", title=_TITLE, scale=scale, axis=axis)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", title="speedup (×)", scale=scale, axis=axis)
+
     only = alt.FieldOneOfPredicate(field="law", oneOf=distinct(rows, "law"))
     drawn = alt.FieldOneOfPredicate(field="case_name", oneOf=distinct(rows, "case_name"))
-    start = base().transform_filter(only).transform_filter(drawn).encode(x=x)
-    ideal = start.mark_line(color=theme.MUTED, strokeWidth=1, clip=True)
-    ideal = ideal.encode(y=alt.Y("workers:Q", title=_TITLE, scale=scale, axis=axis))
+    start = base().transform_filter(only).transform_filter(drawn).encode(x=workers_axis(of_all_laws))
+    ideal = start.mark_line(color=theme.MUTED, strokeWidth=1, clip=True).encode(y=y("workers"))
     coloured = start.encode(color=case_colour(rows, cases))
     predicted = coloured.transform_filter("datum.kind === 'predicted'")
-    band = predicted.mark_area(opacity=0.12, clip=True)
     line = coloured.mark_line(opacity=_LIGHT, strokeDash=[4, 4], strokeWidth=1.5, clip=True)
-    hollow = predicted.mark_point(filled=False, opacity=_LIGHT, size=70, clip=True)
-    measured = coloured.transform_filter("datum.kind === 'measured'")
-    marks = measured.mark_point(filled=True, opacity=1, size=80)
-    low = alt.Y("speedup_lo:Q", title=_TITLE, scale=scale, axis=axis)
-    layers = [
-        (ideal, True),
-        (band.encode(y=low, y2=alt.Y2("speedup_hi:Q")), _has_band(rows)),
-        (line.encode(y=y), True),
-        (hollow.encode(y=y, shape=case_shape(rows, cases), tooltip=_PREDICTED), _is_predicted(rows).any()),
-        (
-            marks.encode(
-                y=alt.Y("measured_speedup:Q", title=_TITLE, scale=scale, axis=axis),
-                shape=case_shape(rows, cases),
-                tooltip=_MEASURED,
-            ),
-            True,
-        ),
-    ]
-    view: alt.LayerChart = layered(*(layer for layer, is_shown in layers if is_shown), height=HEIGHT)
-    return view
-
-
-def _is_predicted(rows: pl.DataFrame) -> pl.Series:
-    return rows.get_column("kind") == "predicted"
-
-
-def _has_band(rows: pl.DataFrame) -> bool:
-    """A layer without rows of its own would give its scale no extent."""
-    return rows.filter(_is_predicted(rows)).get_column("speedup_lo").is_not_null().any()
+    layers = [ideal, line.encode(y=y("speedup"))]
+    is_predicted = rows.get_column("kind") == "predicted"
+    # A layer without rows of its own would give its scale no extent.
+    if rows.filter(is_predicted).get_column("speedup_lo").is_not_null().any():
+        band = predicted.mark_area(opacity=0.12, clip=True)
+        layers.insert(1, band.encode(y=y("speedup_lo"), y2=alt.Y2("speedup_hi:Q")))
+    shape = case_shape(rows, cases)
+    if is_predicted.any():
+        hollow = predicted.mark_point(filled=False, opacity=_LIGHT, size=70, clip=True)
+        layers.append(hollow.encode(y=y("speedup"), shape=shape, tooltip=_PREDICTED))
+    measured = coloured.transform_filter("datum.kind === 'measured'").mark_point(
+        filled=True, opacity=1, size=80
+    )
+    layers.append(measured.encode(y=y("measured_speedup"), shape=shape, tooltip=_MEASURED))
+    return layered(*layers, height=HEIGHT)
 
 
 _PREDICTED = [
@@ -121,16 +101,16 @@ _MEASURED = [
     alt.Tooltip("workers:Q", title="workers", format="d"),
     alt.Tooltip("measured_speedup:Q", title="measured speedup, ×", format=".3~f"),
     alt.Tooltip("law:N", title="law"),
-    alt.Tooltip("relative_error:Q", title="error of it", format="+.1%"),
+    alt.Tooltip("relative_error:Q", title="error of the law", format="+.1%"),
 ]
 
 CHART = Chart(
     order=32,
     question="What do the laws predict?",
-    reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to what was measured; "
-    "nothing there was run. Grey: ideal. Bands: 95 % intervals of the law's curve, where it has any; of communication, "
-    "which was not fitted to these points, from nothing that overlaps to all. What begins only at larger sizes none "
-    "of them knows.",
+    reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to the measurements; these "
+    "sizes did not run. Grey: ideal. Bands: 95 % intervals of the law's curve, if it has any; for communication, which "
+    "was not fitted to these points, the bounds from no to full overlap. Effects that start only at larger sizes are "
+    "not modelled.",
     draw=_draw,
     wide=True,
     section="further",

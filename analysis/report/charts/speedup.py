@@ -5,18 +5,28 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import Cases, Chart, Drawing, base, distinct, layered, point_tooltip, sentences
-from analysis.report.curves import (
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    base,
+    distinct,
+    layered,
+    point_tooltip,
+    sentences,
+)
+from analysis.report.drawing.curves import (
     HEIGHT,
     Curve,
+    bounded,
     curves,
+    cut_note,
     extremes_note,
     result_axis,
     result_scale,
     workers_axis,
 )
-from analysis.report.headroom import bounded, cut_note
 
 _TITLE = "speedup (×)"
 
@@ -46,7 +56,7 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
 CHART = Chart(
     order=10,
     question="How many times faster does it get?",
-    reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none where there "
-    "is one repeat.",
+    reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none for a single "
+    "repeat.",
     draw=_draw,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import Cases, Chart, Drawing, base, distinct, limit_note, panels
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import Cases, Chart, Drawing, base, distinct, limit_note, panels
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
@@ -34,7 +34,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 
 def _colour(rows: pl.DataFrame) -> alt.Color:
-    """Each rank its own while there are colours; else two for the halves."""
+    """A colour per rank; if there are more ranks than colours, one for each half."""
     ranks = sorted(distinct(rows, "rank"))
     if len(ranks) <= theme.CATEGORIES:
         scale = alt.Scale(domain=ranks, range=theme.categories(len(ranks)))
@@ -48,7 +48,7 @@ CHART = Chart(
     question="Is one rank slower than the others, or does it drift?",
     reading="First ok repeat of each placement, measured steps. Medians of up to 50 bins of neighbouring steps;"
     " beyond 8 ranks the 4 slowest and the 4 fastest. Each panel has its own time axis, which does not "
-    "begin at zero.",
+    "start at zero.",
     draw=_draw,
     wide=True,
 )

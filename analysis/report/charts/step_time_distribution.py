@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.bars import bar_axis, bar_height, bars, bars_note, shown
-from analysis.report.chart import Cases, Chart, Drawing, base, case_colour, layered
+from analysis.report.drawing import theme
+from analysis.report.drawing.bars import bar_axis, bar_height, bars, bars_note, shown
+from analysis.report.drawing.chart import Cases, Chart, Drawing, base, case_colour, layered
 
 _TITLE = "time of a step (ms)"
 _QUANTILES = {
@@ -51,7 +51,7 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
 
 
 def _colour(rows: pl.DataFrame, cases: Cases) -> alt.Color | alt.ColorValue:
-    """The labels name the cases; beyond the number of colours a colour would say nothing."""
+    """A colour per case; if there are more cases than colours, one colour, since the labels name the cases."""
     if len(cases) > theme.CATEGORIES:
         return alt.ColorValue(theme.categories(1)[0])
     return case_colour(rows, cases).legend(None)

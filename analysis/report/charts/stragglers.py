@@ -1,12 +1,12 @@
-"""How much longer each rank takes than the median rank, with the node that it runs on."""
+"""How much longer each rank takes than the median rank, coloured by its node."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.chart import (
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import (
     Cases,
     Chart,
     Drawing,
@@ -19,7 +19,7 @@ from analysis.report.chart import (
 )
 
 LIMIT = 0.02
-"""Of the mean step: an excess below it does not matter, as in the table stragglers."""
+"""Share of the mean step below which an excess does not matter, as in the table stragglers."""
 _RANKS = alt.Axis(
     format="d",
     tickCount=4,
@@ -49,14 +49,16 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
     turns = len(distinct(rows, "node")) > theme.CATEGORIES
     note = sentences(
-        "Of so many nodes neighbours take turns in two colours." if turns else "",
+        "Neighbouring nodes alternate between two colours, since there are more nodes than colours."
+        if turns
+        else "",
         limit_note(rows, "panel", "those whose ranks differ most"),
     )
     return Drawing(views={"": view}, note=note)
 
 
 def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
-    """Of a panel without intervals lines without length: the scale of a field without a value has no extent."""
+    """A rank without an interval gets a line without length: a scale without values would have no extent."""
     low, high = (
         f"isValid(datum.excess_of_step_{end}) ? datum.excess_of_step_{end} : datum.excess_of_step"
         for end in ("lo", "hi")
@@ -66,7 +68,7 @@ def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
 
 
 def _colour(rows: pl.DataFrame) -> alt.Color:
-    """Each node its own while there are colours; else two that take turns, so that neighbours are told apart."""
+    """A colour per node; if there are more nodes than colours, two that alternate, to distinguish neighbours."""
     nodes = distinct(rows, "node")
     if len(nodes) <= theme.CATEGORIES:
         named = sorted(nodes, key=lambda node: int(node.split()[1]))
@@ -93,8 +95,8 @@ CHART = Chart(
     order=71,
     question="Which ranks are behind, and on which node?",
     reading="How much longer than the median rank each rank takes before it first waits for the others, as a share of "
-    "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. A colour is a "
-    "node; a triangle is a straggler. Beyond 128 ranks the 64 furthest behind and the 64 furthest ahead.",
+    "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. Each node has "
+    "a colour; triangles are stragglers. Beyond 128 ranks, the 64 furthest behind and the 64 furthest ahead.",
     draw=_draw,
     wide=True,
     section="stragglers",

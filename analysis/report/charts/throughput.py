@@ -5,9 +5,16 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Cases, Chart, Drawing, layered, point_tooltip, sentences
-from analysis.report.curves import HEIGHT, Curve, curves, extremes_note, magnitude_scale
-from analysis.report.headroom import bounded, cut_note
+from analysis.report.drawing.chart import Cases, Chart, Drawing, layered, point_tooltip, sentences
+from analysis.report.drawing.curves import (
+    HEIGHT,
+    Curve,
+    bounded,
+    curves,
+    cut_note,
+    extremes_note,
+    magnitude_scale,
+)
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
@@ -43,7 +50,7 @@ def _tokens(rows: pl.DataFrame) -> list[alt.Tooltip]:
 CHART = Chart(
     order=30,
     question="How much is trained per second?",
-    reading="Geometric mean over repeats. Bars and bands: 95 % intervals over repeats; none where there is one "
+    reading="Geometric mean over repeats. Bars and bands: 95 % intervals over repeats; none for a single "
     "repeat.",
     draw=_draw,
 )

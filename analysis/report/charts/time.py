@@ -5,9 +5,16 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from analysis.report.chart import Cases, Chart, Drawing, layered, point_tooltip, sentences
-from analysis.report.curves import HEIGHT, Curve, curves, extremes_note, magnitude_scale
-from analysis.report.headroom import bounded, cut_note
+from analysis.report.drawing.chart import Cases, Chart, Drawing, layered, point_tooltip, sentences
+from analysis.report.drawing.curves import (
+    HEIGHT,
+    Curve,
+    bounded,
+    curves,
+    cut_note,
+    extremes_note,
+    magnitude_scale,
+)
 
 _VIEWS = {
     "an epoch": ("epoch_s", "time of an epoch (s)"),
@@ -43,7 +50,7 @@ def _view(rows: pl.DataFrame, cases: Cases, field: str, title: str) -> alt.Layer
 CHART = Chart(
     order=35,
     question="How long does an epoch take?",
-    reading="Examples of the data set ÷ throughput, with its 95 % interval. A whole run, from begin to end: mean over "
+    reading="Examples of the data set ÷ throughput, with its 95 % interval. A whole run, from start to end: mean over "
     "ok repeats, with the fastest and the slowest.",
     draw=_draw,
 )

@@ -1,13 +1,13 @@
-"""Wall time of a session, by what it was spent on."""
+"""The wall time of a session, by use."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from analysis.report import theme
-from analysis.report.bars import Parts, stacked
-from analysis.report.chart import Cases, Chart, Drawing
+from analysis.report.drawing import theme
+from analysis.report.drawing.bars import Parts, stacked
+from analysis.report.drawing.chart import Cases, Chart, Drawing
 
 _PARTS = Parts(
     part="part",
@@ -30,8 +30,8 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 CHART = Chart(
     order=60,
     question="What did the session spend its time on?",
-    reading="Start-up: until all ranks stand at the barrier. Measured: the measured steps. Other: warm-up, "
-    "validation, ending. Lost: runs that are not ok.",
+    reading="Start-up: until all ranks are at the barrier. Measured: the measured steps. Other: warm-up, validation, "
+    "shutdown. Lost: runs that are not ok.",
     draw=_draw,
     wide=True,
 )

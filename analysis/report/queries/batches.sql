@@ -1,4 +1,4 @@
--- One row per case and placement at which find_batch looked for the largest micro-batch that fits.
+-- One row per case and placement at which find_batch searched for the largest micro-batch that fits.
 SELECT
     case_name, placement, strategy, workers, largest_micro_batch, too_large_micro_batch, too_large_status, too_large_error,
     peak_memory_allocated_bytes, peak_memory_reserved_bytes, used_bytes, available_bytes, headroom_bytes,

@@ -1,5 +1,5 @@
--- One row per collective operation, placement and message size with an ok repeat: its time with the 95 %
--- interval. One rank exchanges nothing and is left out. Where an operation has several cases, they are told apart.
+-- One row per collective operation, placement and message size with an ok repeat: its time with the 95 % interval. A
+-- single rank exchanges nothing and is left out. An operation of several cases is named with its case.
 WITH exchanged AS (
     SELECT * FROM collective_bandwidth
     WHERE session_id = $session_id AND world_size > 1

@@ -1,5 +1,5 @@
 -- One row per session, case and placement with an ok repeat: throughput, speedup and efficiency with 95 % intervals.
--- Throughput in examples/s alone, which an import may not have.
+-- Only throughputs in examples/s, which an import may not have.
 SELECT
     session_id,
     case_name,

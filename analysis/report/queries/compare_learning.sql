@@ -1,7 +1,8 @@
 -- One row per session, case and bin of steps: mean training loss over ranks and the steps of the bin; and one row per
--- validation. Of each case (its name, workload, scaling and strategy) the placement that most of the sessions have, of
--- several the largest; its first ok repeat, warm-up included; every step up to 150, else 100 bins of neighbouring steps.
--- A run with a loss that is not finite ends at its first one, with a row whose loss is null and `nonfinite` is true.
+-- validation. For each case (its name, workload, scaling and strategy): the first ok repeat of the placement that most
+-- sessions have, the largest if several do. Includes warm-up; every step up to 150, else 100 bins of neighbouring
+-- steps. A run with a loss that is not finite ends at its first one, with a row whose loss is null and `nonfinite` is
+-- true.
 WITH chosen AS (
     SELECT case_name, workload, scaling, strategy, placement
     FROM first_runs
@@ -33,7 +34,7 @@ final AS (
     SELECT session_id, case_name, workload, scaling, strategy, chosen, repeat, step, val_loss, val_accuracy
     FROM evals
     JOIN shown USING (session_id, run_id, attempt)
-    WHERE step IS NOT NULL  -- an import knows its best value alone
+    WHERE step IS NOT NULL  -- an import knows only its best value
 )
 SELECT * FROM final
 ORDER BY list_position($session_ids, session_id), case_name, workload, scaling, strategy, step;

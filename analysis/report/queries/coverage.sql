@@ -1,4 +1,4 @@
--- One row per case and placement: what was planned and what became of it.
+-- One row per case and placement: the runs that were planned, and their outcomes.
 SELECT
     case_name,
     placement,

@@ -1,6 +1,5 @@
--- One row per case, placement and part of the ranks' time there: what was used of it, which is the efficiency, and each
--- term of efficiency_loss that is known. The parts add up to 1; one below 0 is a gain. Nothing of sizes of which no more
--- is known than that something was lost.
+-- One row per case, placement and part of the ranks' time: the used part, which is the efficiency, and each known term
+-- of efficiency_loss. The parts add up to 1; a part below 0 is a gain. Sizes without a known term are left out.
 WITH losses AS (
     SELECT *
     FROM efficiency_loss

@@ -1,4 +1,4 @@
--- One row per fact of the environment and value, with the nodes on which it holds.
+-- One row per fact of the environment and value, with the nodes that have it.
 SELECT key, value, string_agg(node::VARCHAR, ', ' ORDER BY node) AS nodes
 FROM environment
 WHERE session_id = $session_id

@@ -1,4 +1,4 @@
--- One row per key of the fingerprint and value, where runs on one kind of device differ in it.
+-- One row per key of the fingerprint and value, if runs on one kind of device differ in it.
 WITH final AS (
     SELECT device_type, key, class, value, sum(runs) AS runs, min(first_run) AS first_run
     FROM fingerprint

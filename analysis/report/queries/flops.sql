@@ -1,5 +1,5 @@
--- One row per case and placement with FLOP/s: of one device, with the 95 % interval of throughput; the device's dense peak
--- and what the suite matmul achieved on such a device, where they are known.
+-- One row per case and placement with FLOP/s: those of one device, with the 95 % interval of throughput; if known, the
+-- device's dense peak and the rate that the suite matmul reached on such a device.
 SELECT
     case_name, placement, case_name || ' ' || placement AS label, workers, device_name, precision, oversubscribed,
     repeats,

@@ -1,5 +1,5 @@
--- One row per case and placement of which FLOP/s or energy are known, or GPU-hours: how much of the hardware it used, and
--- what a million examples cost.
+-- One row per case and placement with known FLOP/s, energy or GPU-hours: how much of the hardware it used, and the
+-- cost of a million examples.
 SELECT
     utilisation.case_name, placement, precision, devices,
     flops_per_s_per_device, mfu, mfu_lo, mfu_hi, peak_flops_per_s, mfu_problem, flops_note,

@@ -1,5 +1,4 @@
--- One row per suite of which a case and placement was measured in two sessions or more, so that one can be held against
--- the other.
+-- One row per suite with a case and placement that was measured in two sessions or more, so that they can be compared.
 SELECT suite, count(DISTINCT session_id) AS sessions
 FROM history
 GROUP BY suite

@@ -1,4 +1,4 @@
--- One row per case, placement and session of a suite, the oldest session first: its figures, how they stand to those of
+-- One row per case, placement and session of a suite, the oldest session first: its figures, their ratios to those of
 -- the previous session, and what changed since. `relative` is throughput over that of the experiment's first session.
 WITH rows_of_suite AS (
     SELECT

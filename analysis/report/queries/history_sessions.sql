@@ -1,4 +1,4 @@
--- One row per session of a suite that has rows in its history, newest first: what was found, and what changed since the
+-- One row per session of a suite that has rows in its history, newest first: its results, and what changed since the
 -- sessions that its rows are compared with, each fact once.
 WITH rows_of_suite AS (
     SELECT * FROM history WHERE suite = $suite

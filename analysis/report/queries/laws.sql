@@ -1,5 +1,5 @@
--- One row per case with a fitted law: its coefficients and what follows from them; or whose communication predicts it:
--- how far off that is at each measured size but the one that it starts from.
+-- One row per case with a fitted law: its coefficients and their consequences; or with a prediction from
+-- communication: its error at each measured size except the one that it starts from.
 WITH errors AS (
     SELECT
         case_name,

@@ -1,4 +1,4 @@
--- One row per fact that must be equal for sessions to be compared, with the session's values of it.
+-- One row per fact that must be equal for sessions to be compared, with the session's values.
 WITH last_runs AS (
     SELECT * FROM runs
     WHERE session_id = $session_id AND probe IS NOT TRUE AND status <> 'skipped'
@@ -14,7 +14,7 @@ facts AS (
         END AS key,
         value
     FROM fingerprint
-    -- threads are told case by case, as a setting
+    -- threads are a setting of each case
     WHERE session_id = $session_id AND class = 'must_equal' AND key <> 'threads'
     UNION ALL
     SELECT 'device', device_name FROM last_runs

@@ -1,8 +1,8 @@
 -- One row per case, placement and bin of steps: mean training loss over ranks and the steps of the bin. The first ok
--- repeat of each placement, so that all placements have the same seed where all repeats succeeded; warm-up steps
--- included, they train too; every step up to 60, else 60 bins of neighbouring steps. Beyond 12 cases: the 12 whose
--- sizes differ most in their last loss, those with a loss that is not finite first. A run with such a loss ends at its
--- first one, with a row whose loss is null.
+-- repeat of each placement: all placements then have the same seed, if all repeats succeeded. Includes warm-up, which
+-- trains too; every step up to 60, else 60 bins of neighbouring steps. Beyond 12 cases: the 12 whose sizes differ most
+-- in their last loss, those with a loss that is not finite first. A run with such a loss ends at its first one, with a
+-- row whose loss is null.
 WITH ranked AS (
     SELECT
         case_name,

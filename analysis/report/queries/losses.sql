@@ -1,5 +1,5 @@
--- One row per case, placement and term of what was lost, as in efficiency_loss, with the interval of the efficiency and
--- the verdicts at its ends beside it.
+-- One row per case, placement and term of lost efficiency, as in efficiency_loss, with the interval of the efficiency
+-- and the verdicts at its ends.
 SELECT
     lost.case_name, lost.placement, lost.axis, lost.workers, nodes, ranks_per_node, threads, lost.oversubscribed,
     lost.baseline_case, lost.baseline_workers, lost.repeats, lost.efficiency, efficiency_lo, efficiency_hi, verdict_lo,

@@ -1,6 +1,6 @@
 -- One row per case, placement, kind of memory and bin of steps: the largest over ranks and over the steps of the bin.
--- On CUDA the allocator's peaks of the step, allocated and reserved; on a CPU the resident set where it was read. The
--- first repeat of each placement that completed a step, whatever its status; up to 40 bins of neighbouring steps.
+-- On CUDA the allocator's peaks of the step, allocated and reserved; on a CPU the resident set, if it was read. The
+-- first repeat of each placement that completed a step, with any status; up to 40 bins of neighbouring steps.
 -- Beyond 12 cases: the 12 that need most.
 WITH first_begun AS (
     SELECT * FROM run_summary

@@ -1,4 +1,4 @@
--- One row per run of the session that is not ok, its last attempt; `missing`: planned, and left no result.
+-- One row per run of the session that is not ok, its last attempt; `missing`: planned, but left no result.
 WITH planned AS (
     SELECT * FROM planned_runs WHERE session_id = $session_id AND probe IS NOT TRUE
 ),

@@ -1,5 +1,5 @@
--- One row per case and placement other than its baseline: whether its repeats trained as the baseline's did. Of repeats
--- that differ the one that differs most stands for all, of equal ones the first.
+-- One row per case and placement other than its baseline: whether its repeats trained as the baseline's did. The
+-- repeat that differs most represents all; if several do, the first.
 SELECT
     case_name,
     placement,

@@ -1,4 +1,4 @@
--- One row per case, size that nobody ran, and law: the throughput and speedup that it predicts there.
+-- One row per case, size that was not run, and law: the throughput and speedup that the law predicts.
 WITH rates AS (
     SELECT case_name, any_value(throughput_unit) AS throughput_unit
     FROM scaling

@@ -1,4 +1,5 @@
--- One row per rule of diagnosis: each looks at every session, but for those with a problem, which were left out at load.
+-- One row per diagnosis rule. Every rule is applied to every session, except those with a problem, which were left out
+-- at load.
 SELECT finding, title, severity, meaning, is_own, problem
 FROM diagnosis_rules
 WHERE $session_id IN (SELECT session_id FROM sessions)

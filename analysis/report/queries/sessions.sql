@@ -1,5 +1,5 @@
--- One row per session of the database, newest first: how many of its runs are ok, and its judged speedup
--- at the largest size, strong scaling first; of equals that of the case that the suite has first.
+-- One row per session of the database, newest first: how many of its runs are ok, and its judged speedup at the
+-- largest size, strong scaling first; if several cases have one, that of the first case in the suite.
 WITH counted AS (  -- every run, planned or not
     SELECT
         session_id,

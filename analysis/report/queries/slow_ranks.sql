@@ -1,4 +1,4 @@
--- One row per case, placement and node whose ranks are all stragglers, or rank that is one on another node.
+-- One row per case, placement and node whose ranks are all stragglers, or straggling rank on another node.
 WITH hosts AS (
     SELECT node, any_value(value) AS host FROM environment
     WHERE session_id = $session_id AND key = 'hostname'

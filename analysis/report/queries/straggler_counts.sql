@@ -1,4 +1,4 @@
--- One row: how many placements with more than one rank were looked at for stragglers, and how many could be judged.
+-- One row: how many placements with several ranks were examined for stragglers, and how many could be judged.
 WITH placements_looked_at AS (
     SELECT
         any_value(world_size) AS ranks,

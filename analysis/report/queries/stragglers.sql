@@ -1,6 +1,6 @@
 -- One row per case, placement and rank: how much longer than the median rank it takes before it first waits for the
--- others, as a share of the mean step. Of more than 8 placements those whose ranks differ most; of more than 128 ranks
--- the 64 that take longest and the 64 that take shortest.
+-- others, as a share of the mean step. Beyond 8 placements: those whose ranks differ most. Beyond 128 ranks: the 64
+-- that take longest and the 64 that take shortest.
 WITH points AS (
     SELECT case_name, nodes, ranks_per_node, threads, step_ms_mean FROM scaling WHERE session_id = $session_id
 ),

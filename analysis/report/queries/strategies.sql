@@ -1,5 +1,5 @@
--- One row per placement and pair of cases that differ in strategy alone, with what that recommends. only_skipped: of one
--- side every run was skipped there.
+-- One row per placement and pair of cases that differ only in strategy, with the recommended one. only_skipped: every
+-- run of one side was skipped there.
 WITH skipped_placements AS (
     SELECT case_name, nodes, ranks_per_node, threads
     FROM coverage

@@ -1,4 +1,4 @@
--- One row per case and placement that was run: the scaling view with the peak memory of a rank beside it.
+-- One row per case and placement that was run: the scaling view with the peak memory of a rank.
 SELECT
     scaling.* EXCLUDE (tokens_per_s, karp_flatt, gustafson),
     memory.peak_memory_allocated_bytes

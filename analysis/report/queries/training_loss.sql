@@ -1,8 +1,9 @@
 -- One row per case, placement and bin of steps: mean training loss over ranks and the steps of the bin, with the epoch
--- and the wall time at which the bin ends. The first ok repeat of each placement, so that all placements have the same
--- seed where all repeats succeeded; warm-up steps included, they train too; every step up to 150, else 100 bins of
+-- and the wall time at which the bin ends. The first ok repeat of each placement: all placements then have the same
+-- seed, if all repeats succeeded. Includes warm-up, which trains too; every step up to 150, else 100 bins of
 -- neighbouring steps. Beyond 8 cases: the 4 whose last loss at their largest size is highest and the 4 lowest; a loss
--- that is not finite counts as the highest. A run with such a loss ends at its first one, with a row whose loss is null.
+-- that is not finite counts as the highest. A run with such a loss ends at its first one, with a row whose loss is
+-- null.
 WITH last_losses AS (
     SELECT case_name, arg_max(coalesce(final_loss, 'infinity'::DOUBLE), workers) AS last_loss
     FROM first_runs

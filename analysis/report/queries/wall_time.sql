@@ -1,6 +1,6 @@
--- One row per case, placement and part of the wall time of its runs, all repeats together, whatever their status.
--- start-up: begin of the run to the ranks' common barrier; measured: the longest rank's span; other: warm-up,
--- validation, ending; lost: all of a run that is not ok.
+-- One row per case, placement and part of the wall time of its runs, all repeats together, with any status.
+-- start-up: from the start of the run to the ranks' common barrier; measured: the longest rank's span; other: warm-up,
+-- validation, shutdown; lost: all of a run that is not ok.
 WITH points AS (
     SELECT
         case_name || ' ' || placement AS label,

@@ -1,1 +1,1 @@
-"""UCI's hand-written digits in the layout that torchvision.datasets.MNIST reads; see ATTRIBUTION.md."""
+"""UCI's hand-written digits, in the format of torchvision.datasets.MNIST; see ATTRIBUTION.md."""

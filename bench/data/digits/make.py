@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
-from bench.data import idx
+from bench.data.images import idx
 
 ONE_IN = 5
 
 
 def main(root: Path = Path(__file__).parent) -> None:
-    """Images 8x8 with 17 grey levels, spread from 0..16 to 0..255. One image of each class in five is for testing."""
+    """Write 8x8 images with 17 grey levels, scaled from 0..16 to 0..255. Every fifth image of a class is for
+    testing."""
     digits = load_digits()
     images = np.rint(digits.images * (255 / 16)).astype(np.uint8)
     labels = digits.target.astype(np.uint8)
     test = np.zeros(len(labels), dtype=bool)
-    for label in range(
-        10
-    ):  # the digits follow each other in turns, so every fifth image would miss some classes
+    # By class: the digits follow each other in turns, so every fifth image of all would miss some classes.
+    for label in range(10):
         test[np.flatnonzero(labels == label)[ONE_IN // 2 :: ONE_IN]] = True
     raw = root / "MNIST" / "raw"
     raw.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""One file per check, each with `check(facts) -> Verdicts`, a pure function. The file's name is the finding's topic."""
+"""One file per check, with a pure function `check(facts) -> Verdicts`. The file's name is the topic of its findings."""

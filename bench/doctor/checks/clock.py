@@ -1,4 +1,4 @@
-"""The clock that every stamp reads."""
+"""The clock that every time stamp reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, ok, warn
 
 _SLOW_NS = 500
-"""Five stamps per step; read through the kernel (hpet, acpi_pm) one costs a microsecond and more."""
+"""A step has five stamps. Clocks that are read through the kernel (hpet, acpi_pm) take 1 µs or more per stamp."""
 
 
 def check(facts: Facts) -> Verdicts:

@@ -1,4 +1,4 @@
-"""The collectives' backends, each tried by one rank: gloo between CPUs, NCCL between GPUs."""
+"""The backends of collectives, gloo for CPUs and NCCL for GPUs, each tried with one rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CPUs that this process may use: by affinity, and by the control group's quota."""
+"""CPUs that this process may use, by its affinity and by the control group's quota."""
 
 from __future__ import annotations
 
@@ -18,14 +18,10 @@ def check(facts: Facts) -> Verdicts:
             f"set --ranks-per-node {max(1, int(facts.cpu_quota))}, or raise the quota (docker: --cpus {given})",
         )
     if given < gpus:
+        asked = facts.environment.get("SLURM_CPUS_PER_TASK", "")
         yield warn(
             f"{counted(given, 'CPU')} for {counted(gpus, 'GPU')}: ranks will wait for each other's Python",
-            _remedy(facts, f"ask for at least {counted(gpus, 'CPU')} (Slurm: --cpus-per-task)"),
+            fewer_than_asked(int(asked))
+            if asked.isdecimal() and int(asked) > given
+            else f"ask for at least {counted(gpus, 'CPU')} (Slurm: --cpus-per-task)",
         )
-
-
-def _remedy(facts: Facts, ask: str) -> str:
-    """Not to ask for what was asked for already."""
-    asked = facts.environment.get("SLURM_CPUS_PER_TASK", "")
-    few = asked.isdecimal() and int(asked) > facts.cpus_given
-    return fewer_than_asked(int(asked)) if few else ask

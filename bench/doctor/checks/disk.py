@@ -1,4 +1,4 @@
-"""Room and permission where results go, and in the temporary folder that holds step recorders during a run."""
+"""Free space and permissions of the results folder, and of the temporary folder, which holds step recorders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.doctor.finding import Verdict, Verdicts, fail, ok, warn
 _LEAST_BYTES = 100 * 10**6
 _ROOMY_BYTES = 2 * 10**9
 _SHARED = ("nfs", "lustre", "gpfs", "beegfs", "ceph", "fuse.sshfs", "cifs", "smb", "9p", "panfs", "wekafs")
-"""Beginnings of the names of file systems that go over a network."""
+"""Prefixes of the names of network file systems."""
 
 
 def check(facts: Facts) -> Verdicts:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bench.container import WITH_GPUS
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, counted, fail, ok, warn
+from bench.machine.container import WITH_GPUS
 
 
 def check(facts: Facts) -> Verdicts:
@@ -19,26 +19,19 @@ def check(facts: Facts) -> Verdicts:
             if gpu.mig_uuids:
                 yield ok(f"GPU {gpu.index} is cut into {counted(len(gpu.mig_uuids), 'MIG slice')}")
         return
-    if nvidia.kernel_driver is None and not _given(facts):
+    given_by_slurm = facts.environment.get("SLURM_GPUS_ON_NODE", "0") not in ("", "0")
+    if nvidia.kernel_driver is None and not given_by_slurm:
         yield ok("no NVIDIA driver: runs use the CPU")
         return
-    yield from _driver_without_gpus(facts)
-
-
-def _given(facts: Facts) -> bool:
-    return facts.environment.get("SLURM_GPUS_ON_NODE", "0") not in ("", "0")
-
-
-def _driver_without_gpus(facts: Facts) -> Verdicts:
-    """Without GPUs asked for, that is how an image is tested on a GPU machine, say: worth a word, no failure."""
-    if facts.nvidia.kernel_driver is None:
+    if nvidia.kernel_driver is None:
         text = "Slurm gave GPUs, but there is no NVIDIA driver here"
     else:
-        cause = f" (NVML: {facts.nvidia.nvml_error})" if facts.nvidia.nvml_error else ""
-        text = f"driver {facts.nvidia.kernel_driver} is loaded, but no GPU is visible{cause}"
+        cause = f" (NVML: {nvidia.nvml_error})" if nvidia.nvml_error else ""
+        text = f"driver {nvidia.kernel_driver} is loaded, but no GPU is visible{cause}"
     if facts.container:
         text = f"{text} inside this {facts.container} container"
         remedy = f"{WITH_GPUS[facts.container]}; if it was, this node has no working NVIDIA driver"
     else:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
-    yield (fail if _given(facts) else warn)(text, remedy)
+    # only a warning if Slurm gave no GPUs: an image may be tested on a GPU machine without them
+    yield (fail if given_by_slurm else warn)(text, remedy)

@@ -1,4 +1,4 @@
-"""Limits of this process: open files, and memory that a network adapter may pin."""
+"""Limits of this process: open files, and memory that it may lock for a network adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Main memory left for the ranks."""
+"""Main memory that is available for ranks."""
 
 from __future__ import annotations
 

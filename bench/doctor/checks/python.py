@@ -1,4 +1,4 @@
-"""The interpreter that runs this."""
+"""The Python interpreter and its PYTHONPATH."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Shared memory: loader workers hand their batches over through it, NCCL its buffers."""
+"""Shared memory, through which loader workers pass batches and NCCL exchanges buffers."""
 
 from __future__ import annotations
 
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, ok, warn
 
-_FOLDER = "/dev/shm"  # noqa: S108 - talked of, not written to
+_FOLDER = "/dev/shm"  # noqa: S108 - not written to
 _LEAST_BYTES = 2**30
 
 

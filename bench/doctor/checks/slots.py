@@ -1,4 +1,4 @@
-"""Slots: the ranks that this node hosts, as planning counts them, CUDA_VISIBLE_DEVICES and Slurm's gifts included."""
+"""Slots: the number of ranks that this node can host, as a plan counts them, by CUDA_VISIBLE_DEVICES and Slurm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _REMEDY = "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists the
 def check(facts: Facts) -> Verdicts:
     slots, gpus = facts.slots, facts.nvidia.gpus
     if slots is None:
-        # CUDA itself would stop reading at the first wrong entry and say nothing
+        # CUDA itself would silently stop reading at the first wrong entry
         yield fail(facts.slots_error or "the slots cannot be counted", _REMEDY)
         return
     each = "a GPU" if slots.device_type == "cuda" else "no GPU"

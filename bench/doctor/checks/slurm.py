@@ -1,4 +1,4 @@
-"""Slurm: inside a job, inside a step, and what was given."""
+"""Slurm: whether this is inside a job or a step, and the resources it was given."""
 
 from __future__ import annotations
 

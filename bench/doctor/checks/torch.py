@@ -1,11 +1,11 @@
-"""torch: does it import, and does it reach the GPUs that are there?"""
+"""torch: whether it can be imported and can use the GPUs."""
 
 from __future__ import annotations
 
 from bench.doctor.facts import Facts, Torch
 from bench.doctor.finding import Verdict, Verdicts, fail, ok
 
-_REINSTALL = "make the environment anew: delete .venv and call ci/quickstart"
+_REINSTALL = "rebuild the environment: delete .venv and call ci/quickstart"
 
 
 def check(facts: Facts) -> Verdicts:

@@ -28,9 +28,9 @@ _START_TIMEOUT_S = 180
 class Cluster:
     """A cluster of ci/cluster/start: nodes n1 and n2 with four GPU devices each, and a login node.
 
-    Commands are lines for a login shell on the login node, of the ordinary user `user`, in its home folder. Inside,
-    the results folder is /results and the images lie in /images; `apptainer` runs the code of the checkout instead of
-    the image's, unless `own_code`. That code is also in an image, and is mounted as a user's image is."""
+    Commands are lines for a login shell on the login node, run by the ordinary user `user` in its home folder.
+    Inside, the results folder is /results and the images are in /images. `apptainer` runs the code of the checkout
+    instead of the image's, unless `own_code`. That code is also in an image, and is mounted as a user's image is."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Cluster:
     def run(
         self, command: str, timeout: float = 300, *, root: bool = False, own_code: bool = False
     ) -> subprocess.CompletedProcess[str]:
-        """Its exit code and output. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        """Exit code and output. Raises subprocess.TimeoutExpired after `timeout` seconds."""
         line = self._line(command, root=root, own_code=own_code)
         return subprocess.run(line, capture_output=True, text=True, timeout=timeout, check=False)
 
@@ -57,21 +57,22 @@ class Cluster:
         own_code: bool = False,
         output: int | IO[str] = subprocess.PIPE,
     ) -> subprocess.Popen[str]:
-        """The running command, both outputs in one; terminate() sends SIGTERM to the shell inside."""
+        """The running command, with stdout and stderr in one stream; terminate() sends SIGTERM to the shell
+        inside."""
         line = self._line(command, root=root, own_code=own_code)
         return subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT, text=True)
 
     def processes(self) -> list[str]:
-        """Command lines of the user's processes on all nodes; what starts and mounts containers is among them."""
+        """Command lines of the user's processes on all nodes, including those that start and mount containers."""
         line = [*self._entry(), "--root", "ps", "--user", "user", "-o", "args="]
         return subprocess.run(line, capture_output=True, text=True, check=False).stdout.splitlines()
 
     def first_process(self) -> int:
-        """Its id on this machine."""
+        """Id of the cluster's first process on this machine."""
         return int((self.folder / "pid").read_text())
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """The exit code of ci/cluster/start after that signal."""
+        """Send that signal to ci/cluster/start and return its exit code."""
         self._process.send_signal(number)
         code = self._process.wait(30)
         self._log.close()
@@ -104,7 +105,7 @@ class Cluster:
 
 
 def require_root_and_apt() -> None:
-    """Skips where the scripts of ci/ cannot work."""
+    """Skip the test if the scripts of ci/ cannot work."""
     if os.geteuid() != 0:
         pytest.skip("clusters and images are made by root")
     if shutil.which("mmdebstrap") is None and shutil.which("apt-get") is None:
@@ -112,7 +113,7 @@ def require_root_and_apt() -> None:
 
 
 def build(*arguments: str) -> Path:
-    """What ci/image made, or had made before."""
+    """The file that ci/image makes, or made earlier."""
     require_root_and_apt()
     result = subprocess.run(
         [ROOT / "ci/image", *arguments], capture_output=True, text=True, timeout=_BUILD_TIMEOUT_S, check=False
@@ -122,13 +123,13 @@ def build(*arguments: str) -> Path:
 
 
 def inside(image: Path) -> str:
-    """Its path in a cluster."""
+    """Path of this image in a cluster."""
     return f"/images/{image.name}"
 
 
 @pytest.fixture(scope="session")
 def image() -> str:
-    """The path of bench.sif in a cluster. The stack in it is today's; our code in it may be older."""
+    """Path of bench.sif in a cluster. Its stack is current; its copy of our code may be older."""
     return inside(build("sif", "--any-code"))
 
 
@@ -147,7 +148,7 @@ def nodes(cluster: Cluster) -> Nodes:
 
 @pytest.fixture
 def idle_nodes(cluster: Cluster, nodes: Nodes) -> Iterator[None]:
-    """Afterwards nothing runs on them, even where the test has failed."""
+    """After the test, no process is left on the nodes, even if the test failed."""
     yield
     if nodes.left():
         cluster.run("scancel --user user; while squeue --noheader | grep -q .; do sleep 0.1; done")

@@ -1,4 +1,5 @@
-"""A workload of tests/e2e/faulty.py whose rank waits at a step for as long as a test wants: all others wait for it."""
+"""A variant of tests/e2e/faulty.py in which one rank waits at a step, and so do the others, until a test releases
+it."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ import faulty  # noqa: E402 - both are copied into one folder of results
 
 @dataclass(frozen=True, kw_only=True)
 class Options(faulty.Options):
-    """What goes wrong, and where; and who waits."""
+    """The fault, its place, and the rank that waits."""
 
     hold: str = ""
-    """While a file of this name lies beside this one, rank `on_rank` waits at step `at_step`."""
+    """While a file of this name is next to this one, rank `on_rank` waits at step `at_step`."""
 
 
 class Workload(faulty.Workload):

@@ -13,23 +13,23 @@ from typing import Any
 from bench.measure import recorder
 
 PATIENCE_S = 90.0
-"""For what must come; nothing here takes half as long."""
+"""Limit for events that must happen; none takes half as long."""
 _LISTENS = "0A"
 """A socket's state in /proc/net/tcp."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """One of the user's, on a node."""
+    """A process of the user on a node."""
 
     pid: int
-    """On this machine."""
+    """Its id on this machine."""
     node: str
     command: tuple[str, ...]
 
     @property
     def alive(self) -> bool:
-        """A zombie is not."""
+        """False for a zombie."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
         except OSError:
@@ -50,7 +50,7 @@ class Process:
 
 
 class Nodes:
-    """n1 and n2, by the daemons that run on them."""
+    """n1 and n2, identified by the daemons that run on them."""
 
     def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
@@ -62,7 +62,7 @@ class Nodes:
         self._names = {_link(Path(f"/proc/{pid}/ns/uts")): name for name, pid in self._daemons.items()}
 
     def processes(self) -> list[Process]:
-        """The user's, on the nodes."""
+        """The user's processes on the nodes."""
         found = []
         for pid, command in self._all():
             try:
@@ -74,12 +74,12 @@ class Nodes:
         return [process for process in found if process.alive]
 
     def agents(self) -> dict[int, Process]:
-        """By task of the step."""
+        """Agents by task of the step."""
         found = [process for process in self.processes() if _is_agent(process.command)]
         return {int(process.environ.get("SLURM_PROCID", -1)): process for process in found}
 
     def ranks(self) -> dict[int, Process]:
-        """Of the run in progress."""
+        """Ranks of the run in progress."""
         logs = [(re.search(r"/rank(\d+)\.log$", process.log), process) for process in self.processes()]
         return {int(match[1]): process for match, process in logs if match}
 
@@ -117,7 +117,7 @@ class Nodes:
         }
 
     def words(self) -> bytes:
-        """Command lines and environments of every process of the cluster, daemons and the login node's among them."""
+        """Command lines and environments of every process of the cluster, including daemons and the login node."""
         return b"".join(_bytes(pid, name) for pid, _ in self._all() for name in ("cmdline", "environ"))
 
     def _all(self) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -130,7 +130,7 @@ class Nodes:
 
 
 def until(condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> float:
-    """Wait for it. Returns the seconds that it took."""
+    """Wait for the condition; return the seconds that it took."""
     begun_s = time.monotonic()
     while not condition():
         took_s = time.monotonic() - begun_s
@@ -144,7 +144,7 @@ def _is_agent(command: tuple[str, ...]) -> bool:
 
 
 def _listening(pid: int, family: str) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Inode, and address and port, of each in the network of that process."""
+    """Inode, address and port of each socket in that process's network."""
     for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
         _slot, local, _remote, state, *_rest, inode = line.split()[:10]
         if state == _LISTENS:
@@ -153,7 +153,7 @@ def _listening(pid: int, family: str) -> Iterator[tuple[str, tuple[str, int]]]:
 
 
 def _dotted(words: str) -> str:
-    """An IPv4 address from its four bytes, lowest first; any other as it is."""
+    """Decode an IPv4 address from its four bytes, lowest first; return any other address unchanged."""
     return ".".join(str(byte) for byte in reversed(bytes.fromhex(words))) if len(words) == 8 else words
 
 
@@ -167,7 +167,7 @@ def _sockets(pid: int) -> Iterator[str]:
 
 
 def _link(path: Path) -> str:
-    """Raises OSError where the process is gone."""
+    """Raises OSError if the process is gone."""
     return str(path.readlink())
 
 

@@ -1,7 +1,6 @@
-"""A process of the cluster's network that knows no secret: told addresses on its input, it does there what it can.
+"""A process in the cluster's network that knows no secret. It reads addresses from its input and tries attacks there.
 
-`stranger.py` says `ready` once torch is imported, then for each line `ADDRESS PORT` what it could do there.
-"""
+`stranger.py` prints `ready` once torch is imported. For each input line `ADDRESS PORT` it then prints its results."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from datetime import timedelta
 
 from torch.distributed import TCPStore
 
-from bench.launch.link.channel import GREETING
+from bench.cluster.channel import GREETING
 
 GUESSES = [
     "default_pg/0//cpu//0/rank_0", "default_pg/0/0/rank_1", "default_pg/0//store_based_barrier_key:1",
@@ -23,18 +22,18 @@ GUESSES = [
     "rank_0", "cpu//0/0", "0/0", "1/0",
 ]  # fmt: skip
 OPEN_S = 3.0
-"""How long a connection that says nothing more stays open."""
+"""Time that a connection stays open after it falls silent."""
 
 
 def rubbish(address: str, port: int) -> str:
     for size in (1, 64, 4096, 1 << 18):
         with socket.create_connection((address, port), timeout=2) as connection, suppress(ConnectionError):
-            connection.sendall(os.urandom(size))  # the other side may hang up before all of it is there
+            connection.sendall(os.urandom(size))  # the other side may hang up before the end
     return "sent rubbish"
 
 
 def half_a_handshake(address: str, port: int) -> str:
-    """As a follower that dies in it, as one with a wrong secret, and as another leader."""
+    """Pretend to be a follower that dies during the handshake, one with a wrong secret, and another leader."""
     for said in (os.urandom(20), os.urandom(64), GREETING + os.urandom(32)):
         connection = socket.create_connection((address, port), timeout=2)
         connection.sendall(said)
@@ -43,12 +42,12 @@ def half_a_handshake(address: str, port: int) -> str:
 
 
 def plausible_keys(address: str, port: int) -> str:
-    """With a real client of torch's store; where something else listens, it raises or waits for an answer."""
+    """Use a real client of torch's store; on another kind of port, the client raises or waits for an answer."""
     store = TCPStore(address, port, is_master=False, timeout=timedelta(seconds=2))
     for key in GUESSES:
         store.set(key, os.urandom(64))
         store.add(f"{key}/count", 1)
-    return f"set {len(GUESSES)} keys beside {store.num_keys() - 2 * len(GUESSES)} others"
+    return f"set {len(GUESSES)} keys next to {store.num_keys() - 2 * len(GUESSES)} others"
 
 
 ATTEMPTS: list[Callable[[str, int], str]] = [rubbish, half_a_handshake, plausible_keys]
@@ -57,13 +56,13 @@ ATTEMPTS: list[Callable[[str, int], str]] = [rubbish, half_a_handshake, plausibl
 def attempt(what: Callable[[str, int], str], address: str, port: int) -> None:
     try:
         done = what(address, port)
-    except Exception as error:  # whatever the other side does to a stranger is right
+    except Exception as error:  # the other side may treat a stranger as it likes
         done = f"{what.__name__}: {type(error).__name__}"
     say(f"{address} {port} {done}")
 
 
 def say(text: str) -> None:
-    os.write(1, f"{text}\n".encode())  # whole lines, whoever else is saying something
+    os.write(1, f"{text}\n".encode())  # print whole lines, even if others print at the same time
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`bench suite` in a Slurm step: a folder of results that the cluster and the test see, and a step that runs."""
+"""`bench suite` in a Slurm step: a results folder that both the cluster and the test see, and a running step."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.e2e.cluster.nodes import Nodes, until
 BESIDE = [Path(__file__).parent / "held.py", Path(__file__).parents[1] / "faulty.py"]
 ONE_TASK_PER_NODE = "-N2 --ntasks-per-node=1 --gpus-per-node=4"
 ROWS = dict.fromkeys(range(4), 5)
-"""Of each rank, where rank 3 waits in the sixth step."""
+"""Rows of each rank if rank 3 waits in the sixth step."""
 
 
 def held_case(name: str, *world: str, **more: Any) -> dict[str, Any]:
-    """Rank 3 waits in its sixth step, and all others for it, while a file of the case's name is there."""
+    """Rank 3 waits in its sixth step while a file with the case's name exists; all other ranks wait for it."""
     return {
         "name": name, "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": world or ["2x2"],
         "workload": {"hold": name, "on_rank": 3},
@@ -31,7 +31,7 @@ def held_case(name: str, *world: str, **more: Any) -> dict[str, Any]:
 
 
 class Study:
-    """A results folder, with the workload of held.py beside its suites."""
+    """A results folder, with the workload of held.py next to its suites."""
 
     def __init__(self, cluster: Any, image: str, name: str) -> None:
         self._cluster = cluster
@@ -43,7 +43,7 @@ class Study:
             shutil.copy(path, self.folder)
         owner = cluster.results.stat()
         self.user = (owner.st_uid, owner.st_gid)
-        """Of the cluster."""
+        """Owner of the cluster's results."""
         shutil.chown(self.folder, *self.user)
 
     def write_suite(self, name: str, cases: list[dict[str, Any]], **measure: object) -> None:
@@ -57,7 +57,7 @@ class Study:
         (self.folder / f"{name}.yaml").write_text(json.dumps(suite))  # JSON is YAML
 
     def start(self, arguments: str, step: str = ONE_TASK_PER_NODE, before: str = "") -> Step:
-        """`bench suite ARGUMENTS` in a step of its own, called `study`; each task calls `before` first."""
+        """Start `bench suite ARGUMENTS` in its own step, called `study`; each task calls `before` first."""
         command = f"apptainer exec {self._image} bench suite --results . {arguments}"
         if before:
             command = f"bash -c '{before}; exec {command}'"
@@ -67,13 +67,13 @@ class Study:
             return Step(process=self._cluster.background(line, output=output), log=log)
 
     def finish(self, arguments: str, step: str = ONE_TASK_PER_NODE) -> Step:
-        """The same, and wait for its end."""
+        """Start a step and wait for its end."""
         started = self.start(arguments, step)
         started.wait()
         return started
 
     def hold(self, name: str) -> None:
-        """From now on ranks of held.py that are told this name wait."""
+        """Create the file; from now on, ranks of held.py with this name in `hold` wait."""
         (self.folder / name).touch()
 
     def release(self, name: str) -> None:
@@ -87,12 +87,12 @@ class Study:
         return loaded
 
     def raw_rows(self, session: str, run_id: str) -> dict[int, int]:
-        """How many each rank left in the file that it wrote them to."""
+        """Number of rows in the file of each rank."""
         found = (recorder.read(path) for path in (self.folder / session / run_id).glob("steps.rank*.raw"))
         return {rank.identity["rank"]: len(rank.words) for rank in found}
 
     def rows(self, session: str, run_id: str, attempt: int) -> dict[int, int]:
-        """How many of each rank are in the database; each rank's are its first, without a hole."""
+        """Number of rows of each rank in the database; they are the rank's first rows, without a gap."""
         counted = self.asked(
             "SELECT rank, count(DISTINCT step), max(step) + 1 FROM steps WHERE session_id = "
             f"'{session}' AND run_id = '{run_id}' AND attempt = {attempt} GROUP BY ALL"
@@ -105,7 +105,7 @@ class Study:
         return {facts["hostname"]: facts for facts in head["environment"].values()}
 
     def bench(self, arguments: str) -> str:
-        """What another command says, on the login node."""
+        """Output of another command on the login node."""
         line = f"cd {self.inside} && apptainer exec {self._image} bench {arguments}"
         done = self._cluster.run(line, timeout=300)
         return str(done.stdout + done.stderr)
@@ -126,7 +126,7 @@ class Step:
 
     @property
     def said(self) -> str:
-        """Both outputs of all tasks so far."""
+        """Output of all tasks so far, stdout and stderr together."""
         return self._log.read_text()
 
     @property
@@ -134,7 +134,7 @@ class Step:
         return self._process.poll() is not None
 
     def wait(self, patience_s: float = 600) -> int:
-        """Its exit code, srun's."""
+        """Exit code of srun."""
         return self._process.wait(patience_s)
 
 
@@ -145,7 +145,7 @@ def in_the_middle_of(run_id: str, step: Step, nodes: Nodes) -> None:
 
 
 def figures(what: str, begun_s: float, row: Path | None, gone: Callable[[], bool]) -> None:
-    """Wait for a run's row, where it is not left to a resume, and for the end of processes; tell how long both took."""
+    """Wait for the row of a run that needs no resume, and for the end of processes; return both waiting times."""
     row_s = "-"
     if row is not None:
         until(row.exists, f"written: {row}")
@@ -155,5 +155,5 @@ def figures(what: str, begun_s: float, row: Path | None, gone: Callable[[], bool
 
 
 def tell(text: str) -> None:
-    """A figure for docs/reliability.md; shown with pytest's -s, held to nothing."""
+    """Print a figure for docs/reliability.md; pytest shows it with -s. No test checks its value."""
     sys.stderr.write(f"\n    {text}")

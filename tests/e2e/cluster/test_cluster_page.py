@@ -1,4 +1,4 @@
-"""Every command that README.md and docs/cluster.md show for a cluster is run on one as it stands, but for its size."""
+"""Every cluster command in README.md and docs/cluster.md runs on a cluster as written, except for its size."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 from tests.e2e.documents import needs_a_cluster, shown_commands
 
 SMALLER = {
-    # two images have one repeat by themselves
+    # two images have one repeat by default
     "script ddpm_scaling --image old.sif": "script smoke --quick --case single --image old.sif",
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--rounds 5": "--rounds 2",
     "--array=0-99": "--array=0-1",
     "--cpus-per-task 32": "--cpus-per-task 2",
     "--cpus-per-task=32": "--cpus-per-task=2",
-    # these GPUs are device files without a driver, which the doctor says, and fails
+    # these GPUs are device files without a driver; the doctor reports that and fails
     "srun --gpus 1 apptainer exec --nv bench.sif bench doctor": "srun apptainer exec bench.sif bench doctor",
 }
-"""Shown -> run."""
+"""Command in the document -> command to run."""
 BUILDS = "apptainer build"
-"""By ci/image, from the same file: test_images.py."""
+"""ci/image makes it from the same file: test_images.py."""
 COMMANDS = [
     command for command in shown_commands() if needs_a_cluster(command) and not command.startswith(BUILDS)
 ]
@@ -43,7 +43,7 @@ printf '/scalebench\n/opt/image/opt/scalebench/.venv/lib/python3.11/site-package
 printf '#!/opt/bench/bin/python3\nfrom bench.cli import main\nmain()\n' > /usr/local/bin/bench
 chmod +x /usr/local/bin/bench
 """
-"""A login node that has a `bench` of its own: the checkout, with Python and packages out of the image."""
+"""A login node with its own `bench`: the checkout, with Python and packages from the image."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def login_bench(cluster: Any, image: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(cluster: Any, image: str) -> str:
-    """Where the commands are typed: it has a bench.sif, an old.sif, which is the same, and per_session.sh."""
+    """Folder for the commands, with per_session.sh and bench.sif; old.sif is a copy of bench.sif."""
     inside = "/results/page"
     links = " && ".join(f"ln -sfn {shlex.quote(image)} {inside}/{name}.sif" for name in ("bench", "old"))
     links += f" && ln -sfn /scalebench/docs/examples/per_session.sh {inside}"
@@ -77,7 +77,7 @@ def test_a_command_for_a_cluster_works_there(command: str, cluster: Any, folder:
 
 
 def ended_well(job: str, cluster: Any, folder: Path) -> str:
-    """A batch job's state once it has ended; its output where that is not good."""
+    """Wait for a batch job's end and return its state; return its output if the state is bad."""
     waited = (
         f"while squeue --noheader --job {job} | grep -q .; do sleep 0.2; done; scontrol -o show job {job}"
     )

@@ -1,4 +1,4 @@
-"""Collectives between two nodes: the suite that ships, one rank on each."""
+"""Collectives between two nodes: the suite that ships, with one rank per node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What ends a whole session on a real cluster: its rows are kept, and resumed it is as if nothing had ended it."""
+"""A session on a real cluster is ended in several ways: its rows are kept, and a resume completes it without a
+trace."""
 
 from __future__ import annotations
 
@@ -29,19 +30,19 @@ CASES = [
     held_case("first"),
     held_case("leader"),
     held_case("stop"),
-    # trains, while its image goes away
+    # trains while its image goes away
     held_case("scancel", workload={"step_s": 0.01}, measure={"steps": 149}),
     held_case("down"),
     held_case("last"),
 ]
-"""One session, which is ended in the middle of each run but the first and the last, and resumed by the next step."""
+"""One session that is ended in the middle of each run except the first and the last; the next step resumes it."""
 FULL = {"scancel.2x2.r0": 150}
-"""Rows of each rank of a whole run, where they are not 12."""
+"""Rows of each rank of a complete run, if they are not 12."""
 
 
 @pytest.fixture(scope="module")
 def chain(cluster: Any, image: str) -> Study:
-    """Holds the session `whole`, which nothing disturbed."""
+    """A study with the undisturbed session `whole`."""
     study = Study(cluster, image, "chain")
     study.write_suite("chain", CASES)
     step = study.finish("./chain.yaml --session whole")
@@ -50,7 +51,7 @@ def chain(cluster: Any, image: str) -> Study:
 
 
 def ended_while(name: str, study: Study, nodes: Nodes, strike: Callable[[], object]) -> Step:
-    """The step in which the session was ended so; what was before it in the plan is done."""
+    """The step in which the session was ended this way; earlier runs of the plan are done."""
     run_id = f"{name}.2x2.r0"
     study.hold(name)
     step = study.start("./chain.yaml --session s")
@@ -148,7 +149,7 @@ def test_rows_of_every_interrupted_attempt_are_in_the_database(chain: Study) -> 
 
 @pytest.fixture(scope="module")
 def short(chain: Study) -> str:
-    """A results folder in which an earlier session says that its last run took a thousand seconds."""
+    """A results folder with an earlier session that reports a thousand seconds for its last run."""
     folder = chain.folder / "short"
     shutil.copytree(chain.folder / "whole", folder / "whole")
     shutil.chown(folder, *chain.user)

@@ -1,4 +1,4 @@
-"""What goes wrong with ranks and agents on a real cluster: who and why is in the row, and the session goes on."""
+"""Ranks and agents fail on a real cluster: the row names the rank and the cause, and the session goes on."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CASES = [
     held_case("agent"),
     held_case("after", "2x1", "1x2"),
 ]
-"""One session, in which three runs go wrong on n2."""
+"""One session, in which three runs fail on n2."""
 
 
 @pytest.fixture(scope="module")
 def hurt(cluster: Any, image: str, nodes: Nodes) -> tuple[Study, Step, Step]:
-    """The session, and the step in which it was resumed."""
+    """The session, and the step that resumed it."""
     study = Study(cluster, image, "hurt")
     study.write_suite("hurt", CASES)
     for name in ("killed", "hang", "agent"):
@@ -50,7 +50,7 @@ def hurt(cluster: Any, image: str, nodes: Nodes) -> tuple[Study, Step, Step]:
 
 
 def outcome(study: Study, run_id: str) -> dict[str, Any]:
-    """Of the first attempt."""
+    """Outcome of the first attempt."""
     aside = study.folder / "s" / run_id / "attempt0"
     return study.outcome("s", f"{run_id}/attempt0" if aside.exists() else run_id)
 
@@ -86,7 +86,7 @@ def test_later_runs_go_on_where_the_step_still_lives(hurt: tuple[Study, Step, St
     assert outcome(hurt[0], "after.1x2.r0")["status"] == "ok"
     said = outcome(hurt[0], "after.2x1.r0")
     assert (said["status"], said["error"]) == ("skipped", "needs 2 nodes, this step has 1 left")
-    assert hurt[1].wait() == 128 + signal.SIGKILL  # srun's: that of the agent which was killed
+    assert hurt[1].wait() == 128 + signal.SIGKILL  # srun's exit code: that of the killed agent
 
 
 def test_every_completed_step_of_what_went_wrong_is_kept(hurt: tuple[Study, Step, Step]) -> None:
@@ -111,7 +111,7 @@ def test_no_process_and_no_scratch_folder_is_left(hurt: tuple[Study, Step, Step]
 def test_a_node_whose_network_is_gone_is_missed_within_seconds(
     cluster: Any, image: str, nodes: Nodes, idle_nodes: None
 ) -> None:
-    """It closes no connection, and Slurm notices only minutes later."""
+    """The node closes no connection, and Slurm notices only minutes later."""
     study = Study(cluster, image, "unplugged")
     study.write_suite("unplugged", [held_case("unplugged"), held_case("after", "1x2")])
     study.hold("unplugged")
@@ -129,6 +129,6 @@ def test_a_node_whose_network_is_gone_is_missed_within_seconds(
     assert (said["status"], said["failed_node"]) == ("failed", 1)
     assert said["error"].startswith("the agent of task 1 on n2 is gone: ")
     assert study.outcome("s", "after.1x2.r0")["status"] == "ok"
-    # its results folder is a network's on a real cluster: what it could still store there is not promised
+    # on a real cluster the results folder is on a network: rows that the node could still store are not promised
     assert study.rows("s", "unplugged.2x2.r0", attempt=0).items() >= {0: 5, 1: 5}.items()
     assert nodes.left() == []

@@ -1,8 +1,8 @@
-"""A Slurm step that is stopped when its image can no longer be read, at ten moments of a session.
+"""A Slurm step is stopped when its image can no longer be read, at ten moments of a session.
 
-A signal to a step also ends the process that mounts an unprivileged Apptainer image. Here that process is killed first:
-nothing that runs after it can import a module or read a file of the image, and SIGTERM comes when it is certainly gone.
-"""
+A signal to a step also ends the process that mounts an unprivileged Apptainer image. Here that process is killed
+first. Nothing that runs after it can import a module or read a file of the image; SIGTERM comes when the image is
+certainly gone."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ SUITE: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """When the image goes away, and what is to be seen of it."""
+    """When the image goes away, and the expected results."""
 
     waits_to_write: str | None = None
     """The file below the session's folder that the agent then waits to write."""
     rows: int | None = None
-    """Rank 0 then has so many rows, or more; null where no rank runs."""
+    """Smallest number of rows that rank 0 then has; null if no rank runs."""
     settings: tuple[str, ...] = ("measure.warmup=2", "measure.steps=6")
     status: str | None = None
-    """Of the first run; null where it has none."""
+    """Status of the first run; null if it has none."""
     done: int | None = None
-    """Runs that the last line says are done; null where the session has not begun."""
+    """Number of runs that the last line reports as done; null if the session has not begun."""
 
 
 RUN, NEXT = "ddp_strong.1x2.r0", "ddp_strong.1x2.r1"
@@ -94,7 +94,7 @@ MOMENTS: dict[str, Moment] = {
 
 
 class Sessions:
-    """A results folder with a session of each moment and suite, each in a step of its own on one node."""
+    """A results folder with one session per moment and suite, each in its own step on one node."""
 
     def __init__(self, cluster: Any, nodes: Nodes, image: str) -> None:
         self._cluster, self._nodes, self._image = cluster, nodes, image
@@ -113,7 +113,7 @@ class Sessions:
         return self._cluster.run(f"cd /results/gone && apptainer exec {self._image} bench {arguments}")
 
     def stopped_at(self, moment: Moment, suite: str, session: str) -> tuple[int, str]:
-        """The exit code of srun, and all that was printed."""
+        """Exit code of srun, and all of its output."""
         folder = self.folder / session
         self.stopped[session] = moment
         for path in (folder, folder / RUN, folder / NEXT):
@@ -149,7 +149,7 @@ class Sessions:
         return lambda: self._nodes.rows(RUN).get(0, -1) >= least
 
     def _take_the_image_away(self) -> None:
-        # a signal to the step would have ended helpers that have only begun
+        # a signal to the step would have ended helpers that have only just begun
         until(lambda: not self._beginning(), "under way")
         mounting = [one for one in self._nodes.processes() if one.command[0].endswith("squashfuse_ll")]
         assert len(mounting) == 2, mounting  # the image, and our code
@@ -159,11 +159,11 @@ class Sessions:
 
     def _beginning(self) -> bool:
         """Whether a helper has not named itself yet."""
-        modules = {"bench.launch.keeper", "bench.measure.sensors"}
+        modules = {"bench.agent.scratch_keeper", "bench.measure.sensors.process"}
         return any(modules.intersection(one.command) for one in self._nodes.processes())
 
     def _tell_to_stop(self) -> None:
-        """Twice, as scancel does. Returns once the agent has taken the first signal."""
+        """Send the signal twice, as scancel does. Returns once the agent has taken the first one."""
         agents = list(self._nodes.agents().values())
         for agent in agents:
             os.kill(agent.pid, signal.SIGTERM)

@@ -1,4 +1,5 @@
-"""The images as users have them: what they say of themselves, what is in them, where they run."""
+"""The images as users have them: their description of themselves, their contents, and the machines that they run
+on."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import pytest
 from tests.e2e.cluster.conftest import ROOT, Cluster, build, inside
 
 STACK = {"torch", "torchvision", "triton", "nvidia-nccl-cu13", "duckdb", "polars", "altair", "scalebench"}
-"""Some of what must be in every image."""
+"""Some of the contents that every image must have."""
 RUN = "bench suite smoke --quick --repeats 1 --case ddp_strong"
 INSTALLED = """
 import importlib.metadata, json
@@ -28,7 +29,7 @@ import torch
 double = torch.compile(lambda tensor: tensor.sin() * 0 + tensor * 2)
 print("compiled", double(torch.ones(3))[0].item())
 """
-"""What torch.compile makes of it goes through the compiler, and into a cache."""
+"""torch.compile needs the compiler and a cache for this program."""
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +40,13 @@ def sif() -> Path:
 
 @pytest.fixture(scope="module")
 def oci() -> Path:
-    """The image of the Containerfile, as Apptainer took it over. Its code of ours may be older than the checkout's."""
+    """The image of the Containerfile, as Apptainer converted it. Its copy of our code may be older than the
+    checkout's."""
     return build("oci", "--any-code")
 
 
 class Shell:
-    """Runs lines on the cluster that use an image with the code that is in it."""
+    """Run lines on the cluster that use an image with its own code."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -53,7 +55,7 @@ class Shell:
         return self._cluster.run(line, own_code=True)
 
     def __call__(self, line: str) -> str:
-        """Its output; it must succeed."""
+        """Output of the line, which must succeed."""
         result = self.try_(line)
         assert result.returncode == 0, result.stdout + result.stderr
         return result.stdout

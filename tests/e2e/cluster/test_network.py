@@ -1,4 +1,4 @@
-"""Strangers in the cluster's network: they change no result, learn no secret, and find nothing that all may reach."""
+"""Strangers in the cluster's network change no result, learn no secret, and find no socket that is open to all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.e2e.cluster.studies import Step, Study, held_case, in_the_middle_of
 
 CASES = [held_case("held"), held_case("short", "2x1"), held_case("next", "2x2"), held_case("last", "2x4")]
 RAW_ATTEMPTS = 2
-"""Of the stranger, at each place: those that wait for no answer."""
+"""Number of the stranger's attempts at each place that do not wait for an answer."""
 ADDRESSES = {"n1": "10.77.0.1", "n2": "10.77.0.2"}
 THE_OTHER_TASK_COMES_LATE = '[ "$SLURM_PROCID" = 0 ] || until [ -e come ]; do sleep 0.1; done'
 
@@ -43,7 +43,7 @@ class Stranger:
         return self._log.read_text()
 
     def tell(self, places: Iterable[tuple[str, int]]) -> None:
-        """It visits each once."""
+        """Make the stranger visit each place once."""
         assert self._process.stdin is not None
         for address, port in sorted(set(places) - self._told):
             self._process.stdin.write(f"{address} {port}\n")
@@ -51,7 +51,7 @@ class Stranger:
             self._told.add((address, port))
 
     def visit(self, places: Collection[tuple[str, int]]) -> None:
-        """The same, and wait until it has said all that it has to say to whoever listens, whatever that is."""
+        """Do the same, and wait until the stranger has finished its raw attempts on every listener."""
         self.tell(places)
         lines = [f"\n{address} {port} " for address, port in places]
         until(lambda: all(self.said.count(line) >= RAW_ATTEMPTS for line in lines), "visited")
@@ -66,7 +66,7 @@ class Stranger:
 
 @pytest.fixture(scope="module")
 def study(cluster: Any, image: str) -> Study:
-    """Holds the session `quiet`, which nobody disturbed."""
+    """A study with the undisturbed session `quiet`."""
     study = Study(cluster, image, "network")
     study.write_suite("network", CASES)
     step = study.finish("./network.yaml --session quiet")
@@ -90,12 +90,12 @@ class Visited:
     step: Step
     secret: bytes
     joining: dict[tuple[str, int], Owner]
-    """What took connections while a task was still missing, and whose it was."""
+    """Listening sockets while a task was still missing, and the owner of each."""
     training: dict[tuple[str, int], Owner]
     words: bytes
     """Command lines and environments of every process of the cluster, at both times."""
     stranger: str
-    """What it could do."""
+    """The stranger's output."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""docs/examples/per_session.sh as an array: every session by itself, and tables that say what one load of all says."""
+"""docs/examples/per_session.sh as an array: each task loads its session, and the tables equal those of one load of
+all."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 import duckdb
 from polars.testing import assert_frame_equal
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.e2e.cluster.test_script import Folder, Job
 from tests.factory import Case, make_session
 
@@ -18,7 +19,7 @@ SUITES = ("first", "second")
 
 
 def submit(folder: Folder, image: str) -> Job:
-    """What the job that joins said, once it has ended."""
+    """The joining job's output, once it has ended."""
     call = f"/scalebench/docs/examples/per_session.sh results summaries {image}"
     array = folder.run(f"sbatch --parsable --array=0-1 --output array.%a.out {call}").strip()
     joins = f"sbatch --parsable --dependency=afterany:{array} --output %j.out {call}"

@@ -14,11 +14,11 @@ SUITE = "smoke --quick --repeats 1 --case ddp_strong --device cpu"
 SIZE = "--nodes 2 --gpus-per-node 4 --cpus-per-task 2 --time 10"
 
 Job = tuple[int, str]
-"""Exit code of a batch job, and what it printed."""
+"""Exit code and output of a batch job."""
 
 
 class Folder:
-    """A working folder of the cluster's user, in which `job.sh` is printed and submitted."""
+    """A working folder of the cluster's user, where `job.sh` is printed and submitted."""
 
     def __init__(self, cluster: Any, name: str) -> None:
         self.cluster = cluster
@@ -27,7 +27,7 @@ class Folder:
         self.run(f"mkdir -p {shlex.quote(self.inside)}", "/")
 
     def run(self, command: str, folder: str | None = None) -> str:
-        """Its output. `folder`: another than this one."""
+        """Output of the line. `folder`: run it in this folder instead."""
         line = f"cd {shlex.quote(folder or self.inside)} && {command}"
         done = self.cluster.run(line, timeout=600)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -37,7 +37,7 @@ class Folder:
         return self.run(f"apptainer run {image} script {options} --image {image} > job.sh && cat job.sh")
 
     def submit(self) -> str:
-        """Its job's number."""
+        """Submit the job and return its number."""
         return self.run("sbatch --parsable --output %j.out job.sh").strip()
 
     def wait(self, job: str) -> Job:
@@ -46,7 +46,8 @@ class Folder:
         return int(code), self.said(job)
 
     def signal_once(self, job: str, line: str, after_s: int = 0) -> None:
-        """What Slurm does two minutes before the time limit, as soon as the job has printed such a line."""
+        """Send the signal that Slurm sends two minutes before the time limit, as soon as the job has printed this
+        line."""
         said = f"until grep -q {shlex.quote(line)} {job}.out; do sleep 0.1; done; sleep {after_s}"
         self.run(f"{said}; scancel --signal=USR1 --batch {job}")
 
@@ -66,7 +67,7 @@ def folder(cluster: Any, request: pytest.FixtureRequest) -> Folder:
 
 @pytest.fixture(scope="module")
 def ended(cluster: Any, image: str) -> tuple[Folder, str]:
-    """A job of two nodes that went well, and its number."""
+    """A successful job on two nodes, and its number."""
     folder = Folder(cluster, "it's ended")
     text = folder.print_script(image, f"{SUITE} {SIZE} --world 1,8 --tag 'two words' --session mine")
     assert "check the path" not in text
@@ -130,7 +131,7 @@ def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_wa
 ) -> None:
     folder.run(f"ln -s {shlex.quote(image)} old.sif")
     suite = f"smoke --quick --case ddp_strong --device cpu {SIZE} --world 2 --image old.sif --image {image}"
-    suite += " --set measure.steps=300"  # seconds, in which the signal comes
+    suite += " --set measure.steps=300"  # seconds in which the signal comes
     folder.run(f"apptainer run {image} script {suite} --rounds 2 --session ab > job.sh")
     job = folder.submit()
     folder.signal_once(job, "^session ab-b-r1")

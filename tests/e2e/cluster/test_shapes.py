@@ -1,4 +1,4 @@
-"""Steps of every shape: who hosts which ranks, what is recorded of what Slurm gave, and what is warned of."""
+"""Steps of every shape: the host of each rank, the record of Slurm's answer, and the warnings."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ SUITE = {
 }
 ALL_OF_8 = {"ddp.1x1.r0": 1, "ddp.1x2.r0": 2, "ddp.1x4.r0": 4, "ddp.2x2.r0": 4, "ddp.2x4.r0": 8}
 ON_FEW_CORES = "each node gives 4 slots and "
-"""On a small machine, whatever the shape."""
+"""Start of the warning for any shape on a small machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a step is asked for, and what must come of it."""
+    """The request for a step, and the expected results."""
 
     srun: str
     ranks: dict[str, int]
-    """Of each run that can be hosted; the others are skipped."""
+    """Number of ranks of each run that fits; the others are skipped."""
     facts: dict[str, dict[str, str]]
-    """Of each node, among others."""
+    """Some of the expected facts of each node."""
     warnings: list[str] = field(default_factory=list)
-    """How each begins, in order."""
+    """Start of each warning, in order."""
 
 
 SHAPES = {
@@ -86,7 +86,7 @@ SHAPES = {
         warnings=["each node gives 4 slots and 1 CPU: ranks share cores"],
     ),
     "nodes with different numbers of GPUs": Shape(
-        # another job has three of n1's
+        # another job has three of n1's GPUs
         srun="-N2 --gpus=4",
         ranks={"ddp.1x1.r0": 1, "ddp.2x1.r0": 2},
         facts={
@@ -96,7 +96,7 @@ SHAPES = {
         warnings=["the nodes of this step have different numbers of slots (n1 1, n2 3)"],
     ),
 }
-"""More tasks than a run needs, and runs that need some or all of them, are in every one."""
+"""Every shape has more tasks than some run needs, and runs that need some or all of them."""
 
 
 class Held:

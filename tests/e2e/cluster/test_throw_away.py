@@ -1,4 +1,4 @@
-"""The cluster that other tests run on: it behaves as a real one, and nothing of it outlives the command."""
+"""The cluster that other tests run on behaves as a real one, and nothing of it outlives its command."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_nothing_outlives_the_command_that_started_it(
     tmp_path: Path, image: str, number: signal.Signals
 ) -> None:
     require_root_and_apt()
-    second = Cluster(tmp_path)  # beside the one of this session
+    second = Cluster(tmp_path)  # in addition to the cluster of the whole test run
     namespace = Path(f"/proc/{second.first_process()}/ns/pid").readlink()
     running = second.background(f"srun -N2 apptainer exec {image} bash -c 'echo started; sleep 600'")
     assert running.stdout is not None

@@ -1,4 +1,4 @@
-"""One session on one GPU, by the real command line: what its database must hold, and what must not be left behind."""
+"""One session on one GPU through the real command line: the required contents of its database, and no leftovers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pynvml
 import pytest
 from processes import Marked
 
-from analysis import database
-from bench.launch.warm import WarmServer
+from analysis.database import connections
+from bench.agent.fork_server import WarmServer
 
 pytestmark = pytest.mark.gpu
 
@@ -65,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpu")
     (folder / "gpu.yaml").write_text(SUITE)
     marked = Marked(folder)
-    # one GPU, whatever the machine has: two ranks have to share it
+    # use one GPU on every machine: two ranks have to share it
     marked.environment["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     command = ["suite", str(folder / "gpu.yaml"), "--results", str(folder / "r"), "--session", "gpu"]
     done = marked.run(*command, "--oversubscribe")
@@ -75,7 +75,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(results: Path, query: str) -> list[tuple[Any, ...]]:
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -86,7 +86,7 @@ def test_every_case_trains_but_the_one_that_does_not_fit(results: Path) -> None:
 
 
 def test_memory_is_given_back_before_the_next_run(results: Path) -> None:
-    """The first sample of the run after the one that filled the GPU is taken when that one's processes are gone."""
+    """The first sample after the run that filled the GPU is taken when that run's processes are gone."""
     used = dict(
         ask(
             results,
@@ -117,7 +117,7 @@ def test_sensors_read_what_can_be(results: Path) -> None:
 
 
 def test_energy_grows_as_power_says(results: Path) -> None:
-    """The counter's rise over a run against the mean of its power readings; both are the driver's."""
+    """Compare the counter's rise over a run with the mean of its power readings; the driver gives both."""
     ((rise, mean_w, seconds),) = ask(
         results,
         "SELECT max(energy_j) - min(energy_j), avg(power_w), (max(time_ns) - min(time_ns)) / 1e9 "
@@ -135,7 +135,7 @@ def test_flops_and_energy_become_shares_and_prices(results: Path) -> None:
     assert len(rows) == 10
     for _, flops_per_s, peak, mfu, problem in rows:
         assert flops_per_s > 0
-        assert (mfu is None) == (peak is None)  # of a GPU that no table knows there is none
+        assert (mfu is None) == (peak is None)  # a GPU that no table knows has none
         assert mfu is None or 0 < mfu < 1
         assert problem is None
     ((j_per_example, power_w, gpu_hours),) = ask(

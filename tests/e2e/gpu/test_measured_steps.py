@@ -27,17 +27,17 @@ SMALL: dict[str, dict[str, Any]] = {
 TRAIN: dict[str, dict[str, Any]] = {
     "as_it_is": {},
     "much_asked": {"clip_norm": 1.0, "ema_decay": 0.99, "accumulate": 2, "lr_schedule": "cosine"},
-    # the scaler of a fused optimizer leaves the look for overflows to the device; without fused, torch waits for it
+    # the scaler of a fused optimizer checks for overflows on the device; otherwise torch waits for that check
     "fp16_fused": {"precision": "fp16", "fused_optimizer": True},
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one process wrote."""
+    """Output of one process."""
 
     found: list[dict[str, Any]]
-    """Of the first settings on; it ends at those that raised."""
+    """Results, from the first settings on; the list ends at settings that raised."""
     complaint: str
 
 
@@ -96,7 +96,7 @@ for name in options:
 
 
 def test_attention_in_bf16_takes_the_flash_kernel() -> None:
-    """Under sdpa_kernel torch raises where that kernel does not take what it is given."""
+    """Under sdpa_kernel torch raises if that kernel does not accept its input."""
     benchmarks = Path(__file__).parents[3] / "benchmarks"
     command = [sys.executable, "-c", FLASH_ALONE, str(benchmarks)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

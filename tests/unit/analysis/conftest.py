@@ -13,10 +13,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from analysis import batch, database, ingest, schema
-from analysis.discover import discover
-from analysis.load import LoadReport, Problem, load
-from analysis.rules import Rule
+from analysis.database import connections, schema
+from analysis.diagnosis.rules import Rule
+from analysis.loading import insert, read_files
+from analysis.loading.derive import derive_and_diagnose, derive_runs
+from analysis.loading.load import LoadReport, Problem, load
+from analysis.loading.scan import discover
+from analysis.sql.query_files import tables_read
 from tests.factory import Case, make_session
 
 Rows = list[dict[str, Any]]
@@ -31,13 +34,13 @@ def fetch(connection: duckdb.DuckDBPyConnection, query: str) -> Rows:
 
 
 def ask(results: Path, query: str) -> Rows:
-    """The same of a results folder's database."""
-    with database.reader(results) as connection:
+    """The same for a results folder's database."""
+    with connections.reader(results) as connection:
         return fetch(connection, query)
 
 
 def alike(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
-    """Whatever their order; sums and what is fitted to them hang on the order in which threads add."""
+    """Whether the rows agree in any order; sums and fits depend on the order in which threads add."""
     return len(rows) == len(others) and all(
         one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
         for one, other in zip(sorted(rows, key=_order), sorted(others, key=_order), strict=True)
@@ -56,10 +59,30 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def named(results: Path) -> Problem:
-    """The one problem that reading finds, without a database: enough where nothing is asked of it."""
-    ledger = batch.read(discover(results), {}).ledger
-    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in ledger if row["problem"]]
+    """The one problem that reading finds, without a database: enough if the test queries nothing."""
+    seen = read_files.read(discover(results), {}).seen
+    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in seen if row["problem"]]
     return problem
+
+
+def take_in(
+    connection: duckdb.DuckDBPyConnection,
+    batch: read_files.Batch,
+    rules: Sequence[Rule] = (),
+    portion_rows: int = insert.PORTION_ROWS,
+) -> None:
+    """Insert the files' rows, derive everything from them, and add the findings of these rules."""
+    insert.insert(connection, batch, portion_rows)
+    derive_and_diagnose(connection, batch.sessions(), rules)
+
+
+def derive_again(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] = ()) -> None:
+    """Delete all derived rows and findings, and derive them from the other tables, which a test has changed."""
+    for table in (*schema.derived(), schema.FOUND_TABLE):
+        connection.execute(f"DELETE FROM {table}")
+    derive_runs(connection)
+    sessions = connection.execute("SELECT session_id FROM sessions ORDER BY session_id").fetchall()
+    derive_and_diagnose(connection, [name for (name,) in sessions], rules)
 
 
 @functools.cache
@@ -67,12 +90,12 @@ def _empty() -> bytes:
     """A database without rows: making one takes longer than filling it."""
     with tempfile.TemporaryDirectory() as folder:
         load(Path(folder))
-        return database.database_path(Path(folder)).read_bytes()
+        return connections.database_path(Path(folder)).read_bytes()
 
 
 def load_first(results: Path) -> LoadReport:
-    """As `load` does where there is no database yet, in half the time."""
-    database.database_path(results).write_bytes(_empty())
+    """Load into a new database, in half the time that `load` takes."""
+    connections.database_path(results).write_bytes(_empty())
     return load(results)
 
 
@@ -80,7 +103,7 @@ def load_first(results: Path) -> LoadReport:
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with nothing but a database."""
     folder = tmp_path_factory.mktemp("empty")
-    database.database_path(folder).write_bytes(_empty())
+    connections.database_path(folder).write_bytes(_empty())
     return folder
 
 
@@ -91,22 +114,41 @@ def results(tmp_path: Path, empty: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database without a file: for tests of what the views say, and not of the load."""
+    """A database without a file, for tests of the views and not of the load."""
     with duckdb.connect() as connection:
         schema.create(connection)
         yield connection
 
 
+def _deriving(connection: duckdb.DuckDBPyConnection, sessions: Sequence[str]) -> Ask:
+    """A function that derives the tables that a query reads, and no others, before it asks."""
+    derived: set[str] = set()
+
+    def ask(query: str) -> Rows:
+        needed = tables_read(query) & {*schema.derived_of_sessions()}
+        if not needed <= derived:
+            for table in needed:
+                connection.execute(f"DELETE FROM {table}")
+            derive_and_diagnose(connection, sessions, (), wanted=needed)
+            derived.update(needed)
+        return fetch(connection, query)
+
+    return ask
+
+
 @pytest.fixture
 def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
-    """`read_back()` takes the results folder's files in, asks these rules, and returns a function that queries them;
-    `problems` are all that is said of the files."""
+    """`read_back()` takes in the results folder's files, asks these rules, and returns a function that queries them;
+    `problems` are all expected messages about the files."""
 
     def run(problems: Iterable[str] = (), rules: Sequence[Rule] = ()) -> Ask:
-        found = batch.read(discover(results), {})
-        assert {row["problem"] for row in found.ledger if row["problem"]} == set(problems)
-        ingest.insert(in_memory, found, rules)
-        return lambda query: fetch(in_memory, query)
+        found = read_files.read(discover(results), {})
+        assert {row["problem"] for row in found.seen if row["problem"]} == set(problems)
+        if rules:
+            take_in(in_memory, found, rules)
+            return lambda query: fetch(in_memory, query)
+        insert.insert(in_memory, found)
+        return _deriving(in_memory, found.sessions())
 
     in_memory.begin()
     yield run

@@ -10,7 +10,7 @@ class Published:
     """Measurements and their fit."""
 
     source: str
-    """Of the fit."""
+    """Source of the fit."""
     workers: tuple[int, ...]
     """Processors, users or threads."""
     throughput: tuple[float, ...]
@@ -18,7 +18,7 @@ class Published:
     beta: float
     gamma: float
     errors: tuple[float, float, float] | None
-    """Standard errors of gamma, alpha and beta, where they are published."""
+    """Standard errors of gamma, alpha and beta, if they are published."""
     digits: float
     """Relative difference that the published digits allow."""
 

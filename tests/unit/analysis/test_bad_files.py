@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.load import load
+from analysis.database import schema
+from analysis.loading.load import load
 from tests.factory import Case, make_session, write_json
 from tests.unit.analysis.conftest import ask, named
 
@@ -82,7 +83,7 @@ def test_a_parquet_of_a_name_that_is_not_ours_isnamed(results, folder):
     pq.write_table(pa.table({"x": [1]}), folder / "ddp.1x2.r0" / "notes.parquet")
     problem = _only_problem(results)
     assert problem.path == "bad/ddp.1x2.r0/notes.parquet"
-    assert "no file of ours has this name" in problem.reason
+    assert "its name is not that of a table" in problem.reason
     assert _count(results) == 72
 
 
@@ -119,7 +120,7 @@ def test_a_parquet_that_was_moved_to_another_run_is_named_and_left_out(results, 
     shutil.copy(folder / "ddp.1x1.r0" / "steps.node0.parquet", folder / STEPS)
     problem = named(results)
     assert problem.path == f"bad/{STEPS}"
-    assert "its run_id is 'ddp.1x1.r0' but it lies with 'ddp.1x2.r0'" in problem.reason
+    assert "its run_id is 'ddp.1x1.r0' but it is in the folder of 'ddp.1x2.r0'" in problem.reason
 
 
 def test_a_renamed_run_folder_is_named_and_left_out(results, folder):
@@ -185,7 +186,7 @@ def test_a_run_of_which_a_file_is_gone_is_named_and_the_others_are_loaded(result
     problem = _only_problem(results)
     assert problem.path == f"bad/{RUN}"
     assert problem.reason.startswith(
-        "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or not as it was: put it back;"
+        "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or was changed: put it back;"
     )
     assert (_count(results), _count(results, "runs")) == (72 - 24, 4)
     assert load(results).problems == (problem,)
@@ -249,3 +250,20 @@ def test_a_pipe_in_place_of_a_file_does_not_hang_the_load(results, folder):
         "has no run.json: its agent was killed before the end; resume the session",
         "not a regular file: remove it",
     ]
+
+
+def test_a_session_that_nothing_can_be_derived_from_is_named_and_left_out(results, folder, good, monkeypatch):
+    text = schema.text
+
+    def failing_for_one(name: str) -> str:
+        fails = "CASE WHEN session_id = 'bad' THEN session_id::INTEGER END IS NULL"
+        return f"SELECT * FROM ({text(name)}) WHERE {fails}" if name == "coverage" else text(name)
+
+    monkeypatch.setattr(schema, "text", failing_for_one)
+    report = load(results)
+    (problem,) = report.problems
+    assert problem.path == "bad/session.json"
+    assert problem.reason.startswith("nothing can be derived from its rows (Conversion Error: ")
+    assert [row["session_id"] for row in ask(results, "FROM sessions")] == ["good"]
+    assert good()
+    assert load(results).problems == (problem,)

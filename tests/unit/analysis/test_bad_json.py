@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import batch, database, ingest
-from analysis.discover import discover
-from analysis.load import load
+from analysis.database import connections
+from analysis.loading import read_files
+from analysis.loading.load import load
+from analysis.loading.scan import discover
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import named
+from tests.unit.analysis.conftest import named, take_in
 
 RUN = "ddp.1x2.r0/run.json"
 
@@ -76,7 +77,7 @@ def fuzzed(tmp_path_factory):
     """A session's folder, and an open database to load it into again and again."""
     results = tmp_path_factory.mktemp("fuzz")
     folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="bad")
-    with database.writer(results) as connection:
+    with connections.writer(results) as connection:
         yield folder, connection
 
 
@@ -100,10 +101,10 @@ def test_any_value_anywhere_in_our_json_loads_or_is_named(fuzzed, data, name):
     at[path[-1]] = data.draw(JSON)
     try:
         (folder / name).write_text(json.dumps(content))
-        found = batch.read(discover(folder.parent), {})
+        found = read_files.read(discover(folder.parent), {})
     finally:
         (folder / name).write_text(original)
-    assert {row["path"] for row in found.ledger if row["problem"]} <= {f"bad/{name}"}
+    assert {row["path"] for row in found.seen if row["problem"]} <= {f"bad/{name}"}
     connection.begin()
-    ingest.insert(connection, found)
+    take_in(connection, found)
     connection.rollback()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.batch_words import limits
-from analysis.load import load
+from analysis.loading.load import load
+from analysis.wording.batch_search import limits
 from bench.records.run_spec import FindSpec
 from tests.factory import BEGAN, Case, make_session, specs, write_attempt
 from tests.unit.analysis.conftest import ask

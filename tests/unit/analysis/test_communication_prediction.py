@@ -1,4 +1,4 @@
-"""What the messages of a step predict, on made-up machines whose latency, bandwidth and overlap are known."""
+"""Predictions from the messages of a step, on made-up machines with known latency, bandwidth and overlap."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bench.measure.bandwidth import bus_factor
+from bench.measure.machine.bandwidth import bus_factor
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, machine_case
 
 PARAMETERS, UNITS = 2_804, 4
-"""Of the factory's model: three blocks and the rest."""
+"""Size of the factory's model: three blocks and the rest."""
 STEP_LATENCY_S, BANDWIDTH = 0.0005, 2e6
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -26,7 +26,7 @@ def ring_s(op: str, message_bytes: float, n: int, bandwidth: float = BANDWIDTH) 
 
 @pytest.fixture
 def predict(results, read_back):
-    """`predict(cases...)`: their session beside one that timed collectives of such rings."""
+    """`predict(cases...)`: a session of the cases, together with one that timed collectives of such rings."""
 
     def run(*cases: Case, worlds: Any = (2, 4, 64), time_s: Any = ring_s, sizes: Any = SIZES, **fabric: Any):
         make_session(results, cases)
@@ -88,7 +88,7 @@ def ddp_s(n: int, *, backward_s: float, buckets: int = 1) -> float:
 
 
 def strong_ms(n: int, buckets: int) -> float:
-    """100 ms at one rank: data 10, forward 30, backward 50, optimizer 10, of which the last does not shrink."""
+    """100 ms at one rank: data 10, forward 30, backward 50, optimizer 10; the optimizer's time does not shrink."""
     return 90 / n + 10 + 1e3 * ddp_s(n, backward_s=0.05 / n, buckets=buckets)
 
 
@@ -152,7 +152,7 @@ def test_the_communication_of_a_smallest_size_of_several_ranks_is_taken_off_firs
         )
     )
     rows = ask("FROM communication_prediction WHERE kind = 'measured' ORDER BY workers")
-    # The factory's backward is half of the step, whatever the step: the same as here only where the model says so.
+    # The factory's backward is always half of the step, so only sizes for which the model agrees can match.
     assert rows[0]["throughput"] == pytest.approx(rows[0]["measured_throughput"], rel=1e-5)
     assert rows[0]["relative_error"] is None
     backward_ms = strong_ms(2, 5) / 2

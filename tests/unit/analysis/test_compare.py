@@ -128,7 +128,7 @@ def test_a_case_with_another_global_batch_is_the_same_case(compare):
 
 
 def test_bench_sql_reads_the_macro_like_a_view(results, monkeypatch, capsys):
-    from analysis.load import load
+    from analysis.loading.load import load
 
     make_session(results, [case(OLD)], session_id="a")
     make_session(results, [case(NEW)], session_id="it's")

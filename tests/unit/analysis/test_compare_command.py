@@ -1,4 +1,4 @@
-"""bench compare: which sessions, what it prints, and its exit codes, through the command line."""
+"""bench compare through the command line: the choice of sessions, the output, and the exit codes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from analysis import database
 from analysis.compare import comparison
-from analysis.fetched import fetched
-from analysis.load import load
+from analysis.database import connections
+from analysis.database.rows import fetch_rows
+from analysis.loading.load import load
 from bench.cli import main
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.test_compare_sides import rewrite
@@ -22,7 +22,7 @@ QUIET = [10.0, 10.1, 9.9, 10.05, 9.95]
 SLOW = [11.1, 11.2, 11.0, 11.15, 11.05]
 """10 % less throughput, with the same noise."""
 NOISE = [9.0, 12.0, 10.0, 11.5, 9.2]
-"""So much that 10 % could be a part of it."""
+"""Noise that could hide a loss of 10 %."""
 LOUD = [1.11 * step_ms for step_ms in NOISE]
 
 
@@ -123,9 +123,9 @@ def test_the_margin_decides_what_is_the_same(bench_compare, margin, verdict):
     [
         ("5", "'5' is 500 %"),
         ("100%", "'100%' is 100 %"),
-        ("-1%", "no share"),
-        ("five", "no share"),
-        ("nan", "no share"),
+        ("-1%", "is not a share"),
+        ("five", "is not a share"),
+        ("nan", "is not a share"),
     ],
 )
 def test_a_share_that_is_none_is_refused(bench_compare, share, said):
@@ -170,7 +170,7 @@ def test_what_only_one_side_has_and_what_failed_is_said(bench_compare):
 def test_unlike_sides_are_told_before_the_numbers(bench_compare):
     lines = bench_compare(OLD, "noisy2")[1].splitlines()
     assert lines[:4] == [
-        "The sides are unlike: every ratio has these differences in it, too.",
+        "The two sides differ, and every ratio includes these differences.",
         "  torch: 2.15.0 → 2.16.0",
         "also differs: image: none → 1f",
         "also differs: nodes: node-a → node-b",
@@ -230,16 +230,16 @@ def test_markdown_is_one_table_that_a_hostile_name_does_not_break(bench_compare)
     assert code == 0
     rows = [line for line in output.splitlines() if line.startswith("|")]
     assert len(rows) == 3
-    assert {line.replace("\\|", "").count("|") for line in rows} == {rows[0].count("|")}
-    assert "a\\|b\\*c against off" in rows[2]
+    assert {line.count("|") for line in rows} == {rows[0].count("|")}
+    assert "<code>a&#124;b&#42;c&#32;against&#32;off</code>" in rows[2]
     assert output.startswith("**No regression beyond 5 %: ")
 
 
 def test_markdown_warns_of_unlike_sides_above_the_table(bench_compare):
     _, output, _ = bench_compare(OLD, "noisy2", "--format", "markdown")
-    before = output.partition("| case |")[0]
-    assert "> **The sides are unlike" in before
-    assert "> - torch: 2.15.0 → 2.16.0" in before
+    before = output.partition("| case ")[0]
+    assert "> **The two sides differ" in before
+    assert "> - `torch`: `2.15.0` → `2.16.0`" in before
 
 
 def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
@@ -279,10 +279,10 @@ def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):
 
     def counted(connection, query, *values):
         asked.append(query)
-        return fetched(connection, query, *values)
+        return fetch_rows(connection, query, *values)
 
-    monkeypatch.setattr(comparison, "fetched", counted)
-    with database.reader(sessions) as connection:
+    monkeypatch.setattr(comparison, "fetch_rows", counted)
+    with connections.reader(sessions) as connection:
         found = comparison.compare(connection, OLD, f"{NEW},broken", margin=0.02, max_regression=0.05)
     assert [row["trouble"] for row in found.rows] == ["", "candidate: 2 oom"]
     assert sum("FROM coverage" in query for query in asked) == 2

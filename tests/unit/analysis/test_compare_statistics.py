@@ -1,4 +1,4 @@
-"""What compare says beside the ratio: probabilities, Holm, repeats still needed; against scipy."""
+"""Results of compare other than the ratio: probabilities, Holm, repeats still needed; compared with scipy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis import ingest
+from analysis.loading.derive import derive_and_diagnose
 from benchmarks.single_session import lines
 from tests.factory import Case, make_session
 
@@ -119,7 +119,7 @@ def test_rows_without_an_interval_are_no_tests_and_do_not_count(compare):
 
 
 def test_a_regression_is_below_the_limit_with_its_whole_interval(compare):
-    """One-sided 4 %: the probability alone would say so, the two-sided interval that is shown does not."""
+    """The one-sided probability is 4 % and alone would call it one; the displayed two-sided interval does not."""
     quiet = np.array([-1.0, 0.0, 1.0, 0.0]) / 100
     shift = -np.log(0.95) + stats.t.isf(0.04, 6) * np.sqrt(2 * quiet.var(ddof=1) / 4)
     (row,) = compare(
@@ -202,7 +202,7 @@ def simulated(in_memory):
         sessions_of(in_memory, "a", baseline)
         sessions_of(in_memory, "b", candidate)
         sessions = [f"{side}{draw}" for side in "ab" for draw in range(DRAWS)]
-        ingest.derive_sessions(in_memory, sessions, wanted=["compare"])
+        derive_and_diagnose(in_memory, sessions, (), wanted=["compare"])
         query = f"""
             SELECT draw, bool_or(regression) AS failed, bool_or(p_value < 0.05) AS raw,
                 bool_or(p_value_holm < 0.05) AS held, count(*) AS rows
@@ -239,7 +239,8 @@ def test_a_planted_regression_of_15_percent_is_found_with_5_repeats_and_2_percen
 
 
 def repeats_for(noise, loss, limit=0.05, power=0.8):
-    """Least repeats a side with which Welch's interval lies below the limit so often; equal variances on both sides."""
+    """Fewest repeats per side for which Welch's interval is below the limit in this share of cases; both sides have
+    equal variances."""
     distance = np.log(1 - limit) - np.log(1 - loss)
     for count in range(2, 1_000):
         df, se = 2 * count - 2, noise * np.sqrt(2 / count)

@@ -1,4 +1,4 @@
-"""The database file: who can open it, and what becomes of one that is not ours or not today's."""
+"""The database file: who can open it, and how foreign and outdated files are treated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 import duckdb
 import pytest
 
-from analysis import database
+from analysis.database import connections
 from analysis.errors import AnalysisError
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -59,7 +59,7 @@ def test_several_processes_read_at_once(results):
 def test_a_database_with_somebody_elses_tables_is_left_alone(tmp_path):
     with duckdb.connect(tmp_path / "results.duckdb") as connection:
         connection.execute("CREATE TABLE mine AS SELECT 42 AS answer")
-    with pytest.raises(AnalysisError, match=r"holds other tables than scalebench's \(mine\)"):
+    with pytest.raises(AnalysisError, match=r"holds tables of another program \(mine\)"):
         load(tmp_path)
     with duckdb.connect(tmp_path / "results.duckdb") as connection:
         assert connection.execute("FROM mine").fetchall() == [(42,)]
@@ -72,8 +72,8 @@ def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
         connection.execute("UPDATE database_info SET definitions = 'older'")
         connection.execute("DROP VIEW history")
     with (
-        pytest.raises(AnalysisError, match="another version of scalebench: `bench load"),
-        database.reader(results),
+        pytest.raises(AnalysisError, match="another version of scalebench made its tables"),
+        connections.reader(results),
     ):
         pass
     assert load(results).sessions == 1
@@ -87,14 +87,17 @@ def test_a_file_that_is_no_database_is_named_with_the_remedy(tmp_path):
 
 
 def test_a_missing_database_is_named_with_the_remedy(tmp_path):
-    with pytest.raises(AnalysisError, match="there is no database: `bench load"), database.reader(tmp_path):
+    with (
+        pytest.raises(AnalysisError, match="there is no database: `bench load"),
+        connections.reader(tmp_path),
+    ):
         pass
 
 
 def test_where_there_is_no_folder_a_load_is_not_advised(tmp_path):
     with (
         pytest.raises(AnalysisError, match="nowhere: there is no such results folder"),
-        database.reader(tmp_path / "nowhere"),
+        connections.reader(tmp_path / "nowhere"),
     ):
         pass
 
@@ -103,7 +106,7 @@ def test_a_load_that_breaks_leaves_the_database_as_it_was(results, monkeypatch):
     make_session(results, [CASE], session_id="a")
     load(results)
     make_session(results, [CASE], session_id="b")
-    monkeypatch.setattr("analysis.schema.RUN_TABLES", ("step_stats", "no_such_table"))
+    monkeypatch.setattr("analysis.database.schema.RUN_TABLES", ("step_stats", "no_such_table"))
     with pytest.raises(KeyError):
         load(results)
     assert [row["session_id"] for row in ask(results, "FROM sessions")] == ["a"]

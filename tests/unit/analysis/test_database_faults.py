@@ -1,4 +1,5 @@
-"""results.duckdb on a disk that is full or read-only, begun and left, damaged: named, and the files bring it back."""
+"""results.duckdb on a full or read-only disk, interrupted or damaged: an error names it, and the files bring it
+back."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis import database, own_findings
+from analysis.database import connections
+from analysis.diagnosis import run_custom_rules
 from analysis.errors import AnalysisError
-from analysis.load import load
+from analysis.loading.load import load
 from bench.cli.sql import command as sql
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
@@ -18,7 +20,7 @@ from tests.unit.analysis.conftest import ask
 CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=2)
 ROWS = 72
 FOLDER = 'a clock\'s "checksum" INTERNAL FATAL corrupt PID 7'
-"""DuckDB's message quotes it: none of its words say what is wrong with the database."""
+"""DuckDB's message quotes this name; its words say nothing about the state of the database."""
 
 
 def rows(results):
@@ -38,7 +40,7 @@ def test_a_load_without_room_names_the_file_and_the_next_one_has_every_row(disk)
     assert load(results.folder).step_rows == ROWS
     make_session(results.folder, [CASE], session_id="b")
     results.fill()
-    with pytest.raises(AnalysisError, match=r"No space left on device.* The result files are safe: repeat"):
+    with pytest.raises(AnalysisError, match=r"No space left on device.* The result files are safe: fix that"):
         load(results.folder)
     assert rows(results.folder) == {"a": ROWS}
     results.free()
@@ -61,9 +63,9 @@ def test_a_read_only_folder_is_read_and_not_loaded(disk):
 def test_a_database_whose_first_load_was_killed_is_said_to_hold_nothing(tmp_path):
     duckdb.connect(tmp_path / "results.duckdb").close()
     with pytest.raises(
-        AnalysisError, match=r"holds nothing: its first load did not come to an end: `bench load"
+        AnalysisError, match=r"holds nothing, because its first load was interrupted: `bench load"
     ):
-        database.reader(tmp_path).__enter__()
+        connections.reader(tmp_path).__enter__()
 
 
 @pytest.mark.parametrize("damage", ["head", "blocks"])
@@ -77,11 +79,11 @@ def test_a_damaged_database_is_named_and_made_anew_from_the_files(results, damag
     path.write_bytes(raw)
     (folder / "session.json").touch()
     with pytest.raises(
-        AnalysisError, match=r"not a database that this DuckDB .* Move it away; `bench load` makes it"
+        AnalysisError, match=r"not a database that this DuckDB .* Move it away; `bench load` rebuilds it"
     ):
         load(results)
     with pytest.raises(AnalysisError, match="Move it away"):
-        database.reader(results).__enter__()
+        connections.reader(results).__enter__()
     path.rename(results / "damaged")
     load(results)
     assert rows(results) == {"a": ROWS}
@@ -116,7 +118,7 @@ def test_a_database_that_somebody_sent_reads_no_other_file_while_it_is_loaded(tm
         connection.execute(f"ALTER {kind} {name} RENAME TO {name}_kept")
         connection.execute(f"CREATE VIEW {name} AS {FORGED[name].format(other=other)}")
         assert connection.execute(f"SELECT count(*) > 0 FROM {name}").fetchone() == (True,)
-    assert own_findings.remembered(results) == []
+    assert run_custom_rules.remembered(results) == []
     make_session(results, [CASE], session_id="b")
     with pytest.raises(AnalysisError, match=r"not as scalebench made it\. Move it away"):
         load(results)

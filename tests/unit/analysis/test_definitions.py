@@ -7,9 +7,12 @@ import re
 import duckdb
 import pytest
 
-from analysis import parquet, schema
+from analysis.database import schema
+from analysis.loading.load import load
+from bench.records.parquet_tables import PARQUET_TABLES
+from tests.factory import Case, make_session
 from tests.factory_tables import EVAL_SCHEMA, SAMPLE_SCHEMA, STEP_SCHEMA
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import ask, fetch
 
 DERIVED = [name for name in schema.derived() if name != schema.FITTED_TABLE]
 VIEWS = schema.views()
@@ -56,9 +59,9 @@ def test_a_derived_table_comes_after_those_that_it_reads():
 
 
 @pytest.mark.parametrize("name", MACROS)
-def test_a_macros_file_says_what_it_gives_and_defines_that_macro(name):
+def test_a_macro_says_what_it_gives_and_defines_itself(name):
     text = schema.text(name)
-    assert text.startswith("-- One row per " if "AS TABLE" in text else "-- The ")
+    assert text.startswith("-- One row per " if "AS TABLE" in text else "-- ")
     assert re.findall(r"CREATE OR REPLACE MACRO (\w+)", text) == [name]
     assert max(map(len, text.splitlines())) <= 120
 
@@ -93,11 +96,29 @@ def test_the_columns_of_the_contract_are_there(empty, name):
     assert set(CONTRACT[name].split()) <= {row["column_name"] for row in columns}
 
 
+@pytest.mark.parametrize("table", PARQUET_TABLES)
+def test_a_table_has_the_columns_of_its_parquet_files(table):
+    keys = {"session_id": "VARCHAR", "run_id": "VARCHAR", "attempt": "INTEGER"}
+    columns = {name: column.sql_type for name, column in PARQUET_TABLES[table].items()}
+    defined = re.findall(r"^    (\w+) (\w+)", schema.text(table), re.MULTILINE)
+    assert defined == [*keys.items(), *columns.items()]
+
+
 @pytest.mark.parametrize(
     ("table", "written"), [("steps", STEP_SCHEMA), ("samples", SAMPLE_SCHEMA), ("evals", EVAL_SCHEMA)]
 )
-def test_a_table_has_the_columns_of_its_parquet_files(table, written):
-    assert list(parquet.table_columns(table)) == written.names
+def test_made_up_files_have_the_columns_of_measured_ones(table, written):
+    assert list(PARQUET_TABLES[table]) == written.names
+
+
+def test_a_first_load_makes_the_same_tables_and_views_as_an_empty_database_has(tmp_path, in_memory):
+    make_session(tmp_path, [Case(name="ddp", step_ms={1: 4.0, 2: 2.5})])
+    load(tmp_path)
+    names = "table_name, column_index, column_name, data_type"
+    columns = f"SELECT {names} FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+    macros = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal ORDER BY ALL"
+    for query in (columns, macros):
+        assert ask(tmp_path, query) == fetch(in_memory, query)
 
 
 @pytest.mark.parametrize("name", [*DERIVED, *VIEWS])

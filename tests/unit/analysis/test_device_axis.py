@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.sentence import closing_sentence
+from analysis.wording.closing import closing_sentence
 from tests.factory import Case
 
 CORES = Case(

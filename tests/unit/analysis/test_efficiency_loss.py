@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import t
 
-from analysis import batch, ingest
-from analysis.discover import discover
+from analysis.loading import read_files
+from analysis.loading.scan import discover
 from tests.planted import Planted, Step, plant
-from tests.unit.analysis.conftest import fetch
+from tests.unit.analysis.conftest import fetch, take_in
 
 TERMS = ("data", "imbalance", "communication", "clocks", "work", "remainder")
 ALONE = Step(computation=400, data=12)
@@ -41,7 +41,7 @@ def _pair(causes: tuple[str, ...]) -> Step:
 
 
 def _lost_ms(causes: tuple[str, ...]) -> dict[str, float]:
-    """What each cause adds to a rank's step, the clocks what they make the whole computation longer by."""
+    """Time that each cause adds to a rank's step; lower clocks make the whole computation longer."""
     longer = (200 + (20 if "work" in causes else 0)) * (CLOCK / LOWER_CLOCK - 1)
     planted = {"data": 30.0, "imbalance": 25.0, "communication": 40.0, "clocks": longer, "work": 20.0}
     return {cause: ms if cause in causes else 0.0 for cause, ms in planted.items()}
@@ -53,7 +53,7 @@ def _causes(causes: tuple[str, ...], **values: Any) -> Planted:
 
 
 OTHERS = {
-    # Of two repeats each, in which everything takes part.
+    # Two repeats each, with every cause.
     "repeats": Planted(
         steps={
             1: [Step(computation=400, data=8), Step(computation=420, data=4)],
@@ -99,13 +99,13 @@ OTHERS = {
 def rows(
     in_memory: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
-    """Of one session of all cases; c is the cost of an example in seconds of all ranks."""
+    """Rows of one session with all cases; c is the cost of an example in seconds of all ranks."""
     results: Path = tmp_path_factory.mktemp("planted")
     estimated = {f"estimated {' '.join(causes)}": _causes(causes) for causes in CHOICES}
     profiled = {f"profiled {' '.join(causes)}": _causes(causes, profiled="all") for causes in CHOICES}
     plant(results, {**estimated, **profiled, **OTHERS})
     in_memory.begin()
-    ingest.insert(in_memory, batch.read(discover(results), {}))
+    take_in(in_memory, read_files.read(discover(results), {}))
     found = fetch(
         in_memory,
         "SELECT efficiency_loss.*, scaling.efficiency AS of_scaling, scaling.global_batch "
@@ -162,8 +162,8 @@ def test_a_share_of_the_cost_of_an_example_is_its_rank_seconds(rows):
 
 def test_intervals_are_welchs_over_repeats(rows):
     terms = _of(rows, "repeats")
-    step_ms = math.sqrt(284 * 280)  # of throughputs the mean is geometric
-    # Computation of an example: at one rank as much as half the step of one rank costs on two.
+    step_ms = math.sqrt(284 * 280)  # the mean of throughputs is geometric
+    # Two ranks halve the batch, so the computation of one rank is halved before the comparison.
     here, there = [230.0, 220.0], [200.0, 210.0]
     variances = [stdev(values) ** 2 / 2 for values in (here, there)]
     df = sum(variances) ** 2 / sum(variance**2 for variance in variances)
@@ -172,7 +172,7 @@ def test_intervals_are_welchs_over_repeats(rows):
     assert work["share"] == pytest.approx((mean(here) - mean(there)) / step_ms, abs=1e-6)
     assert work["share_lo"] == pytest.approx(work["share"] - half, rel=1e-3)
     assert work["share_hi"] == pytest.approx(work["share"] + half, rel=1e-3)
-    # A cause that the baseline has not: Student's of one side.
+    # A cause that the baseline does not have: Student's interval of one side.
     half = t.ppf(0.975, 1) * stdev([40.0, 48.0]) / math.sqrt(2) / step_ms
     communication = terms["communication"]
     assert communication["share_hi"] - communication["share"] == pytest.approx(half, rel=1e-3)
@@ -197,7 +197,7 @@ def test_profiled_fsdp_knows_what_ddp_does(rows):
     lost = {**_lost_ms(CAUSES), "clocks": None, "remainder": 0.0}
     lost["work"] += _lost_ms(CAUSES)[
         "clocks"
-    ]  # of no clocks nothing is known, and these computations just take longer
+    ]  # the clocks are unknown here, so slower computation counts as work
     assert _shares(rows, "fsdp_profiled") == _expected(lost, _pair(CAUSES).total)
 
 

@@ -1,4 +1,4 @@
-"""What load keeps for the rules on drift and on GPUs that were slowed down."""
+"""Facts that load keeps for the rules on drift and on slowed GPUs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_of_an_odd_number_of_measured_steps_the_middle_one_is_in_the_second_half
     ("mask", "power_cap", "heat", "protection"),
     [
         (0x00, 0, 0, 0),
-        (0x01 | 0x02 | 0x10 | 0x100, 0, 0, 0),  # idle, or at a clock that somebody set
+        (0x01 | 0x02 | 0x10 | 0x100, 0, 0, 0),  # idle, or at a clock that a user set
         (0x04, 1, 0, 0),
         (0x20, 0, 1, 0),
-        (0x08 | 0x40, 0, 1, 0),  # the hardware slows down, and says that it is for heat
+        (0x08 | 0x40, 0, 1, 0),  # the hardware slows down because of heat
         (0x08, 0, 0, 1),
         (0x08 | 0x80 | 0x04, 1, 0, 1),
     ],

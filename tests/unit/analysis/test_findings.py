@@ -1,4 +1,4 @@
-"""What was found, on a terminal and in JSON."""
+"""Findings on a terminal and in JSON."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from analysis import database, finding_words, findings, summary
-from analysis.load import load
+from analysis import summary
+from analysis.database import connections
+from analysis.diagnosis import findings
+from analysis.loading.load import load
 from bench.cli.summary import command
 from tests.factory import Case, make_session
 
@@ -30,7 +32,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found(results: Path, session_id: str) -> list[findings.Row]:
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         rows = findings.read(connection, session_id)
     return [row for row in rows if row["finding"] in ("negative_scaling", "oversubscribed")]
 
@@ -45,10 +47,12 @@ def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(resul
     place = shown.index("  warning: More ranks than slots (c 1x4)")
     assert shown[place + 1 : place + 4] == [
         "    c ran with 4 ranks, more than the machine has slots for",
-        "    Ask for as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.",
+        "    Request as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.",
         "    try: bench suite smoke --world 2",
     ]
     assert max(map(len, shown)) <= 100
+    narrow = findings.lines(rows, [], Path("results"), width=60)
+    assert max(len(line) for line in narrow if "bench " not in line) <= 60
     called = list(findings.lines(rows, [], Path("results"), program="python -m bench"))
     assert called[place + 3] == "    try: python -m bench suite smoke --world 2"
     assert 'or python -m bench sql "FROM diagnosis' in called[-1]
@@ -106,37 +110,11 @@ def test_one_repeat_decides_nothing():
     ]
 
 
-EVIDENCE = (
-    "8 examples take 4.00 ms of computation at the baseline's pace; 9.14 ms more are lost (46 %; estimated)"
-)
-
-
-@pytest.mark.parametrize(
-    ("evidence", "shown"),
-    [
-        (EVIDENCE, EVIDENCE),
-        (f"{EVIDENCE}. More of it", f"{EVIDENCE}."),
-        (f"{EVIDENCE}; {'x' * 90}", EVIDENCE),
-        ("x" * 300 + "; y", "x" * 300),
-    ],
-)
-def test_of_evidence_as_much_is_shown_as_two_lines_hold(evidence, shown):
-    assert finding_words.evidence(evidence) == shown
-
-
-ADVICE = "Raise the batch to 256: it computes more. Or compute in bf16. Else wait. A larger batch may need another."
-
-
-@pytest.mark.parametrize(
-    ("knob", "shown"),
-    [
-        (None, "Raise the batch to 256: it computes more. A larger batch may need another."),
-        ("--set train.precision=bf16", ADVICE.replace("Else wait. ", "")),
-        ("--set 'torn", "Raise the batch to 256: it computes more. A larger batch may need another."),
-    ],
-)
-def test_of_advice_the_first_sentence_what_the_knob_sets_and_the_caution_are_shown(knob, shown):
-    assert finding_words.advice(ADVICE, knob) == shown
+def test_a_terminal_leaves_out_details_and_alternatives_but_no_caution(results):
+    (row,) = found(results, "slow")[:1]
+    shown = " ".join(line.strip() for line in findings.lines([row | {"severity": "critical"}], [], results))
+    assert row["short_evidence"] in shown
+    assert row["short_advice"] in shown
 
 
 def test_nothing_is_said_where_nothing_was_found(results):
@@ -157,10 +135,12 @@ def test_the_summary_says_them_before_its_closing_sentence_and_a_name_is_no_mark
 def test_json_has_every_finding_with_the_command_that_tries_its_remedy(results):
     rows = summary.answer(results, "slow")["diagnosis"]
     assert [row["finding_order"] for row in rows] == list(range(1, len(rows) + 1))
-    commands = {row["knob"]: row["command"] for row in rows}
+    commands = {row["options"]: row["command"] for row in rows}
     assert commands.pop(None) is None
-    knobs = {case: f"--set cases.{case}.global_batch=2048" for case in "ab"}
-    assert commands == {knob: f"bench suite smoke --case {case} {knob}" for case, knob in knobs.items()}
+    options = {case: f"--set cases.{case}.global_batch=2048" for case in "ab"}
+    assert commands == {
+        options: f"bench suite smoke --case {case} {options}" for case, options in options.items()
+    }
 
 
 def test_a_narrow_terminal_cuts_nothing_off(results, monkeypatch):

@@ -1,4 +1,4 @@
-"""The table `fingerprint`: which runs were made with what, and where that differs."""
+"""The table `fingerprint`: the environment of each run, and differences between runs."""
 
 from __future__ import annotations
 

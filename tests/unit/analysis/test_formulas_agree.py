@@ -1,25 +1,25 @@
-"""`bench predict` and the database predict by the same formulas: what one changes the other must."""
+"""`bench predict` and the database predict by the same formulas: a change of one needs the same change of the
+other."""
 
 from __future__ import annotations
 
 import dataclasses
 from datetime import timedelta
 from itertools import product
-from pathlib import Path
 
 import duckdb
 import pytest
 
-from analysis import known_machine
-from analysis.database import reader as database_reader
-from analysis.fetched import fetched
-from analysis.load import load
+from analysis.database import schema
+from analysis.database.connections import reader as database_reader
+from analysis.database.rows import fetch_rows
+from analysis.loading.load import load
+from analysis.sql import machine_speed
 from bench import strategies
-from bench.measure.bandwidth import OPS, bus_factor
-from bench.predict import formulas
-from bench.predict.fabric import Fabric, total
-from bench.predict.known import Measured
-from bench.predict.traffic import sent
+from bench.measure.machine.bandwidth import OPS, bus_factor
+from bench.predict import network
+from bench.predict.machine import Measured
+from bench.predict.network import Fabric, step_traffic, total
 from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session, specs
 from tests.machine_rows import add_collectives, machine_case
@@ -31,7 +31,6 @@ MACROS = (
     "exposed_time_of",
     "element_bytes_of",
 )
-FOLDER = Path(__file__).parents[3] / "results.duckdb-schema" / "macros"
 RANKS = (2, 3, 8, 64, 100)
 
 
@@ -39,7 +38,7 @@ RANKS = (2, 3, 8, 64, 100)
 def database() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for name in MACROS:
-        connection.execute((FOLDER / f"{name}.sql").read_text())
+        connection.execute(schema.text(name))
     return connection
 
 
@@ -57,7 +56,7 @@ def test_an_operation_takes_equally_long_in_both(database: duckdb.DuckDBPyConnec
             database,
             f"communication_time_of('{op}', {message_bytes}, {n}, {latency_s}, 50e9, '{algorithm}')",
         )
-        ours = formulas.communication_time_of(
+        ours = network.communication_time_of(
             op, message_bytes, n, step_latency_s=latency_s, bus_bytes_per_s=50e9, algorithm=algorithm
         )
         assert ours == (None if theirs is None else pytest.approx(theirs, rel=1e-12))
@@ -68,18 +67,18 @@ def test_as_much_of_it_shows_in_both(database: duckdb.DuckDBPyConnection) -> Non
         (0.0, 1.0, 2.5), (0.0, 1.0, 40.0), (1, 2, 7, float("inf"))
     ):
         theirs = answer(database, f"exposed_time_of({communication}, {computation}, '{pieces}'::DOUBLE)")
-        assert formulas.exposed_time_of(communication, computation, pieces) == pytest.approx(theirs)
+        assert network.exposed_time_of(communication, computation, pieces) == pytest.approx(theirs)
 
 
 def test_factors_and_elements_are_the_same(database: duckdb.DuckDBPyConnection) -> None:
     for op, n in product(OPS, RANKS):
         assert bus_factor(op, n) == answer(database, f"bus_factor_of('{op}', {n})")
     for dtype in ("fp32", "tf32", "bf16", "fp16"):
-        assert formulas.element_bytes_of(dtype) == answer(database, f"element_bytes_of('{dtype}')")
+        assert network.element_bytes_of(dtype) == answer(database, f"element_bytes_of('{dtype}')")
 
 
 PARAMETERS, UNITS = 2_804, 4
-"""Of the factory's model."""
+"""Size of the factory's model."""
 STEPS = {1: 20.0, 2: 15.0, 4: 12.0, 16: 11.0}
 CASES = [
     Case(name="ddp", step_ms=STEPS),
@@ -111,13 +110,13 @@ def test_every_step_sends_as_long_in_both(results):
     )
     load(results)
     with database_reader(results) as connection:
-        rows = fetched(connection, "FROM communication_prediction")
+        rows = fetch_rows(connection, "FROM communication_prediction")
     theirs = {(row["case_name"], row["workers"]): row["communication_ms"] for row in rows}
-    lines = Measured.of(**known_machine.measured(results, "cpu")).lines
+    lines = Measured.of(**machine_speed.measured(results, "cpu")).lines
     ours = {}
     for case in CASES:
         for spec in specs(case, session_id, "suite", ()):
-            messages, _ = sent(whole(spec), PARAMETERS, UNITS)
+            messages, _ = step_traffic(whole(spec), PARAMETERS, UNITS)
             seconds = total(
                 Fabric(lines=lines, source="", trees=False).seconds(one, spec) for one in messages
             )

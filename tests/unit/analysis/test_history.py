@@ -27,8 +27,8 @@ def ddp(factor: float = 1.0, **more: Any) -> Case:
 
 @pytest.fixture
 def over_time(results: Path, read_back: Any) -> Any:
-    """`over_time(session, ...)` writes sessions a day apart, each of cases or of (cases, what make_session takes), and
-    returns a function that queries them."""
+    """`over_time(session, ...)` writes sessions a day apart, each of cases or of (cases, arguments of make_session),
+    and returns a function that queries them."""
 
     def run(*sessions: Sequence[Case] | tuple[Sequence[Case], Mapping[str, Any]]) -> Any:
         for day, session in enumerate(sessions):

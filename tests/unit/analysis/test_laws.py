@@ -1,14 +1,12 @@
-"""Laws against fits that others published, against laws that are known, and where nothing can be known."""
+"""Laws compared with fits that others published and with known laws, and cases in which no law can be known."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from analysis.laws.amdahl import AMDAHL
-from analysis.laws.gustafson import GUSTAFSON
-from analysis.laws.solve import fit
-from analysis.laws.usl import USL
+from analysis.laws.curves import AMDAHL, GUSTAFSON, USL
+from analysis.laws.fit import fit
 from tests.unit.analysis.published import PUBLISHED
 
 

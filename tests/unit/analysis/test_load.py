@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
-from analysis import database, schema
+from analysis.database import connections, schema
 from analysis.errors import AnalysisError
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -19,8 +19,8 @@ TABLES = (*schema.session_tables(), "loaded_files")
 
 
 def _content(results):
-    """Every row of every table, in an order of its own."""
-    with database.reader(results) as connection:
+    """Every row of every table, in a fixed order."""
+    with connections.reader(results) as connection:
         return {table: sorted(map(str, connection.execute(f"FROM {table}").fetchall())) for table in TABLES}
 
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli.load import command
-from bench.errors import InputError
+from bench.common.errors import InputError
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
@@ -32,7 +32,9 @@ def test_a_bad_file_is_printed_and_the_exit_code_is_1(results):
 def test_a_session_in_place_of_the_results_folder_is_refused_and_left_as_it_is(results):
     folder = make_session(results, [CASE])
     before = sorted(folder.rglob("*"))
-    with pytest.raises(InputError, match=f"this is a session: give the folder above, {results}"):
+    with pytest.raises(
+        InputError, match=f"this is a session, not a results folder: give its parent, {results}"
+    ):
         CliRunner().invoke(command, [str(folder)], standalone_mode=False, catch_exceptions=False)
     assert sorted(folder.rglob("*")) == before
 

@@ -1,16 +1,16 @@
-"""Whether training is the same at every size: planted differences, and everything that keeps a verdict back."""
+"""Whether training is the same at every size: planted differences, and every reason to withhold a verdict."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from analysis import ingest
 from tests.factory import Case, make_session
 from tests.rewriting import drop_steps, rewrite_steps
+from tests.unit.analysis.conftest import derive_again
 
 LOSSES = np.linspace(2.0, 1.0, 32)
-"""Of 2 warm-up and 30 measured steps; the same at every size."""
+"""Losses of 2 warm-up and 30 measured steps; the same at every size."""
 
 
 def _case(**values):
@@ -20,7 +20,7 @@ def _case(**values):
 
 @pytest.fixture
 def parity(results, read_back):
-    """Of a case, with a run's losses multiplied by a factor for each step; the row of two ranks."""
+    """Parity of a case, with a run's losses multiplied by a factor for each step; the row of two ranks."""
 
     def run(case=None, factors=None, run_id="ddp.1x2.r0", dropped=frozenset()):
         folder = make_session(results, [case or _case()])
@@ -217,6 +217,6 @@ def test_another_accumulation_leaves_no_verdict(results, read_back, in_memory):
     make_session(results, [_case()])
     ask = read_back()
     in_memory.execute("UPDATE runs SET accumulate = 4 WHERE workers = 2")
-    ingest.derive(in_memory)
+    derive_again(in_memory)
     (row,) = ask("FROM loss_parity")
     assert (row["verdict"], row["reason"]) == (None, "4 micro-batches a step against 1")

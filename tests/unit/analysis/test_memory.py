@@ -1,13 +1,13 @@
-"""What memory grows by, what the cache holds unused, and what is left of the device."""
+"""Memory growth, unused cache, and free memory of the device."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from analysis import ingest
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
+from tests.unit.analysis.conftest import derive_again
 
 GB = 10**9
 GPU = {
@@ -170,6 +170,6 @@ def test_sensors_are_read_even_where_no_step_was_completed(results, read_back, i
     make_session(results, [_case(repeats=1)])
     ask = read_back()
     in_memory.execute("DELETE FROM steps")
-    ingest.derive(in_memory)
+    derive_again(in_memory)
     (row,) = ask("FROM memory")
     assert (row["peak_device_memory_used_bytes"], row["peak_memory_allocated_bytes"]) == (GB, None)

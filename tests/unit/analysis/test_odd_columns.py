@@ -1,4 +1,4 @@
-"""A Parquet file or run.json with values that nobody can have measured is left out by name; all else is loaded."""
+"""A Parquet file or run.json with impossible values is left out by name; everything else is loaded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import batch, ingest
-from analysis.discover import discover
-from analysis.load import load
+from analysis.loading import read_files
+from analysis.loading.load import load
+from analysis.loading.scan import discover
 from tests.factory import Case, make_session, write_json
+from tests.unit.analysis.conftest import take_in
 
 STEPS = "ddp.1x2.r0/steps.node0.parquet"
 RUN = "ddp.1x2.r0/run.json"
@@ -35,9 +36,9 @@ def folder(whole, tmp_path):
 
 
 def problems(folder):
-    """Path below the session's folder -> what reading the files finds."""
-    ledger = batch.read(discover(folder.parent), {}).ledger
-    return {row["path"].removeprefix("odd/"): row["problem"] for row in ledger if row["problem"]}
+    """Path below the session's folder -> findings of reading the files."""
+    seen = read_files.read(discover(folder.parent), {}).seen
+    return {row["path"].removeprefix("odd/"): row["problem"] for row in seen if row["problem"]}
 
 
 def rewrite(path, change, **options):
@@ -133,7 +134,7 @@ def test_a_number_of_a_run_that_cannot_be_is_named(folder, part, name, value, sa
 def test_further_columns_of_any_name_are_not_read(folder, in_memory):
     rewrite(folder / STEPS, lambda table: table.append_column("filename", table["kind"]))
     in_memory.begin()
-    ingest.insert(in_memory, batch.read(discover(folder.parent), {}))
+    take_in(in_memory, read_files.read(discover(folder.parent), {}))
     rows = in_memory.execute("SELECT count(*) FROM steps WHERE run_id = 'ddp.1x2.r0'").fetchone()
     in_memory.rollback()
     assert rows == (24,)

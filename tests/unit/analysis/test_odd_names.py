@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session, write_json
 from tests.unit.analysis.conftest import ask
 

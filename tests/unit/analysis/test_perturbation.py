@@ -7,10 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
-from analysis import database, perturbation, summary
-from analysis.load import load
-from analysis.report.contents import read
-from analysis.report.perturbation_table import perturbation as shown_on_the_page
+from analysis import summary
+from analysis.database import connections
+from analysis.loading.load import load
+from analysis.report.pages.session_data import read
+from analysis.report.sections.overhead_table import perturbation as shown_on_the_page
+from analysis.wording import recorder_overhead
 from tests.factory import Case, make_session
 from tests.selfcheck_rows import add_selfcheck
 from tests.unit.report.test_session_page import rows_of, words
@@ -19,13 +21,13 @@ BARE_MS = 10.0
 
 
 def added_us(pair: int, rank: int) -> float:
-    """20 on the mean over ranks, 7 more with every pair; the ranks lie 10 apart."""
+    """20 on the mean over ranks, 7 more with every pair; the ranks are 10 apart."""
     return 20 + 7 * pair + (5 if rank else -5)
 
 
 @pytest.fixture
 def perturbed(results, read_back):
-    """`found` has 11 pairs at 2 ranks and 4 at 1; of the others no steps were taken."""
+    """`found` has 11 pairs at 2 ranks and 4 at 1; the other cases have no such steps."""
     folder = make_session(
         results,
         [
@@ -52,7 +54,8 @@ def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(pertur
 
 def test_its_interval_lies_between_two_of_the_pairs_differences(perturbed):
     (row,) = perturbed("FROM perturbation WHERE case_name = 'found' AND workers = 2")
-    # of 11 sorted values the second and the tenth hold the median with 98.8 %, the third and the ninth with 93.5 %
+    # of 11 sorted values, the second and the tenth enclose the median with 98.8 %, the third and the ninth with 93.5
+    # %
     assert (row["difference_us_lo"], row["difference_us_hi"]) == pytest.approx((20 + 7, 20 + 7 * 9))
     assert (row["share_lo"], row["share_hi"]) == pytest.approx((0.0027, 0.0083))
 
@@ -95,7 +98,7 @@ def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed
 
 def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(perturbed, results):
     load(results)
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
     assert SAID in words(page)
     assert rows_of(page)[1:] == [
@@ -110,7 +113,7 @@ def left_out(*reasons):
 
 def test_the_page_says_how_many_sizes_were_not_measured_and_why(perturbed, results):
     load(results)
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
     assert (
         "Not measured for 1 size: too few steps, for 1 size: switched off, for 1 size: the first repeat is not ok."
@@ -123,11 +126,11 @@ def test_the_page_says_how_many_sizes_were_not_measured_and_why(perturbed, resul
     [
         (
             ["too short"] * 8,
-            "Cost of measuring: not measured, since 2 % of so few steps are too few for an interval; --selfcheck takes "
-            "enough. Not measured for 8 sizes: too few steps.",
+            "Cost of measuring: not measured, too few steps for an interval; use --selfcheck. Not measured for 8 "
+            "sizes: too few steps.",
         ),
         (["switched off"], "Not measured for 1 size: switched off."),
-        ([None, None], ""),  # a session of before
+        ([None, None], ""),  # a session from before this table
         ([], ""),
     ],
 )
@@ -171,18 +174,16 @@ def known(low, high, bare_ms=10.0, pairs=50):
         (
             [{"pairs": 4, "share_lo": None, "left_out": None}],
             [
-                "Cost of measuring: not known, since fewer than six pairs of steps have no interval; --selfcheck takes "
-                "enough."
+                "Cost of measuring: not known, fewer than six pairs of steps have no interval; use --selfcheck."
             ],
         ),
         (
             left_out("too short"),
             [
-                "Cost of measuring: not measured, since 2 % of so few steps are too few for an interval; --selfcheck "
-                "takes enough."
+                "Cost of measuring: not measured, too few steps for an interval; use --selfcheck."
             ],
         ),
     ],
 )  # fmt: skip
 def test_what_is_said_is_what_the_interval_supports(rows, said):
-    assert list(perturbation.lines(rows)) == said
+    assert list(recorder_overhead.lines(rows)) == said

@@ -1,4 +1,5 @@
-"""Every kind of bad file at once: each is named, nothing else is missing; once they are put back, all is there."""
+"""Every kind of bad file at once: each is named and nothing else is missing; restoring the files restores all
+data."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session, write_json
 from tests.unit.analysis.conftest import ask
 
 
 def flip(path, place):
-    """One bit of a file, counted from its end where it is negative."""
+    """Flip one bit of a file; a negative place counts from its end."""
     raw = bytearray(path.read_bytes())
     raw[place] ^= 1
     path.write_bytes(raw)
@@ -28,7 +29,7 @@ def swap(one, other):
 
 
 def test_every_bad_file_is_named_in_one_load_and_the_load_after_they_were_put_back_has_all(results, tmp_path):
-    """Each kind of damage to a run of its own, and to sessions of their own, at once."""
+    """Each kind of damage, at once: every run and session has a different one."""
     make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=12)], session_id="bad")
     for name in ("newer", "whole"):
         make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id=name)

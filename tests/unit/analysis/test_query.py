@@ -1,4 +1,4 @@
-"""bench sql: it reads, and can do nothing else."""
+"""bench sql reads, and can do nothing else."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from analysis import database, output, query
-from analysis.direct import Chosen
+from analysis.database import connections
 from analysis.errors import AnalysisError
-from analysis.load import load
+from analysis.loading.load import load
+from analysis.sql import output, query
+from analysis.sql.query_files import SessionFilter
 from bench.cli.sql import command
 from tests.factory import Case, make_session
 
@@ -59,7 +60,7 @@ def _write(results, form, text=ROW, **options):
 
 PAGE = (Path(__file__).parents[3] / "docs/security.md").read_text()
 TRIED = re.findall(r"^\|[^|]*\| `(.+)` \| (.+) \|$", PAGE, re.MULTILINE)
-"""Statement, and what the refusal says, of the table of the page."""
+"""Statement and refusal, from the table of the page."""
 
 
 def test_the_page_has_its_table():
@@ -80,7 +81,7 @@ def test_no_function_reads_or_writes_a_file(results, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     secret = tmp_path / "secret.csv"
     secret.write_text("well,kept\n1,2\n")
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         names = connection.execute(
             "SELECT DISTINCT function_name, function_type, len(parameters) FROM duckdb_functions() "
             "WHERE function_type = 'table' "
@@ -107,7 +108,7 @@ def test_no_function_reads_or_writes_a_file(results, tmp_path, monkeypatch):
 def test_ctrl_c_ends_a_query(results, text):
     command_line = [sys.executable, "-m", "bench", "sql", text, "--results", results]
     started = subprocess.Popen(command_line, stderr=subprocess.PIPE, text=True)
-    opened = str(database.database_path(results))
+    opened = str(connections.database_path(results))
     while started.poll() is None and opened not in _open_files(started.pid):
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
@@ -253,7 +254,10 @@ def test_no_file_that_may_be_read_can_be_written(results):
     """DuckDB's own list of allowed paths forbids no write to them."""
     with query.run(results, "SELECT unnest(current_setting('allowed_paths'))") as found:
         paths = [Path(path) for (path,) in found.fetchall()]
-    with query.run_direct(results, "SELECT unnest(current_setting('allowed_paths'))", Chosen()) as (found, _):
+    with query.run_on_files(results, "SELECT unnest(current_setting('allowed_paths'))", SessionFilter()) as (
+        found,
+        _,
+    ):
         files = [Path(path) for (path,) in found.fetchall()]
     before = {path: path.read_bytes() if path.exists() else None for path in (*paths, *files)}
     assert results / "results.duckdb" in before
@@ -264,7 +268,7 @@ def test_no_file_that_may_be_read_can_be_written(results):
                 found.fetchall()
         with (
             pytest.raises(AnalysisError),
-            query.run_direct(results, text.format(files[0]), Chosen()) as (found, _),
+            query.run_on_files(results, text.format(files[0]), SessionFilter()) as (found, _),
         ):
             found.fetchall()
     assert before == {path: path.read_bytes() if path.exists() else None for path in before}

@@ -1,4 +1,4 @@
-"""How many more repeats would decide: the macro against a search with scipy, and what the views make of it."""
+"""Number of repeats that would decide: the macro compared with a search by scipy, and its use in the views."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis import schema, verdicts
+from analysis.database import schema
+from analysis.wording import verdicts
 from tests.factory import Case
 
 NOISY = [5.6, 6.4, 6.0]
@@ -22,7 +23,7 @@ def half_width(repeats, variance, other_repeats, other_variance):
 
 
 def searched(repeats, variance, other_repeats, other_variance, wanted):
-    """The first number of further repeats that is enough, by trying them all."""
+    """The smallest sufficient number of further repeats, found by trying them all."""
     more = np.arange(1, 1001)
     widths = half_width(repeats + more, variance, other_repeats + more, other_variance)
     return int(more[widths <= wanted][0]) if widths[-1] <= wanted else None

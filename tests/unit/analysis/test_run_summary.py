@@ -1,4 +1,4 @@
-"""What one run's rows say: step times, losses, memory, phases, coverage."""
+"""Summary of one run's rows: step times, losses, memory, phases, coverage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.load import load
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.factory_tables import PHASES, STEP_SCHEMA
 from tests.unit.analysis.conftest import ask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import verdicts
+from analysis.wording import verdicts
 from tests.factory import Case, make_session
 
 BY_SIZE = "FROM scaling ORDER BY case_name, workers, nodes"

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from scipy import stats
 from scipy.optimize import curve_fit
 
-from analysis.laws.words import says
-from analysis.load import load
+from analysis.laws.wording import says
+from analysis.loading.load import load
 from benchmarks.law_coverage import TRUTHS, coverage
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask as ask_database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import schema
+from analysis.database import schema
 from tests.factory import Case
 
 

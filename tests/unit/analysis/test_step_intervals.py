@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from analysis import schema
+from analysis.database import schema
 
 STEPS = [*range(1, 400), 1000, 4095, 10_000, 99_999]
 

@@ -1,4 +1,4 @@
-"""Views `run_parts` and `step_parts`: a mean step taken apart, where its parts are known, overlap, or are missing."""
+"""Views `run_parts` and `step_parts`: a mean step is split into parts that are known, overlap, or are missing."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def test_whichever_rank_is_slow_in_a_step_counts_as_imbalance(ranks):
 
 
 def test_a_rank_that_is_slow_in_forward_alone_is_not_taken_for_slow_in_backward(ranks):
-    """Its backward has no room for more than its computation."""
+    """The slow rank's backward has no room for more than its computation."""
     ask = ranks([[0, 72, 188, 20], [0, 152, 108, 20]])
     assert _parts(ask, 2) == _parts_are(imbalance=80, computation=200)
 
 
 def test_what_the_profiler_sees_is_scaled_to_measured_steps(ranks):
-    """Under it a step takes three times as long."""
+    """Under the profiler a step takes three times as long."""
     profile = [(3 * 270, 3 * (40 + 25), 3 * 190), (3 * 270, 3 * 40, 3 * (190 + 25))]
     ask = ranks([[0, 72, 178, 20], [0, 82, 168, 20]], profile=profile)
     assert _parts(ask, 2) == _parts_are(imbalance=25, communication=40, computation=190, other=15)
@@ -151,7 +151,7 @@ def test_phases_of_two_ranks_tell_nothing_of_a_backward_without_communication(re
 
 
 def test_the_clock_is_the_highest_of_the_gpus_that_the_run_used(results, read_back):
-    """A rank whose GPU is slower than another's is imbalance; a third GPU belongs to nobody."""
+    """A rank whose GPU is slower than another's is imbalance; a third GPU belongs to no rank."""
     clocks = {1: 1_980.0, 2: 1_980.0}
     session = plant(results, {"case": Planted(steps={1: ALONE, 2: PAIR}, clock_mhz=clocks)})
     set_clocks(session, "case.1x2.r0", [1_584.0, 1_900.0, 2_100.0])
@@ -174,7 +174,7 @@ def test_parts_of_noisy_steps_add_up_and_none_is_below_0(results, read_back):
 
 
 GONE = (
-    "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or not as it was: put it back; or remove its "
+    "24 of its 24 step rows are missing: a steps.nodeN.parquet is gone or was changed: put it back; or remove its "
     "run's folder, and `bench suite --resume SESSION` measures that run again"
 )
 

@@ -1,4 +1,4 @@
-"""Ranks that others wait for: planted, and none where there are none."""
+"""Ranks that others wait for: planted ones are found, and no others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from analysis import schema
+from analysis.database import schema
 from benchmarks.straggler_rule import SLOWER, blamed
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps

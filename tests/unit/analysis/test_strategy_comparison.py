@@ -1,4 +1,4 @@
-"""DDP against FSDP at one size: what is faster, what fits, and what that recommends."""
+"""DDP compared with FSDP at one size: the faster one, the one that fits, and the recommendation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from analysis import ingest
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import derive_again
 
 GB = 10**9
 DDP = (100.0, 102.0, 98.0)
@@ -154,7 +154,7 @@ def test_training_settings_must_be_the_same(results, read_back, in_memory):
     in_memory.execute(
         "UPDATE runs SET config = json_merge_patch(config, '{\"train\": {\"compile\": true}}') WHERE strategy = 'fsdp'"
     )
-    ingest.derive(in_memory)
+    derive_again(in_memory)
     assert ask("FROM strategy_comparison") == []
 
 

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.errors import AnalysisError
-from analysis.load import load
-from analysis.sentence import closing_sentence
-from analysis.summary_columns import value_columns
+from analysis.loading.load import load
+from analysis.tables.scaling import scaling_table
+from analysis.wording.closing import closing_sentence
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import ask
@@ -71,16 +71,15 @@ def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
 
 def test_a_verdict_that_the_interval_leaves_open_is_undecided(measure):
     points = measure(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))("FROM scaling ORDER BY workers")
-    (verdict,) = [column for column in value_columns(points, []) if column.heading == "verdict"]
-    assert verdict.cells == ["baseline", "undecided"]
+    (verdict,) = [column for column in scaling_table(points, []).values if column.heading == "verdict"]
+    assert [verdict.cell(row) for row in points] == ["baseline", "undecided"]
     row = points[1]
     for changed, said in [
         ({"verdict_lo": "good"}, "good"),
         ({"verdict_lo": None, "verdict_hi": None}, "good"),
         ({"oversubscribed": True}, "oversubscribed"),
     ]:
-        (verdict,) = [one for one in value_columns([row | changed], []) if one.heading == "verdict"]
-        assert verdict.cells == [said]
+        assert verdict.cell(row | changed) == said
 
 
 def test_what_is_skipped_for_one_reason_shares_a_line(tmp_path):
@@ -148,7 +147,7 @@ def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options
 def test_the_sentence_closes_the_summary(sessions):
     last = _lines(sessions, session="older")[-1]
     assert last.startswith("ddp on 8 ranks: speedup 6.34 [6.3")
-    assert "]: good. Of the ranks' time 20.7 % was lost, the largest part to " in last
+    assert "]: good. 20.7 % of the ranks' time was lost, mainly to " in last
 
 
 def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(results):
@@ -193,16 +192,16 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(measure)
     case = Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]})
     (row,) = [row for row in measure(case)("FROM scaling") if row["workers"] == 2]
     assert closing_sentence([row]).endswith(
-        f"good; but 3 repeats do not decide it (about {row['repeats_needed']} more would): anything from acceptable to "
+        f"good; undecided after 3 repeats (about {row['repeats_needed']} more needed): anything from acceptable to "
         "excellent."
     )
-    assert "(about 6 more would)" in closing_sentence([row | {"repeats_needed": 6}])
+    assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
     assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
-        "3 repeats do not decide it (more repeats alone will not: a quieter machine would): anything from acceptable "
+        "undecided after 3 repeats (more will not do: use a quieter machine): anything from acceptable "
         "to excellent."
     )
     assert closing_sentence([row | {"repeats_needed": None}]).endswith(
-        "good; but 3 repeats do not decide it: anything from acceptable to excellent."
+        "good; undecided after 3 repeats: anything from acceptable to excellent."
     )
 
 
@@ -232,16 +231,16 @@ def test_a_sentence_about_threads_and_another_baseline_names_both(measure):
 
 def test_a_sentence_about_a_single_size_has_no_speedup(measure):
     assert _sentence(measure, Case(name="single", scaling="none", step_ms={1: 4.0})) == (
-        "single on 1 rank trains 16,000 examples/s; nothing ran at a second size, so there is no speedup to tell."
+        "single on 1 rank trains 16,000 examples/s; nothing ran at a second size, so there is no speedup to report."
     )
 
 
 def test_a_sentence_about_nothing_but_failures_says_so(measure):
     case = Case(name="ddp", step_ms={1: 4.0}, repeats=1, statuses={(1, 0): "failed"})
-    assert _sentence(measure, case) == "No run of this session is ok, so there is no speedup to tell."
+    assert _sentence(measure, case) == "No run of this session is ok, so there is no speedup to report."
 
 
 def test_a_database_without_sessions_says_what_to_do(empty):
-    with pytest.raises(AnalysisError, match="holds no session: `bench suite smoke` makes one"):
+    with pytest.raises(AnalysisError, match="holds no session: `bench suite smoke` measures one"):
         summary.show(empty)
     assert ask(empty, "FROM sessions") == []

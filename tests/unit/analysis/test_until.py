@@ -1,4 +1,4 @@
-"""What the session decides while it runs is what the database says afterwards."""
+"""The session's decisions while it runs agree with the database afterwards."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.caveats import caveats
-from analysis.widths import still_too_wide, wider_than_asked
-from bench.files import read_json
-from bench.interval import relative_half_width
-from bench.measure.throughput import throughput
+from analysis.wording.caveats import caveats, still_too_wide, wider_than_asked
+from bench.common.files import read_json
 from bench.records.run_spec import RunSpec
+from bench.records.t_interval import relative_half_width
+from bench.session.repeat_until import throughput
 from tests.factory import Case
 
 STEPS = [10.0, 10.4, 9.9]
@@ -93,11 +92,11 @@ def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_
     )("FROM scaling ORDER BY case_name, workers")
     more = points[1]["repeats_needed_until"]
     assert list(still_too_wide(points)) == [
-        f"ddp 1x1: throughput within ±6.68 % after 3 repeats, ±2 % was asked for: about {more} more would do",
-        "wild 1x1: throughput within ±459 % after 3 repeats, ±1 % was asked for: more than 1,000 more would be needed",
+        f"ddp 1x1: throughput within ±6.68 % after 3 repeats, but the suite requests ±2 %: about {more} more needed",
+        "wild 1x1: throughput within ±459 % after 3 repeats, but the suite requests ±1 %: more than 1,000 more needed",
     ]
     assert wider_than_asked(points) == (
-        "Repeats were to narrow throughput to ±1 % or ±2 % (measure.until): 2 of 4 rows stayed wider, the widest "
+        "measure.until requests throughput to within ±1 % or ±2 %: 2 of 4 rows stayed wider, the widest "
         "within ±459 %."
     )
     assert wider_than_asked([row for row in points if row["case_name"] == "silent"]) == ""
@@ -119,7 +118,7 @@ def test_reports_and_exports_say_what_stayed_wider_than_asked(measure):
     )("FROM scaling")
     said = list(caveats(SESSION, points))
     assert "Intervals are 95 %" in said[0]
-    assert said[1].startswith("Repeats were to narrow throughput to ±1 %")
+    assert said[1].startswith("measure.until requests throughput to within ±1 %")
 
 
 def test_a_table_that_shows_no_interval_says_nothing_about_them(measure):

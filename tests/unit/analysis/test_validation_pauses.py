@@ -1,4 +1,4 @@
-"""Validation lies outside the span: its pauses change no figure."""
+"""Validation is outside the span: its pauses change no figure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Rules on memory and strategy do not fail on what is missing, and find nothing that is not known."""
+"""Rules on memory and strategy do not fail on missing facts, and find nothing that is not known."""
 
 from __future__ import annotations
 
 import pytest
 
-from analysis import ingest, schema
+from analysis.database import schema
+from tests.unit.analysis.conftest import derive_again
 from tests.unit.diagnosis.planted import memory_growth, out_of_memory
 
 FACTS = ("parameters", "couples_examples", "units", "flops_per_step", "error", "device_name", "accumulate")
@@ -20,7 +21,7 @@ MEMORY_AND_STRATEGY = (
     "underused_memory",
     "unused_parameters",
 )
-"""Rules that are asked here."""
+"""Rules under test."""
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def spoilt(results, read_back, in_memory):
         asked = [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY]
         for change in changes:
             in_memory.execute(change)
-        ingest.derive(in_memory, asked)
+        derive_again(in_memory, asked)
         return ask
 
     return run
@@ -44,9 +45,9 @@ def test_runs_of_which_nothing_but_their_end_is_known_ran_out_of_memory_and_no_m
     ask = spoilt(out_of_memory.fires, f"UPDATE runs SET {unknown}, config = NULL", "DELETE FROM environment")
     found = ask("FROM diagnosis")
     assert {row["finding"] for row in found} == {"out_of_memory"}
-    # Several ranks under DDP are known, and nothing of their batch.
-    knobs = {row["knob"] for row in found} - {None}
-    assert all(knob.endswith(".strategy=fsdp") for knob in knobs)
+    # It is known that several ranks ran under DDP, but not with which batch.
+    every_options = {row["options"] for row in found} - {None}
+    assert all(options.endswith(".strategy=fsdp") for options in every_options)
 
 
 def test_memory_that_grows_on_a_device_of_unknown_size_is_told_without_an_end(spoilt):
@@ -67,7 +68,7 @@ def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(s
 
 
 @pytest.mark.parametrize(
-    ("case_name", "knob"),
+    ("case_name", "options"),
     [
         ("ddp", "--set cases.ddp.strategy=fsdp"),
         ("ddp~preset=10m", "--set cases.ddp.strategy=fsdp"),
@@ -76,10 +77,12 @@ def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(s
         ("ddp~strategy=fsdp1", None),
     ],
 )
-def test_another_strategy_is_advised_where_no_matrix_varies_the_one_that_is_there(in_memory, case_name, knob):
-    options = "'{\"bucket_cap_mb\": 25}'::JSON"
-    (answer,) = in_memory.execute(f"SELECT strategy_knob_of(?, {options}, 'fsdp')", [case_name]).fetchone()
-    assert answer == knob
+def test_another_strategy_is_advised_where_no_matrix_varies_the_one_that_is_there(
+    in_memory, case_name, options
+):
+    now = "'{\"bucket_cap_mb\": 25}'::JSON"
+    (answer,) = in_memory.execute(f"SELECT strategy_option_of(?, {now}, 'fsdp')", [case_name]).fetchone()
+    assert answer == options
 
 
 @pytest.mark.parametrize(

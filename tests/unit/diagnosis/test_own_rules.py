@@ -1,4 +1,4 @@
-"""Rules of one's own: what can be one, what becomes of it over loads, and what a bad one does not do."""
+"""Custom rules: their possible forms, their findings over several loads, and the limits of a bad one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis import database, findings, own_findings, own_rule_files, schema
+from analysis.database import connections, schema
+from analysis.diagnosis import custom_rules, findings, run_custom_rules
+from analysis.diagnosis.rules import Rule, read
 from analysis.errors import AnalysisError
-from analysis.load import load
-from analysis.rules import Rule, read
+from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask
 
 HEAD = "-- title: Few steps\n-- severity: warning\n-- meaning: A handful of steps\n--   says little.\n"
 BODY = (
     "SELECT session_id, case_name, 'shown' AS certainty, coalesce(measured_steps, 0) || ' steps' AS evidence,\n"
-    "    'Measure more.' AS advice, '--set measure.steps=40' AS knob\n"
+    "    'Measure more.' AS advice, '--set measure.steps=40' AS options\n"
     "FROM run_summary WHERE coalesce(measured_steps, 0) < 20 -- of a run;\n"
 )
 TABLE = Path(__file__).parents[3] / "docs/examples/published_table.txt"
@@ -44,7 +45,7 @@ def results(results: Path) -> Path:
 def locked():
     with duckdb.connect() as connection:
         schema.create(connection)
-        own_rule_files.lock(connection)
+        custom_rules.lock(connection)
         yield connection
 
 
@@ -55,7 +56,7 @@ def found(results: Path) -> list[tuple[str, str]]:
 
 def test_what_one_finds_stands_beside_what_the_others_find(results, rules):
     load(results, rules)
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         (row,) = [row for row in findings.read(connection, "s") if row["finding"] == "few_steps"]
     assert row["title"] == "Few steps"
     assert row["meaning"] == "A handful of steps says little."
@@ -92,32 +93,35 @@ def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folde
         (BODY.replace("run_summary", "read_text('/etc/passwd')"), "DuckDB says: Permission Error"),
         (BODY.replace("run_summary", "run_sumary"), "DuckDB says: Catalog Error"),
         (BODY.replace("< 20", "< $1"), "DuckDB says: "),
-        (BODY.replace(" AS knob", " AS note"), "gives a column note: there may be session_id"),
-        (BODY.replace(" AS advice", " AS knob, 'a' AS knob"), "gives no column advice"),
+        (BODY.replace(" AS options", " AS note"), "gives a column note: there may be session_id"),
+        (BODY.replace(" AS advice", " AS options, 'a' AS options"), "gives no column advice"),
         (BODY.replace("case_name,", "'high' AS cost,"), "column cost is VARCHAR: it must be DOUBLE"),
         (BODY.replace("case_name,", "[case_name] AS case_name,"), "column case_name is VARCHAR[]"),
-        (BODY.replace("run_summary", "diagnosis"), "it reads diagnosis, which rules make"),
-        (BODY.replace("FROM run_summary", "from run_summary, diagnosis"), "it reads diagnosis, which"),
-        (BODY.replace("run_summary", 'main."Findings"'), "it reads findings, which"),
+        (
+            BODY.replace("run_summary", "diagnosis"),
+            "it reads diagnosis: a rule must not read what rules have found",
+        ),
+        (BODY.replace("FROM run_summary", "from run_summary, diagnosis"), "it reads diagnosis: a rule"),
+        (BODY.replace("run_summary", 'main."Findings"'), "it reads findings: a rule"),
     ],
 )
 def test_a_query_that_cannot_be_a_rule_is_refused(tmp_path, locked, text, said):
     (tmp_path / "mine.sql").write_text(HEAD + text)
     (rule,) = read(tmp_path, is_own=True)
-    assert said in (own_rule_files.problem(locked, rule) or "nothing")
+    assert said in (custom_rules.problem(locked, rule) or "nothing")
 
 
 def test_a_column_may_be_null_or_a_number_that_fits(tmp_path, locked):
     columns = "NULL AS case_name, 2::BIGINT AS nodes, 0.25 AS cost,"
     (tmp_path / "mine.sql").write_text(HEAD + BODY.replace("case_name,", columns))
     (rule,) = read(tmp_path, is_own=True)
-    assert own_rule_files.problem(locked, rule) is None
+    assert custom_rules.problem(locked, rule) is None
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("Capital", HEAD + BODY, "Capital.sql: a rule's file is named by what it finds"),
+        ("Capital", HEAD + BODY, "Capital.sql: a rule's file is named after what it finds"),
         ("headless", BODY, "headless.sql: its head has no line `-- title: ...`"),
         ("grave", HEAD.replace("warning", "fatal") + BODY, "grave.sql: severity is 'fatal'"),
         (
@@ -130,12 +134,12 @@ def test_a_column_may_be_null_or_a_number_that_fits(tmp_path, locked):
 def test_a_file_without_a_whole_head_or_a_usable_name_is_refused(tmp_path, name, text, said):
     (tmp_path / f"{name}.sql").write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(AnalysisError, match=said):
-        own_rule_files.read(tmp_path)
+        custom_rules.read(tmp_path)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(AnalysisError, match="there is no such folder: --rules"):
-        own_rule_files.read(tmp_path / "rulez")
+        custom_rules.read(tmp_path / "rulez")
 
 
 def test_a_bad_file_is_named_by_bench_load_and_changes_no_rule(results, rules):
@@ -181,7 +185,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
 
 @pytest.mark.parametrize("limit_s", [0.2, 0.0001])
 def test_one_that_takes_too_long_is_left_out(limit_s):
-    """Also where its time is over before its query begins."""
+    """The query is stopped even if its time is over before it begins."""
     forever = "FROM range(1000000000) AS a, range(1000000000) AS b WHERE a.range + b.range < 0"
     texts = "'s' AS session_id, 'shown' AS certainty, 'e' AS evidence, 'a' AS advice"
     rule = Rule(
@@ -194,7 +198,7 @@ def test_one_that_takes_too_long_is_left_out(limit_s):
     )
     with duckdb.connect() as connection:
         schema.create(connection)
-        assert list(own_findings.ask(connection, [rule], limit_s)) == [
+        assert list(run_custom_rules.ask(connection, [rule], limit_s)) == [
             (rule, f"takes longer than {limit_s:g} s")
         ]
 
@@ -213,7 +217,7 @@ def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_n
         raise raised
 
     with monkeypatch.context() as patched:
-        patched.setattr(own_findings, "_ask", stopped)
+        patched.setattr(run_custom_rules, "_ask", stopped)
         with pytest.raises(seen):
             load(results)
     assert found(results) == [("few_steps", "odd")]
@@ -250,10 +254,10 @@ def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
 
 def test_a_byte_order_mark_is_no_part_of_the_head_and_an_ending_in_capitals_is_named(tmp_path):
     (tmp_path / "mine.sql").write_text(HEAD + BODY, encoding="utf-8-sig")
-    assert [rule.title for rule in own_rule_files.read(tmp_path)] == ["Few steps"]
+    assert [rule.title for rule in custom_rules.read(tmp_path)] == ["Few steps"]
     (tmp_path / "aa.SQL").write_text(HEAD + BODY)
     with pytest.raises(AnalysisError, match=r"aa\.SQL: a rule's file is named"):
-        own_rule_files.read(tmp_path)
+        custom_rules.read(tmp_path)
 
 
 def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, rules, tmp_path):

@@ -1,4 +1,4 @@
-"""Causes planted in pairs, all rules asked at once: each session has its findings, with these knobs, and no more."""
+"""Causes planted in pairs, all rules asked at once: each session has its findings, with these options, and no more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def full(name: str, **more: object) -> Case:
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     by_clocks = {
-        # 80 of 480 ms are what a sixth of the clock takes; of 600 ms 100, and another 100 something else.
+        # The clock is a sixth lower and takes 80 of 480 ms. With 600 ms it takes 100, another cause 100 more.
         "clocks": weak(about(computation=480.0), profiled="all", clock_mhz=CLOCKS),
         "clocks_and_more": weak(about(computation=600.0), profiled="all", clock_mhz=CLOCKS),
     }
@@ -84,16 +84,16 @@ SHARD = "--set cases.{}.strategy=fsdp"
 ALL_BATCHES = " ".join(
     f"--set cases.{key}=512" for key in ("two.global_batch", "one.batch_per_rank", "three.global_batch")
 )
-KNOBS = {
+OPTIONS = {
     "clocks": {
         ("clocks", "lower_clocks"): None,
         ("clocks_and_more", "lower_clocks"): None,
         ("clocks_and_more", "contention"): None,
     },
     "ways": {},
-    # A batch that is changed is changed on both sides of a ratio, and where else the baseline stands below one.
+    # A new batch applies to both sides of a ratio, and to every other case with the same baseline.
     "baseline": {("two", "small_batch"): ALL_BATCHES, ("two", "small_model"): None},
-    # What has run out of memory is told to shard once.
+    # A case that ran out of memory gets the advice to shard only once.
     "memory": {
         ("full", "fragmentation"): None,
         ("full", "replicated_memory"): SHARD.format("full"),
@@ -105,7 +105,7 @@ KNOBS = {
         ("once", "low_utilisation"): "--set cases.once.global_batch=256",
         ("no_room", "low_utilisation"): None,
     },
-    # It has been profiled: then the batch is next.
+    # Profiling is done: then the batch is next.
     "serial": {
         ("growing", "serial_fraction"): "--set cases.growing.global_batch=256",
         ("growing", "small_batch"): "--set cases.growing.global_batch=512",
@@ -116,12 +116,12 @@ KNOBS = {
 }
 
 
-@pytest.mark.parametrize("session_id", KNOBS)
+@pytest.mark.parametrize("session_id", OPTIONS)
 def test_a_session_of_two_causes_has_these_findings_and_no_others(found, session_id):
-    knobs = {
-        (row["case_name"], row["finding"]): row["knob"] for row in found if row["session_id"] == session_id
+    options = {
+        (row["case_name"], row["finding"]): row["options"] for row in found if row["session_id"] == session_id
     }
-    assert knobs == KNOBS[session_id]
+    assert options == OPTIONS[session_id]
 
 
 def test_computation_is_compared_in_one_way_that_both_sides_know(results):
@@ -148,14 +148,14 @@ def test_caching_is_off_by_any_value_and_kernels_are_waited_for_by_none_of_0(fou
 
 
 @pytest.mark.parametrize(
-    ("name", "knob"),
+    ("name", "options"),
     [
         ("two", "--set cases.two.k=1 --set cases.one.k=1"),
         ("two~k=3", None),
         ("two~j=3", "--set cases.two.k=1 --set cases.one.k=1"),
     ],
 )
-def test_a_knob_of_several_cases_is_one_of_each_or_none(in_memory, name, knob):
+def test_an_option_of_several_cases_is_one_of_each_or_none(in_memory, name, options):
     compared = [{"case_name": case, "batch_key": "k", "batch": 1} for case in (name, "one")]
-    row = in_memory.execute("SELECT knob_of_all($1, 'k', 1), batch_knob_of($1, 1)", [compared]).fetchone()
-    assert row == (knob, knob)
+    row = in_memory.execute("SELECT option_of_all($1, 'k', 1), batch_option_of($1, 1)", [compared]).fetchone()
+    assert row == (options, options)

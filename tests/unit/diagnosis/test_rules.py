@@ -1,4 +1,4 @@
-"""Every rule has a session that fires it and one that keeps it quiet, and what it says can be acted upon."""
+"""Every rule has a session that fires it and one that keeps it quiet, and its advice can be followed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from analysis import schema
+from analysis.database import schema
 from bench.cli.suite import command
 from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
@@ -35,13 +35,13 @@ def ask_alone(read_back):
 
 @pytest.fixture(scope="module")
 def planted_before():
-    """What `fired` returned, by finding: two tests ask of each."""
+    """Results of `fired`, by finding: two tests use each."""
     return {}
 
 
 @pytest.fixture
 def fired(results, ask_alone, planted_before):
-    """`fired(finding)`: what the rule finds where its cause is planted, and a run of each case."""
+    """`fired(finding)` plants the rule's cause; it returns the rule's findings and a run of each case."""
 
     def run(finding):
         if finding not in planted_before:
@@ -81,20 +81,22 @@ def test_a_rule_keeps_quiet_where_its_cause_is_not(results, ask_alone, finding):
 
 
 @pytest.mark.parametrize("finding", RULES)
-def test_the_knob_is_one_that_bench_suite_takes(fired, tmp_path, finding):
+def test_the_options_are_some_that_bench_suite_takes(fired, tmp_path, finding):
     found, runs = fired(finding)
-    knobs = {row["knob"] for row in found} - {None}
+    every_options = {row["options"] for row in found} - {None}
     suite = tmp_path / "smoke.yaml"
     suite.write_text(_suite(runs))
-    for knob in knobs:
+    for options in every_options:
         plan = ["--dry-run", "--device", "cpu", "--ranks-per-node", "8"]
-        answer = CliRunner().invoke(command, [str(suite), *plan, *shlex.split(knob)], standalone_mode=False)
+        answer = CliRunner().invoke(
+            command, [str(suite), *plan, *shlex.split(options)], standalone_mode=False
+        )
         taken = answer.return_value == 0 or "nodes, this machine has 1" in str(answer.exception)
-        assert taken, f"{knob}: {answer.exception}"
+        assert taken, f"{options}: {answer.exception}"
 
 
 def _suite(runs: list[dict[str, object]]) -> str:
-    """A suite with the cases of these runs, as far as a knob may ask for them."""
+    """A suite with the cases of these runs, as far as options may ask for them."""
     cases = [
         f"  - {{name: {run['case_name']}, strategy: {run['strategy']}, scaling: {run['scaling']},\n"
         f"     world: {[1] if run['strategy'] == 'single' else [1, 2]}, {_batch(run)},\n"
@@ -126,18 +128,18 @@ def test_of_placements_without_a_cost_the_worst_one_stands_for_the_case(results,
 def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_are(results, ask_alone):
     make_session(results, [Case(name="ddp", step_ms={1: 20.0, 2: [20.0, 12.5, 8.0]})])
     (row,) = ask_alone("undecided")("FROM diagnosis")
-    assert (row["severity"], row["knob"]) == ("warning", "--repeats 9")
+    assert (row["severity"], row["options"]) == ("warning", "--repeats 9")
     assert "from poor to superlinear" in row["evidence"]
-    assert "not even these would do" in row["advice"]
+    assert "not even these would be enough" in row["advice"]
 
 
 def test_what_few_bytes_cost_is_tried_by_compressing_where_that_can_help(results, ask_alone):
     planted("small_model").fires(results)
     found = {row["case_name"]: row for row in ask_alone("small_model")("FROM diagnosis")}
     assert found["gpus"]["advice"].startswith("Send gradients as bf16")
-    assert found["gpus"]["knob"].endswith("strategy.gradient_compression=bf16")
+    assert found["gpus"]["options"].endswith("strategy.gradient_compression=bf16")
     assert found["whole"]["advice"].startswith("Let a rank compute more")
-    assert found["whole"]["knob"] is None
+    assert found["whole"]["options"] is None
 
 
 def test_short_examples_are_told_once(results, ask_alone):
@@ -150,7 +152,7 @@ def test_short_examples_are_told_once(results, ask_alone):
     ("baseline_ms", "certainty"), [([14.9, 15.0, 15.1], "shown"), ([10.0, 15.0, 22.0], "likely")]
 )
 def test_a_cause_is_likely_where_the_efficiency_is_not_decided(results, ask_alone, baseline_ms, certainty):
-    """Communication is as sure in both; what it is a part of is not."""
+    """Communication is equally certain in both; the lost efficiency is not."""
     case = Case(name="ddp", step_ms={1: baseline_ms, 2: [9.9, 10.0, 10.1]})
     shares = {1: (100, 0, 0, 90), 2: (100, 40, 40, 50)}
     add_profile(make_session(results, [case]), lambda spec, _rank: shares[spec.world_size], {})

@@ -1,4 +1,4 @@
-"""What is stored at load is what all rules would find if they were asked of everything at once."""
+"""The findings stored at load equal those of all rules asked of everything at once."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from analysis import diagnose, schema
-from analysis.load import load
+from analysis.database import schema
+from analysis.diagnosis import run_rules
+from analysis.loading.load import load
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import Rows, alike, ask
 
 STORED = "SELECT * EXCLUDE (finding_order) FROM diagnosis ORDER BY ALL"
 DAYS = {"s0": 10.0, "s1": 12.0, "s2": 12.0}
-"""Step time of a session of one rank: the second is a regression, until what it is held against is gone."""
+"""Step time of a session of one rank: the second is a regression, until its baseline is gone."""
 
 
 def plant(results, name, suite="smoke"):
@@ -83,5 +84,5 @@ def test_what_is_derived_of_a_session_is_the_same_whoever_was_there_before(resul
 
 
 def test_rules_that_reach_other_sessions_by_way_of_views_are_known():
-    comparing = {rule.finding for rule in schema.shipped_rules() if diagnose.compares_sessions(rule)}
+    comparing = {rule.finding for rule in schema.shipped_rules() if run_rules.compares_sessions(rule)}
     assert {"regression", "low_utilisation"} <= comparing

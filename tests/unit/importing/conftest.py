@@ -1,4 +1,4 @@
-"""Files as other people write them."""
+"""Files in other programs' formats."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis import database
-from bench.errors import InputError
-from bench.importing.formats import Found, Wishes, measurements
+from analysis.database import connections
+from bench.common.errors import InputError
+from bench.importing.import_session import Imported, ImportRequest, read_files
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs/examples"
 TABLE = EXAMPLES / "published_table.txt"
 
-Read = Callable[..., Found]
+Read = Callable[..., Imported]
 Refusal = Callable[..., str]
 Take = Callable[..., Result]
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """`read(text, name="t.csv", **wishes)`: what is found in a file with that text."""
+    """`read(text, name="t.csv", **wishes)`: rows that are found in a file with that text."""
 
-    def run(text: str | bytes, name: str = "t.csv", **wishes: object) -> Found:
+    def run(text: str | bytes, name: str = "t.csv", **wishes: object) -> Imported:
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return measurements([str(path)], Wishes(**{"suite": "demo", **wishes}))  # type: ignore[arg-type]
+        return read_files(ImportRequest(**{"files": (str(path),), "suite": "demo", **wishes}))  # type: ignore[arg-type]
 
     return run
 
 
 @pytest.fixture
 def refusal(read: Read) -> Refusal:
-    """The same of a file that is wrong: the lines of the message, without the folder."""
+    """The same for a wrong file: the lines of the message, without the folder."""
 
     def run(text: str | bytes, name: str = "t.csv", **wishes: object) -> str:
         with pytest.raises(InputError) as caught:
@@ -49,7 +49,7 @@ def refusal(read: Read) -> Refusal:
 
 @pytest.fixture
 def take(tmp_path: Path) -> Take:
-    """`take(*arguments)`: what bench import does with them, into the folder r."""
+    """`take(*arguments)`: run bench import with them, into the folder r."""
 
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(
@@ -69,5 +69,5 @@ def imported(take: Take, *arguments: str) -> Result:
 
 
 def ask(results: Path, query: str) -> list[tuple[object, ...]]:
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         return connection.execute(query).fetchall()

@@ -1,4 +1,4 @@
-"""Whatever a file holds: sound rows, or one clear error. Never a traceback."""
+"""Any file gives sound rows or one clear error, never a traceback."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
-from bench.importing.csv_file import COLUMNS, REQUIRED
-from bench.importing.exchanges import Exchanges
-from bench.importing.formats import Wishes, measurements
-from bench.importing.found import Measurement
+from bench.common.errors import InputError
+from bench.importing.formats.collectives import CollectiveRun
+from bench.importing.formats.csv_file import COLUMNS, REQUIRED
+from bench.importing.import_session import ImportRequest, read_files
+from bench.importing.measurement import Measurement
 
 CELLS = st.one_of(
     st.sampled_from(
@@ -64,12 +64,12 @@ def test_any_file_is_read_whole_or_refused_with_a_reason(content: bytes, kind: s
         assert row.seconds is None or 0 < row.seconds < math.inf
         assert row.world_size >= 1
         assert row.world_size % row.nodes == 0
-        assert isinstance(row, Exchanges) or row.examples is None or row.examples >= 1
+        assert isinstance(row, CollectiveRun) or row.examples is None or row.examples >= 1
 
 
-def read_or_refuse(path: Path, kind: str) -> tuple[tuple[Measurement | Exchanges, ...], str]:
+def read_or_refuse(path: Path, kind: str) -> tuple[tuple[Measurement | CollectiveRun, ...], str]:
     try:
-        return measurements([str(path)], Wishes(suite="demo", kind=kind)).rows, ""
+        return read_files(ImportRequest(files=(str(path),), suite="demo", kind=kind)).rows, ""
     except InputError as error:
         return (), str(error)
 
@@ -94,7 +94,7 @@ def test_what_is_written_down_comes_back_as_it_was(rows: list[tuple[int, object,
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_text("\n".join([",".join(REQUIRED), *lines]))
-        found = measurements([str(path)], Wishes(suite="demo")).rows
+        found = read_files(ImportRequest(files=(str(path),), suite="demo")).rows
     assert [(one.world_size, one.seconds, one.examples) for one in found] == [
         (world, float(str(seconds)), examples) for world, seconds, examples in rows
     ]

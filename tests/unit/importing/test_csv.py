@@ -1,4 +1,4 @@
-"""CSV of whole trainings: what is read, and every way in which it is refused."""
+"""CSV of whole trainings: the accepted forms, and every kind of refusal."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_of_more_than_twenty_the_others_are_counted(refusal):
 
 def test_a_number_with_a_comma_that_is_not_quoted_is_an_extra_cell(refusal):
     assert refusal(HEADER + "ddp,strong,1,0,1,234.5,10\n") == bad(
-        "line 2: 7 cells, the header has 6: a number with a comma must do without it"
+        "line 2: 7 cells, the header has 6: write numbers without a comma"
     )
 
 

@@ -1,4 +1,4 @@
-"""Files that were made to cost time or memory, or are none: an error that names the file, at once."""
+"""Files that cost time or memory on purpose, or are no regular files: an error names the file at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
-from bench.files import read_json, write_json
-from bench.importing.formats import Wishes, measurements
+from bench.common.errors import InputError
+from bench.common.files import read_json, write_json
+from bench.importing.import_session import ImportRequest, read_files
 from tests.unit.importing.conftest import Refusal
 
 NCCL_HEAD = """\
@@ -58,12 +58,12 @@ def test_a_pipe_and_a_device_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(InputError, match=f"{path}: a pipe or a device, no file"):
-            measurements([str(path)], Wishes(suite="demo"))
+            read_files(ImportRequest(files=(str(path),), suite="demo"))
 
 
 def test_what_is_no_pattern_names_no_file() -> None:
     with pytest.raises(InputError, match="there is no such file"):
-        measurements(["a**b.csv"], Wishes(suite="demo"))
+        read_files(ImportRequest(files=("a**b.csv",), suite="demo"))
 
 
 def test_bytes_of_the_command_line_that_are_no_text_become_a_question_mark(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""bench import through the command line: what a session made of it is, in files, views, summary and report."""
+"""bench import through the command line: the imported session in files, views, summary and report."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analysis import database, schema
+from analysis.database import connections, schema
 from analysis.report import write
 from bench.cli.compare import command as compare_command
 from bench.cli.suite import command as suite_command
-from bench.errors import InputError
+from bench.common.errors import InputError
 from tests.factory import Case, make_session
 from tests.unit.importing.conftest import EXAMPLES, ROOT, TABLE, Take, ask, imported
 from tests.unit.importing.test_nccl import as_json
@@ -121,17 +121,17 @@ def test_every_view_can_be_asked(take: Take, tmp_path: Path) -> None:
     imported(take, str(TABLE), "--suite", "raven")
     imported(take, str(EXAMPLES / "timings.csv"), "--suite", "old")
     imported(take, str(NCCL), "--suite", "h100")
-    with database.reader(tmp_path / "r") as connection:
+    with connections.reader(tmp_path / "r") as connection:
         for name in [*schema.derived(), *schema.views()]:
             connection.execute(f"FROM {name}").fetchall()
 
 
-@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a measured one"])
-def test_a_report_shows_what_there_is(take: Take, tmp_path: Path, beside: bool) -> None:
-    if beside:
+@pytest.mark.parametrize("other", [False, True], ids=["alone", "other a measured one"])
+def test_a_report_shows_what_there_is(take: Take, tmp_path: Path, other: bool) -> None:
+    if other:
         make_session(tmp_path / "r", [Case(name="raven", step_ms={1: 10.0, 4: 3.0, 8: 2.0})], session_id="M")
     imported(take, str(TABLE), "--suite", "raven", "--session", "S")
-    write(tmp_path / "r", ["S", *(["M"] if beside else [])], tmp_path / "public", compare=beside)
+    write(tmp_path / "r", ["S", *(["M"] if other else [])], tmp_path / "public", compare=other)
     page = (tmp_path / "public/S.html").read_text(encoding="utf-8")
     assert "from published_table.txt (SHA-256" in page
     assert "not measured by scalebench" in page
@@ -178,7 +178,7 @@ def test_it_cannot_be_resumed(take: Take, tmp_path: Path) -> None:
     imported(take, str(TABLE), "--suite", "raven", "--session", "S")
     said = (
         "session S was imported from published_table.txt: it has no runs to resume; `bench summary S` shows it, and "
-        "another --session measures anew"
+        "a new --session measures again"
     )
     for arguments in (["--resume", "S"], ["smoke", "--session", "S"]):
         done = CliRunner().invoke(suite_command, [*arguments, "--results", str(tmp_path / "r")])

@@ -1,4 +1,4 @@
-"""What bench import leaves behind where it is refused, cannot write, or was killed: nothing."""
+"""A refused, failed or killed bench import leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from tests.unit.importing.conftest import TABLE, Take, ask, imported
 
 
@@ -26,8 +26,8 @@ def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--suite", "../up"], "--suite '../up' is no suite's name: letters"),
-        (["--suite", "s", "--session", "../up"], "session '../up' is no folder name"),
-        (["--suite", "s", "--session", ""], "session '' is no folder name"),
+        (["--suite", "s", "--session", "../up"], "session '../up' is not a valid session name"),
+        (["--suite", "s", "--session", ""], "session '' is not a valid session name"),
         (["--suite", "s", "--case", "A b"], "--case 'A b' is no case name"),
         (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is no name"),
         (["--suite", "s", "--tag", " "], "--tag is empty"),

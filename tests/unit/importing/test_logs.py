@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from bench.errors import InputError
-from bench.importing.formats import Wishes, measurements
+from bench.common.errors import InputError
+from bench.importing.import_session import ImportRequest, read_files
 
 LOG = "Job ID: 123457\nNumber of tasks: 4\nNumber of nodes: 2\nloss=0.1\nTotal training time: 95.23 s\n"
 
@@ -17,8 +17,8 @@ def logs(tmp_path):
     def run(files: Mapping[str, str], *named: str, **wishes):
         for name, text in files.items():
             (tmp_path / name).write_text(text)
-        paths = [str(tmp_path / name) for name in named or files]
-        return measurements(paths, Wishes(**{"suite": "demo", **wishes})).rows
+        paths = tuple(str(tmp_path / name) for name in named or files)
+        return read_files(ImportRequest(**{"files": paths, "suite": "demo", **wishes})).rows
 
     return run
 

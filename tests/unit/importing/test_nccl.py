@@ -1,4 +1,4 @@
-"""What nccl-tests writes: figures that people published, in its table and in the JSON that its src/util.cu writes."""
+"""Output of nccl-tests: published figures, in its table and in the JSON that its src/util.cu writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.importing.formats import Wishes, measurements
+from bench.importing.import_session import ImportRequest, read_files
 
 ROOT = Path(__file__).parents[3]
 TABLE = (ROOT / "docs/examples/nccl_all_reduce.txt").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ v100-gpu-1:14926:14926 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverb
 #        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
            8             2   float       0    45.82    0.00    0.00    N/A    38.17    0.00    0.00    N/A
 """
-"""Of github.com/NVIDIA/nccl-tests/issues/82, a version without groups, program name and column redop."""
+"""From github.com/NVIDIA/nccl-tests/issues/82, a version without groups, program name and column redop."""
 
 GB10 = """\
 # nccl-tests version 2.17.6 nccl-headers=22803 nccl-library=22803
@@ -43,11 +43,11 @@ GB10 = """\
  17179869184    2147483648     float    none      -1   453650   37.87   18.94       0   410049   41.90   20.95       0
 # Out of bounds values : 0 OK
 """
-"""Of github.com/NVIDIA/dgx-spark-playbooks/issues/25."""
+"""From github.com/NVIDIA/dgx-spark-playbooks/issues/25."""
 
 
 def as_json(table: str, *, gpus_per_process: int = 1) -> dict:
-    """The object that nccl-tests would have written beside this table, with the digits that the table has."""
+    """The object that nccl-tests would have written in addition to this table, with the table's digits."""
     lines = [line.split() for line in table.splitlines()]
     devices = [line for line in lines if line[1:2] == ["Rank"]]
     rows = [line for line in lines if line and line[0].isdigit()]
@@ -136,9 +136,8 @@ def test_a_size_that_is_timed_again_is_an_iteration_and_a_file_a_repeat(tmp_path
     (tmp_path / "a.json").write_text(json.dumps(twice))
     (tmp_path / "b.txt").write_text(TABLE)
     (tmp_path / "c.txt").write_text(GB10)
-    found = measurements(
-        [str(tmp_path / name) for name in ("a.json", "b.txt", "c.txt")], Wishes(suite="demo")
-    )
+    files = tuple(str(tmp_path / name) for name in ("a.json", "b.txt", "c.txt"))
+    found = read_files(ImportRequest(files=files, suite="demo"))
     assert [(run.case, run.repeat) for run in found.rows] == [
         ("all_reduce", 0),
         ("all_reduce", 1),
@@ -162,7 +161,7 @@ def test_empty_messages_are_left_out(read):
     heading = "(us)  (GB/s)  (GB/s)\n"
     text = TABLE.replace(heading, heading + empty)
     assert text != TABLE
-    assert len(read(text, "t.txt").rows[0].figures) == 8
+    assert len(read(text, "t.txt").rows[0].timings) == 8
 
 
 @pytest.mark.parametrize(
@@ -257,4 +256,4 @@ def test_other_formats_are_not_imported_beside_it(tmp_path):
     (tmp_path / "a.txt").write_text(TABLE)
     (tmp_path / "b.out").write_text("Total training time: 95 s\nGPUs: 4\n")
     with pytest.raises(ValueError, match="2 files: only logs, or files of nccl-tests, come in several"):
-        measurements([str(tmp_path / "a.txt"), str(tmp_path / "b.out")], Wishes(suite="demo"))
+        read_files(ImportRequest(files=(str(tmp_path / "a.txt"), str(tmp_path / "b.out")), suite="demo"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.measure.bandwidth import OPS, algorithm_gbps, bus_factor
+from bench.measure.machine.bandwidth import OPS, algorithm_gbps, bus_factor
 
 
 def test_a_gigabyte_in_a_second_is_one_gigabyte_per_second() -> None:

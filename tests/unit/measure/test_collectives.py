@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from bench import cgroup
-from bench.measure import collectives, free_memory, matmuls
-from bench.measure.machine import Machine
+from bench.machine import cgroup
+from bench.measure.machine import collectives, free_memory, matmuls
+from bench.measure.machine.speed import Machine
 from bench.measure.timed import timed
 from bench.train import memory_limit
 from bench.workloads.collectives import CollectivesOptions, Workload
@@ -70,7 +70,7 @@ def test_sizes_grow_by_the_factor_up_to_the_bound_of_the_device() -> None:
 
 
 def test_a_size_that_does_not_divide_is_rounded_down_and_each_rank_has_one_element() -> None:
-    assert collectives._counts([4, 100, 104], element_bytes=4, world_size=3) == [3, 24]
+    assert collectives._element_counts([4, 100, 104], element_bytes=4, world_size=3) == [3, 24]
 
 
 def test_products_are_timed_in_every_shape_and_iteration() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench.files import write_json
-from bench.measure import evals, finalise, raw_rows
+from bench.common.files import write_json
+from bench.measure import evals, raw_rows, write_parquet
 from tests.factory_tables import EVAL_SCHEMA
 
-IDENTITY = finalise.identity_of("s", "ddp.1x2.r0", 0, 0)
+IDENTITY = write_parquet.identity_of("s", "ddp.1x2.r0", 0, 0)
 
 
 def append(folder: Path, step: int, loss: float = 0.5, accuracy: float | None = 0.25) -> None:
@@ -21,7 +21,7 @@ def append(folder: Path, step: int, loss: float = 0.5, accuracy: float | None = 
 
 def test_a_run_that_never_validated_has_no_rows_and_no_file(tmp_path: Path) -> None:
     assert len(evals.read(tmp_path)) == 0
-    finalise.write_evals(tmp_path, IDENTITY, evals.read(tmp_path))
+    write_parquet.write_evals(tmp_path, IDENTITY, evals.read(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -36,7 +36,7 @@ def test_a_row_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
 def test_parquet_has_the_columns_of_the_contract_and_no_accuracy_where_there_is_none(tmp_path: Path) -> None:
     append(tmp_path, 4)
     append(tmp_path, 8, loss=math.nan, accuracy=None)
-    finalise.write_evals(tmp_path, IDENTITY, evals.read(tmp_path))
+    write_parquet.write_evals(tmp_path, IDENTITY, evals.read(tmp_path))
     table = pq.read_table(tmp_path / "evals.parquet")
     assert table.schema.equals(EVAL_SCHEMA)
     first, second = table.to_pylist()

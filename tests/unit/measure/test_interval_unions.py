@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from bench.measure.intervals import minus, total, union, within
+from bench.measure.profile.intervals import minus, total, union, within
 
 MOMENTS = 40
 

@@ -1,11 +1,19 @@
-"""Figures of a profiled step from events that were constructed for it."""
+"""Figures of a profiled step from constructed events."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench.measure.collective_names import Collective, Message, NcclKernel, bytes_of, of_gloo, of_nccl, op_of
-from bench.measure.profiled_step import Event, OpProfile, compute_intervals, profile, windows
+from bench.measure.profile.collective_names import (
+    Collective,
+    Message,
+    NcclKernel,
+    bytes_of,
+    of_gloo,
+    of_nccl,
+    op_of,
+)
+from bench.measure.profile.profiled_step import Event, OpProfile, compute_intervals, profile, windows
 
 
 def operator(name: str, begin_ns: int, end_ns: int, thread: int = 1, kind: str = "cpu_op") -> Event:

@@ -1,4 +1,4 @@
-"""The step recorder keeps every completed row, whatever became of the rank."""
+"""The step recorder keeps every completed row, even if the rank fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors are read by a process of their own, which ends when it is told to."""
+"""Sensors are read by a separate process, which ends on request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pynvml
 import pytest
 
-from bench.measure import finalise, sensors_nvml
-from bench.measure.sensors import HOST, ROW, Sensors
+from bench.measure import write_parquet
+from bench.measure.sensors import nvml
+from bench.measure.sensors.process import Sensors
+from bench.measure.sensors.sample import HOST, ROW
 
 
 def test_the_host_is_sampled_and_named_processes_are_summed(tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_what_a_sensor_does_not_have_is_null(tmp_path: Path) -> None:
     rows["time_ns"] = [1_000, 1_200]
     rows["power_w"][1] = 301.5
     rows["throttle_reasons"][1] = 4
-    finalise.write_samples(tmp_path, finalise.identity_of("s", "r", 0, 1), rows, barrier_ns=900)
+    write_parquet.write_samples(tmp_path, write_parquet.identity_of("s", "r", 0, 1), rows, barrier_ns=900)
     table = pq.read_table(tmp_path / "samples.node1.parquet").to_pydict()
     assert table["time_ns"] == [100, 300]
     assert table["device"] == [None, 0]
@@ -72,7 +74,7 @@ UUIDS = ["GPU-aaaa1111", "GPU-aaaa2222", "GPU-bbbb3333"]
 def test_a_sensor_has_its_gpus_place_among_those_that_cuda_sees(
     monkeypatch: pytest.MonkeyPatch, visible: str | None, expected: list[int]
 ) -> None:
-    """NVML's own answers for three GPUs; the real one is asked by the tests marked `gpu`."""
+    """NVML's answers for three GPUs; the tests marked `gpu` ask the real one."""
 
     def by_uuid(uuid: str) -> int:
         if uuid not in UUIDS:
@@ -89,7 +91,7 @@ def test_a_sensor_has_its_gpus_place_among_those_that_cuda_sees(
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    sensors = sensors_nvml.gpu_sensors()
+    sensors = nvml.gpu_sensors()
     assert [sensor.device for sensor in sensors] == list(range(len(expected)))
     seen = [sensor._readings["temperature_c"]() - 30 for sensor in sensors]
     assert seen == expected

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bench import strategies
-from bench.predict.memory import MemoryPerRank, memory_per_rank
-from bench.predict.sizes import ModelSize, WorkingSet
+from bench.predict.memory import MemoryPerRank, ModelSize, WorkingSet, memory_per_rank
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 
 SIZE = ModelSize(

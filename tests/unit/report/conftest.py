@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis import database
-from analysis.fetched import Row
-from analysis.report import frames, write
-from analysis.report.compare_page import compare_page
-from analysis.report.contents import Contents, read
-from bench.measure.bandwidth import bus_factor
+from analysis.database import connections
+from analysis.database.rows import Row
+from analysis.report import named_queries, write
+from analysis.report.pages import session
+from analysis.report.pages.comparison.page import compare_page
+from analysis.report.pages.session_data import Contents, read
+from bench.measure.machine.bandwidth import bus_factor
 from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
@@ -24,9 +25,9 @@ SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
 BROKEN = "20261121T044925Z-broken-0001"
 MACHINE = "machine"
-"""A session that trains nothing; `measured` has its contents, it is in no report."""
+"""A session that trains nothing; `measured` has its contents, but it is in no report."""
 LAWS = "laws"
-"""A session with sizes enough for every law; `fitted` has its contents, it is in no report."""
+"""A session with sizes enough for every law; `fitted` has its contents, but it is in no report."""
 HOSTILE = "we<i>rd\"&'[x] \u202ename"
 HOSTILE_CASE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e\u2028'"
 
@@ -85,7 +86,7 @@ def _profiled(_spec: RunSpec, _rank: int) -> Figures:
 
 @pytest.fixture(scope="session")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
-    """What the page of LAWS would show."""
+    """Contents of the page of LAWS."""
     folder = tmp_path_factory.mktemp("laws")
     peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
     noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
@@ -139,7 +140,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def pages(results: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Of all sessions, the index last."""
+    """Pages of all sessions, the index last."""
     return write(results, [], tmp_path_factory.mktemp("public") / "nested" / "report")
 
 
@@ -151,21 +152,27 @@ def page_of(pages: list[Path]) -> dict[str, str]:
 
 
 def contents_of(results: Path, *sessions: str) -> dict[str, Contents]:
-    """What the page of each would show, read as the report reads it: a third of the time of reading views anew."""
-    with database.reader(results) as connection:
+    """Contents of each page, read as the report reads them; this takes a third of the time of rebuilding the
+    views."""
+    with connections.reader(results) as connection:
         return {session: read(connection, session) for session in sessions}
+
+
+def section_of(contents: Contents, identifier: str) -> str:
+    """The HTML of a section of a session's page."""
+    return next(str(part.content) for part in session.sections(contents) if part.identifier == identifier)
 
 
 def table_of(results: Path, session: str, name: str) -> list[Row]:
     """Rows of one of the page's tables alone, its cases in the order of the suite."""
-    with database.reader(results) as connection:
-        cases = frames.frame(connection, "cases", session).get_column("case_name").to_list()
-        return frames.by_suite(frames.frame(connection, name, session), cases).to_dicts()
+    with connections.reader(results) as connection:
+        cases = named_queries.frame(connection, "cases", session).get_column("case_name").to_list()
+        return named_queries.by_suite(named_queries.frame(connection, name, session), cases).to_dicts()
 
 
 def comparison(results: Path, sessions: Sequence[str]) -> str:
     """HTML of the page that compares them, without Vega; `write` would make the page of every session, too."""
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         return compare_page(connection, sessions, bundle="")
 
 

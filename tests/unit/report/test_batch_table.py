@@ -1,8 +1,8 @@
-"""The table of the page that says what fits."""
+"""The table of the page with the batches that fit."""
 
 from __future__ import annotations
 
-from analysis.report.batch_table import batches
+from analysis.report.sections.batch_table import batches
 from tests.unit.report.conftest import SCALING
 from tests.unit.report.test_session_page import rows_of, words
 

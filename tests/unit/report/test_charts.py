@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analysis.report import frames
-from analysis.report.bars import BARS
-from analysis.report.chart import base, drawing, few_sizes, layered, panels, specification
+from analysis.report import named_queries
 from analysis.report.charts import all_charts
-from analysis.report.curves import extremes, workers_axis
-from analysis.report.legend import legend, without_legends
+from analysis.report.drawing.bars import BARS
+from analysis.report.drawing.chart import base, drawing, few_sizes, layered, panels, specification
+from analysis.report.drawing.curves import extremes, workers_axis
+from analysis.report.drawing.legend import legend, without_legends
 from tests.unit.report.conftest import GPUS, LAWS, MACHINE, SCALING, contents_of
 
 CHARTS = all_charts()
@@ -41,7 +41,7 @@ def anywhere(views, name):
 
 
 def columns_of(read, name):
-    """Of the chart's query."""
+    """Columns of the chart's query."""
     return {column for found in read.values() for column in found.charts[name].columns}
 
 
@@ -105,7 +105,7 @@ def test_sensors_that_a_machine_has_not_make_no_chart(read):
 
 
 def test_every_query_says_what_a_row_is():
-    folder = Path(frames.__file__).parent / "queries"
+    folder = Path(named_queries.__file__).parent / "queries"
     for path in folder.glob("*.sql"):
         assert path.read_text("utf-8").startswith("-- One row"), path.name
 

@@ -1,4 +1,4 @@
-"""The compare page where several sessions are one side."""
+"""The compare page with several sessions on one side."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from analysis.errors import AnalysisError
 from analysis.report import write
-from analysis.report.compare.found import comparison_title, found
-from analysis.report.files import compare_name
+from analysis.report.html.files import compare_name
+from analysis.report.pages.comparison.existing import comparison_title, found
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.test_compare_page import plain, verdicts
@@ -76,7 +76,7 @@ def test_a_title_of_sessions_that_the_database_does_not_know_has_their_ids():
 @pytest.mark.parametrize(
     ("sides", "said"),
     [
-        (["a1,b1", "b1,c"], "b1 stands on two sides"),
+        (["a1,b1", "b1,c"], "b1 is on two sides"),
         (["a1,a2"], "two different sessions or more, the baseline first; 1 was named"),
         (["a1:ddp", "b1:ddp"], "names a case: here whole sessions are meant"),
         (["a", "b1"], "'a' begins 2 sessions: a1, a2"),

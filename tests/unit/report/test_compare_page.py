@@ -1,4 +1,4 @@
-"""The page that compares sessions, and where it is found again."""
+"""The page that compares sessions, and the links to it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis import database
+from analysis.database import connections
 from analysis.errors import AnalysisError
 from analysis.report import write
-from analysis.report.compare.found import found
-from analysis.report.compare.ratios import sentence
-from analysis.report.files import compare_name, page_name
+from analysis.report.html.files import compare_name, page_name
+from analysis.report.pages.comparison.existing import found
+from analysis.report.pages.comparison.ratios import sentence
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
@@ -152,9 +152,9 @@ def test_what_failed_stands_there_for_each_session(page_of):
 
 def test_unlike_sessions_say_first_of_all_what_differs(page_of):
     said = html.unescape(re.sub(r"<[^>]+>", "", page_of(OLD, GPUS).partition('class="verdict"')[0]))
-    assert "These sessions are unlike." in said
+    assert "These sessions differ." in said
     assert "suite: A smoke · B big" in said
-    assert "NVIDIA H200" in said.partition("These sessions are unlike.")[2]
+    assert "NVIDIA H200" in said.partition("These sessions differ.")[2]
 
 
 def test_curves_have_a_colour_per_session_and_a_panel_per_case(page_of):
@@ -174,7 +174,7 @@ def test_curves_have_a_colour_per_session_and_a_panel_per_case(page_of):
 def test_the_sql_beside_a_chart_gives_the_sessions_rows(page_of, compared):
     page = page_of(OLD, NEW)
     for name, code in re.findall(r'<figure[^>]*id="(\w+)".*?<code>(.*?)</code>', page, re.S):
-        with database.reader(compared) as connection:
+        with connections.reader(compared) as connection:
             assert connection.sql(html.unescape(code)).fetchall(), name
 
 

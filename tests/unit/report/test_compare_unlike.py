@@ -1,4 +1,4 @@
-"""What two sessions do not have in common, and what a page that compares them says of it."""
+"""Differences between two sessions, and how the page that compares them names them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def warning_of(tmp_path):
             make_session(tmp_path, cases, session_id=name)
         load_first(tmp_path)
         page = comparison(tmp_path, ["a", "b"])
-        _, _, said = page.partition('class="verdict"')[0].partition("These sessions are unlike.")
+        _, _, said = page.partition('class="verdict"')[0].partition("These sessions differ.")
         return html.unescape(re.sub(r"</?bdi>", "", said)), page
 
     return read
@@ -94,7 +94,7 @@ def test_cases_of_one_name_and_different_workloads_have_nothing_in_common(other_
 @pytest.fixture
 def of_own_files(tmp_path):
     """`of_own_files(change)`: a results folder with two sessions of one file in different folders; `change` edits
-    what a run of the second says."""
+    facts of a run of the second."""
 
     def read(change):
         for name in ("a", "b"):
@@ -117,7 +117,7 @@ def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(of_o
     pages = write(results, ["a", "b"], results / "out", compare=True)
     page = pages[-2].read_text("utf-8")
     assert "so are all 2 rows" in verdicts(page)[0]
-    assert "These sessions are unlike" not in page
+    assert "These sessions differ" not in page
     assert "my_model.py:TinyLm" in page
     for path in pages:
         assert "/home/" not in path.read_text("utf-8")
@@ -128,7 +128,7 @@ def test_what_is_not_known_of_one_session_makes_it_not_unlike(of_own_files):
         del run["fingerprint"]["training_code"]
         run["fingerprint"]["nodes"] = "node-z"  # worth knowing, no more
 
-    assert "These sessions are unlike" not in comparison(of_own_files(older), ["a", "b"])
+    assert "These sessions differ" not in comparison(of_own_files(older), ["a", "b"])
 
 
 def test_a_users_workload_that_was_changed_in_place_is_said_to_be_unlike(of_own_files):

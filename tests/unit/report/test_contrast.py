@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from analysis.report.document import asset
+from analysis.report.pages.frame import asset
 
 TEXT = ("ink", "muted", "accent", "good", "fair", "bad")
 

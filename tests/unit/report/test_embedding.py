@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from analysis.report.embedding import columns, script_json
+from analysis.report.html.embedding import columns, script_json
 
 
 def test_json_can_neither_end_its_script_nor_begin_a_comment():

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from analysis.report.files import compare_files, page_name, write_whole
+from analysis.report.html.files import compare_files, page_name, write_whole
 
 
 def test_an_ordinary_session_names_its_page():

@@ -1,10 +1,10 @@
-"""What the page says of the rules of diagnosis: findings, advice, commands, and what is quiet."""
+"""The rules of diagnosis on the page: findings, advice, commands, and quiet rules."""
 
 from __future__ import annotations
 
 import re
 
-from analysis.report.finding_list import MOST_CASES, findings
+from analysis.report.sections.finding_list import MOST_CASES, findings
 from tests.unit.report.conftest import BROKEN, HOSTILE, SCALING
 from tests.unit.report.test_session_page import words
 
@@ -25,25 +25,26 @@ def found(finding="slow", severity="warning", **values):
     row = {
         "finding": finding, "title": finding.capitalize(), "severity": severity, "certainty": "shown",
         "case_name": "ddp", "placement": "1x2", "cost": None, "evidence": "7 of 9", "meaning": f"It is {finding}.",
-        "advice": "Change it.", "knob": None, "times": 1, "finding_order": 1,
+        "advice": "Change it.", "options": None, "times": 1, "finding_order": 1,
     }  # fmt: skip
     return row | values
 
 
 def test_a_finding_has_evidence_advice_a_command_and_its_meaning_folded():
-    shown = findings(SESSION, [found(cost=0.456, knob="--repeats 9")], RULES)
+    shown = findings(SESSION, [found(cost=0.456, options="--repeats 9")], RULES)
     card, _, folded = shown.partition("</article>")[0].partition("<details")
     assert words(card) == (
         "Warnings these cost time or certainty Slow ddp 1x2 : 7 of 9; costs 45.6 % of the ranks' time. "
         "Advice: Change it. bench suite smoke --quick --repeats 9 Copy the command"
     )
     assert words(folded).endswith("Why it matters It is slow.")
-    assert re.search(r'<code id="try-slow-0">.*data-copy="try-slow-0"', card)
+    assert re.search(r'(?s)<code id="try-slow-0">.*data-copy="try-slow-0"', card)
 
 
 def test_the_same_finding_in_several_cases_is_one_card_with_each_command_once():
     rows = [
-        found(case_name=f"c{n}", finding_order=n, knob="--repeats 9", advice="Change it.") for n in range(9)
+        found(case_name=f"c{n}", finding_order=n, options="--repeats 9", advice="Change it.")
+        for n in range(9)
     ]
     shown = findings(SESSION, rows, RULES)
     assert shown.count("<article") == 1
@@ -53,7 +54,11 @@ def test_the_same_finding_in_several_cases_is_one_card_with_each_command_once():
 
 
 def test_advice_that_differs_between_cases_says_for_which_it_is():
-    rows = [found(knob="--repeats 9"), found(case_name="fsdp", knob="--repeats 5"), found(case_name="weak")]
+    rows = [
+        found(options="--repeats 9"),
+        found(case_name="fsdp", options="--repeats 5"),
+        found(case_name="weak"),
+    ]
     shown = words(findings(SESSION, [*rows, found(case_name="more")], RULES))
     assert "Advice for ddp: Change it. bench suite smoke --quick --repeats 9 Copy" in shown
     assert "Advice for fsdp: Change it. bench suite smoke --quick --repeats 5 Copy" in shown
@@ -61,7 +66,7 @@ def test_advice_that_differs_between_cases_says_for_which_it_is():
 
 
 def test_a_command_that_several_findings_give_stands_once():
-    rows = [found("hot", "critical", knob="--repeats 9"), found(knob="--repeats 9", finding_order=2)]
+    rows = [found("hot", "critical", options="--repeats 9"), found(options="--repeats 9", finding_order=2)]
     shown = findings(SESSION, rows, RULES)
     assert shown.count("data-copy") == 1
     assert '<a href="#try-hot-0">' in shown.partition("Slow")[2]
@@ -70,7 +75,7 @@ def test_a_command_that_several_findings_give_stands_once():
 
 def test_of_several_placements_one_is_the_worst_only_where_they_can_be_ordered():
     for known in ({"cost": 0.4}, {"magnitude": 2.0}):
-        assert "found at 3 placements, shown is the worst" in words(
+        assert "found at 3 placements, the worst is shown" in words(
             findings(SESSION, [found(times=3, **known)], RULES)
         )
     assert "7 of 9; found at 3 placements." in words(findings(SESSION, [found(times=3)], RULES))
@@ -97,7 +102,7 @@ def test_the_gravest_come_first_and_notices_are_folded_behind_them():
 def test_rules_that_found_nothing_are_counted_and_named():
     shown = findings(SESSION, [found()], RULES)
     assert "4 rules looked; 3 of them found nothing" in shown
-    assert words(shown).endswith("Noisy. It is noisy. Hot. It is hot. Mine (a rule of your own). It is mine.")
+    assert words(shown).endswith("Noisy. It is noisy. Hot. It is hot. Mine (a custom rule). It is mine.")
     assert "Nothing: no rule found anything to change." in findings(SESSION, [], RULES)
 
 
@@ -105,20 +110,20 @@ def test_rules_that_were_left_out_are_named_with_the_reason_and_did_not_look():
     failed = RULES[-1] | {"finding": "bad", "title": "Bad", "problem": "<b>DuckDB</b> says: no"}
     shown = findings(SESSION, [found()], [*RULES, failed])
     assert "4 rules looked; 3 of them found nothing" in shown
-    assert "1 rule of your own was left out rule bad: <b>DuckDB</b> says: no" in words(shown)
+    assert "1 custom rule was left out rule bad: <b>DuckDB</b> says: no" in words(shown)
     assert "<b>" not in shown
 
 
 def test_what_cannot_be_run_again_has_advice_without_a_command():
     imported = SESSION | {"imported": {"files": []}}
-    shown = findings(imported, [found(knob="--repeats 9")], RULES)
+    shown = findings(imported, [found(options="--repeats 9")], RULES)
     assert "data-copy" not in shown
     assert "Change it." in shown
 
 
 def test_names_that_others_wrote_are_escaped():
     shown = findings(
-        SESSION, [found(case_name="<b>", evidence="<i>", advice="<u>", knob="--set 'x=<s>'")], RULES
+        SESSION, [found(case_name="<b>", evidence="<i>", advice="<u>", options="--set 'x=<s>'")], RULES
     )
     assert not re.search("<(b|i|u|s)>(?!ddp|Advice|&lt;|<bdi>)", shown)
     assert "&lt;s&gt;" in shown

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from analysis import summary
-from analysis.report.hardware_use_table import hardware_use
+from analysis.report.sections.hardware_use_table import hardware_use
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import table_of

@@ -1,4 +1,4 @@
-"""Axes end near the values, however long an interval is."""
+"""Axes end near the values, even if an interval is very long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from analysis.report.headroom import bounded, cut_note, top
+from analysis.report.drawing.curves import bounded, cut_note, top
 
 POINTS = pl.DataFrame({"x": [1.0, 2.0], "x_lo": [0.9, 1.5], "x_hi": [1.1, 2.6]})
 LONG = pl.DataFrame({"x": [1.0, 2.0], "x_lo": [0.9, 0.001], "x_hi": [1.1, 80.0]})
@@ -19,7 +19,7 @@ def test_an_interval_that_is_not_long_is_drawn_whole() -> None:
 
 def test_a_long_interval_is_cut_and_the_chart_says_so() -> None:
     assert top(LONG, "x") == 3.0
-    assert "longer" in cut_note(LONG, "x")
+    assert "continue" in cut_note(LONG, "x")
 
 
 def test_the_ideal_lies_within() -> None:

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from analysis import database
-from analysis.report.files import history_name, page_name
-from analysis.report.history import charts, contents
-from analysis.report.history.sentence import sentences
-from analysis.report.history_page import history_page
+from analysis.database import connections
+from analysis.report.html.files import history_name, page_name
+from analysis.report.pages.history import charts, data
+from analysis.report.pages.history.page import history_page
+from analysis.report.pages.history.wording import sentences
 from bench.cli.history import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import load_first
@@ -65,8 +65,8 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def histories(results):
     every = [session["session_id"] for session in SESSIONS]
-    with database.reader(results) as connection:
-        return {suite: contents.read(connection, suite) for suite in contents.suites(connection, every)}
+    with connections.reader(results) as connection:
+        return {suite: data.read(connection, suite) for suite in data.suites(connection, every)}
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +85,15 @@ def test_suites_with_something_measured_twice_have_a_history(histories):
 
 
 def test_a_report_of_one_session_has_the_whole_history_of_its_suite(results):
-    with database.reader(results) as connection:
-        assert contents.suites(connection, ["night4"]) == ["nightly"]
-        assert len(contents.read(connection, "nightly").sessions) == 6
+    with connections.reader(results) as connection:
+        assert data.suites(connection, ["night4"]) == ["nightly"]
+        assert len(data.read(connection, "nightly").sessions) == 6
 
 
 def test_the_sentence_at_the_top_is_of_the_newest_session_and_the_next_of_all(histories, page):
     newest, overall = sentences(histories["nightly"], str)
     assert newest == (
-        "Nothing in the newest session can be held against an earlier one: its settings differ "
-        "(global_batch: 64 → 128)."
+        "No earlier session is comparable with the newest: its settings differ (global_batch: 64 → 128)."
     )
     assert overall == (
         "6 sessions from 2026-11-21 to 2026-11-26: 1 regression beyond 2 % in 1 session, the last in session 4 "
@@ -104,9 +103,9 @@ def test_the_sentence_at_the_top_is_of_the_newest_session_and_the_next_of_all(hi
 
 
 def test_a_regression_in_the_newest_session_is_its_sentence_with_interval_and_what_changed(results):
-    with database.reader(results) as connection:
+    with connections.reader(results) as connection:
         connection.execute("CREATE TEMP TABLE history AS FROM history WHERE session_id < 'night4'")
-        newest, overall = sentences(contents.read(connection, "nightly"), str)
+        newest, overall = sentences(data.read(connection, "nightly"), str)
     assert re.fullmatch(
         r"The newest session is slower than before: ddp 1x2 ×0\.90\d \[0\.\d+, 0\.\d+\], of 2 placements that can be "
         r"compared; changed: torch: 2\.15\.0 → 2\.16\.0\.",
@@ -187,7 +186,7 @@ def test_the_command_prints_each_placement_over_time_and_ends_with_the_sentence(
     assert len(slower) == 1
     assert re.search(r"^ddp +1x2 +2026-11-24 01:49 .*torch: 2\.15\.0 → 2\.16\.0 +night3", slower[0])
     assert [line.split()[1] for line in lines if line.startswith("ddp")] == ["1x1"] * 6 + ["1x2"] * 6
-    assert lines[-1].startswith("Nothing in the newest session can be held against an earlier one")
+    assert lines[-1].startswith("No earlier session is comparable with the newest")
 
 
 def test_the_command_shows_the_last_sessions_or_the_regressions_alone(results):

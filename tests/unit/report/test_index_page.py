@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from analysis.report.compare.found import comparison_title
-from analysis.report.index_page import index_page
+from analysis.report.pages.comparison.existing import comparison_title
+from analysis.report.pages.index import index_page
 
 ROW = {
     "session_id": "20261121T014925Z-smoke-3f9a",
@@ -87,7 +87,7 @@ def test_a_session_without_a_judged_size_shows_dashes_and_can_be_filtered_for(pa
 def test_filters_offer_what_the_sessions_have_as_text(page):
     shown = page(ROW, ROW | {"suite": '"><script>'})
     assert re.findall(r'<option value="([^"]+)">', shown) == [
-        "&quot;&gt;&lt;script&gt;", "smoke", "&lt;b&gt;", "laptop", "good",
+        "&#34;&gt;&lt;script&gt;", "smoke", "&lt;b&gt;", "laptop", "good",
     ]  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def test_comparisons_of_the_same_title_are_told_apart_by_the_ids_of_their_sessio
 
 def test_a_session_without_a_page_says_which_command_writes_it():
     page = index_page([ROW | {"session_id": "one two"}], lambda _: None, {}, out="public")
-    assert "one two no page: bench report &#x27;one two&#x27; --out public" in words(page)[0]
+    assert "one two no page: bench report &#39;one two&#39; --out public" in words(page)[0]
     assert "no page" not in body(index_page([ROW], lambda name: f"{name}.html", {}, out="public"))
 
 

@@ -1,12 +1,11 @@
-"""The table of scaling laws, and that it stands on the page of a session that has any."""
+"""The table of scaling laws, which is on the page of every session that has any."""
 
 from __future__ import annotations
 
 import pytest
 
-from analysis.laws.closeness import closer
-from analysis.laws.words import peaks, says
-from analysis.report.laws_table import laws
+from analysis.laws.wording import closer, peaks, says
+from analysis.report.sections.laws_table import laws
 from tests.unit.report.conftest import GPUS, SCALING
 from tests.unit.report.test_session_page import rows_of
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from analysis.report import write
-from analysis.report.document import asset
-from analysis.report.markup import LONGEST, cut, folded, headline, short
+from analysis.report.html.markup import LONGEST, cut, folded, headline, short
+from analysis.report.pages.frame import asset
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 

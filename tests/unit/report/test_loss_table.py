@@ -1,18 +1,17 @@
-"""Where the page says that the efficiency went."""
+"""The page's table of lost efficiency."""
 
 from __future__ import annotations
 
 import pytest
 
-from analysis.loss_terms import TERMS, name_of
-from analysis.report import answers
-from analysis.report.chart import drawing, specification
 from analysis.report.charts.efficiency_loss import CHART
-from analysis.report.loss_table import MOST_ROWS, losses
-from analysis.report.opening import opening
+from analysis.report.drawing.chart import drawing, specification
+from analysis.report.sections.first_screen import first_screen
+from analysis.report.sections.loss_table import MOST_ROWS, losses
+from analysis.wording.lost_efficiency import TERMS, name_of
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
-from tests.unit.report.conftest import GPUS, SCALING, contents_of
+from tests.unit.report.conftest import GPUS, SCALING, contents_of, section_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -24,7 +23,7 @@ TERM_ROW = {
 
 
 def size(placement="1x2", **shares):
-    """Rows of one size; what is not named is not known."""
+    """Rows of one size; terms that are not named are unknown."""
     values = {term: shares.get(term) for term in TERMS}
     rows = []
     for term, said in values.items():
@@ -59,7 +58,7 @@ def test_what_may_be_nothing_is_pale_as_a_whole():
 def test_where_not_even_a_verdict_can_be_told_nothing_is_said_to_be_lost():
     wide = {"efficiency_lo": 0.2, "efficiency_hi": 1.1, "verdict_lo": "poor", "verdict_hi": "superlinear"}
     shown = losses([*size(data=0.1, remainder=0.3), *(row | wide for row in size("2x2", data=0.1))])
-    assert "ddp 2x2: How much was lost there, and to what, cannot be told from these repeats." in words(shown)
+    assert "ddp 2x2: These repeats cannot tell how much was lost there, or to what." in words(shown)
     assert rows_of(shown)[2].startswith("ddp 2x2 profiled 40.0 % [\u221210.0, 80.0] undecided")
     assert "cannot be told" not in losses(size(data=0.1, remainder=0.3))
 
@@ -125,13 +124,13 @@ def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ran
 
 
 def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_the_largest_part(contents):
-    section = answers.losses_section(contents).content
+    section = section_of(contents, "losses")
     assert (
         section.index('id="efficiency_loss"')
         < section.index("<table")
         < section.index("CSV: lost efficiency")
     )
-    assert "Of the ranks' time 33.3\u00a0% was lost, the largest part" in words(opening(contents)).replace(
+    assert "33.3\u00a0% of the ranks' time was lost, mainly to" in words(first_screen(contents)).replace(
         "33.3 %", "33.3\u00a0%"
     )
 

@@ -1,4 +1,4 @@
-"""The page and the summary of a session that trains nothing: what its machine can do."""
+"""The page and the summary of a session that trains nothing: the speed of its machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import re
 import polars as pl
 import pytest
 
-from analysis import database, summary
-from analysis import machine as machines
+from analysis import summary
 from analysis.compare import comparison
+from analysis.database import connections
 from analysis.errors import AnalysisError
 from analysis.report import write
-from analysis.report.chart import drawing
 from analysis.report.charts import all_charts
-from analysis.sentence import closing_sentence
+from analysis.report.drawing.chart import drawing
+from analysis.wording import machine as machines
+from analysis.wording.closing import closing_sentence
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, machine_case
 from tests.unit.analysis.conftest import load_first
@@ -98,7 +99,7 @@ def test_bytes_are_said_in_powers_of_two(count, said):
 
 def test_where_nothing_was_exchanged_nothing_is_said_of_failure():
     assert closing_sentence([{"throughput": None, "elapsed_s": 2.0}]) == (
-        "Nothing was trained, so there is no speedup to tell."
+        "Nothing was trained, so there is no speedup to report."
     )
 
 
@@ -108,7 +109,7 @@ def test_there_is_no_throughput_to_compare(tmp_path):
         add_collectives(tmp_path / name, lambda *_: 20_000)
     load_first(tmp_path)
     with (
-        database.reader(tmp_path) as connection,
+        connections.reader(tmp_path) as connection,
         pytest.raises(AnalysisError, match="these runs train nothing"),
     ):
         comparison.compare(connection, "A", "B", margin=0.02, max_regression=0.05)

@@ -1,4 +1,4 @@
-"""A loss that is not finite: the curve ends there, a mark stands there, a sentence names the run."""
+"""A loss that is not finite: the curve ends, a mark shows the place, and a sentence names the run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import database
-from analysis.report import frames
-from analysis.report.chart import drawing, specification
+from analysis.database import connections
+from analysis.report import named_queries
 from analysis.report.charts import all_charts
+from analysis.report.drawing.chart import drawing, specification
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
@@ -33,8 +33,8 @@ def ask(tmp_path_factory):
         _put_nan(next(session.glob(f"{name}*/steps.node0.parquet")), "loss", steps)
     _put_nan(next(session.glob("tail*/evals*.parquet")), "val_loss", [3])
     load_first(folder)
-    with database.reader(folder) as connection:
-        yield lambda name, **given: frames.frame(connection, name, **(given or {"session_id": "s"}))
+    with connections.reader(folder) as connection:
+        yield lambda name, **given: named_queries.frame(connection, name, **(given or {"session_id": "s"}))
 
 
 def _put_nan(path, column, places):

@@ -1,4 +1,4 @@
-"""What stands on the pages."""
+"""Contents of the pages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_is_not_ok_stands_there_with_its_reason(page_of):
 
 def test_oversubscribed_rows_are_marked_and_not_judged(page_of):
     assert page_of[SCALING].count('<span class="label none"><bdi>oversubscribed</bdi></span>') == 1
-    assert "never judged" in page_of[SCALING]
+    assert "these rows have no verdict" in page_of[SCALING]
     assert "<bdi>oversubscribed</bdi>" not in page_of[GPUS]
 
 
@@ -115,7 +115,7 @@ def test_a_session_without_an_ok_run_still_says_what_happened(page_of):
     page = page_of[BROKEN]
     assert "No run of this session is ok" in page
     assert "0 of 6 planned runs are ok." in page
-    assert page.count("<figure class=") == 2  # memory and wall time: what was measured before the end
+    assert page.count("<figure class=") == 2  # memory and wall time: measured before the end
     assert "How many times faster does it get?" in page.partition("No run of this session has rows for:")[2]
 
 
@@ -140,7 +140,7 @@ def test_each_chart_has_its_sql_its_row_count_and_its_data_once(page_of):
 
 
 def height(column):
-    """Rows of a column as analysis/report/embedding.py writes it."""
+    """Rows of a column as analysis/report/html/embedding.py writes it."""
     listed = column.get("codes", column) if isinstance(column, dict) else column
     return sum(listed["lengths"]) if isinstance(listed, dict) else len(listed)
 

@@ -1,4 +1,4 @@
-"""Colours of lines and marks: told from the paper, and from each other by every eye."""
+"""Colours of lines and marks differ from the paper, and from each other for every kind of vision."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import combinations
 
 import pytest
 
-from analysis.report import theme
-from analysis.report.document import asset
+from analysis.report.drawing import theme
+from analysis.report.pages.frame import asset
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
 EYES = {
@@ -55,7 +55,7 @@ def contrast(one, other):
 
 
 def lab(colour, eye):
-    """CIELAB of what an eye makes of it."""
+    """CIELAB of the colour that an eye perceives."""
     red, green, blue = (sum(row[i] * part for i, part in enumerate(linear(colour))) for row in EYES[eye])
     x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
     y = 0.2126 * red + 0.7152 * green + 0.0722 * blue

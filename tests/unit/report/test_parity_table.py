@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.report.parity_table import parity
+from analysis.report.sections.parity_table import parity
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import BROKEN, GPUS, SCALING, table_of

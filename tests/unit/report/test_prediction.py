@@ -1,16 +1,16 @@
-"""The chart of predictions: what nobody ran must not look as if it had been measured."""
+"""The chart of predictions: a size that was not run must not look measured."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from analysis.report.chart import drawing, specification
 from analysis.report.charts.prediction import CHART
+from analysis.report.drawing.chart import drawing, specification
 from tests.unit.report.test_charts import encodings, many, units_of
 
 
 def marks(spec, kind):
-    """Of a specification those of a type."""
+    """Units of a specification with this type of mark."""
     return [unit for unit in units_of(spec) if unit["mark"]["type"] == kind]
 
 

@@ -1,10 +1,9 @@
-"""The table of what is predicted for sizes that nobody ran."""
+"""The table of predictions for sizes that were not run."""
 
 from __future__ import annotations
 
-from analysis.report import answers
-from analysis.report.prediction_table import MOST_ROWS, predictions
-from tests.unit.report.conftest import GPUS
+from analysis.report.sections.prediction_table import MOST_ROWS, predictions
+from tests.unit.report.conftest import GPUS, section_of
 from tests.unit.report.test_session_page import rows_of, words
 
 
@@ -54,7 +53,7 @@ def test_of_very_many_the_first_are_shown():
 
 
 def test_chart_and_table_stand_in_one_section_and_vanish_where_nothing_is_predicted(fitted, page_of):
-    section = answers.further_section(fitted).content
+    section = section_of(fitted, "further")
     assert (
         section.index('id="prediction"')
         < section.index("<table")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analysis import database
-from analysis.report import frames
+from analysis.database import connections
+from analysis.report import named_queries
 from tests.unit.report.conftest import BROKEN, GPUS, HOSTILE, HOSTILE_CASE, SCALING
 
 
 @pytest.fixture
 def ask(results):
-    with database.reader(results) as connection:
-        yield lambda name, session=SCALING: frames.frame(connection, name, session)
+    with connections.reader(results) as connection:
+        yield lambda name, session=SCALING: named_queries.frame(connection, name, session)
 
 
 def select(rows, **wanted):
@@ -133,7 +133,7 @@ def test_utilisation_is_a_fraction_by_kind_of_device(ask):
 
 def test_cases_follow_the_suite(ask):
     assert ask("cases").get_column("case_name").to_list() == ["ddp", "alone", "fsdp"]
-    ordered = frames.by_suite(ask("throughput"), ["ddp", "alone", "fsdp"]).get_column("case_name")
+    ordered = named_queries.by_suite(ask("throughput"), ["ddp", "alone", "fsdp"]).get_column("case_name")
     assert ordered.unique(maintain_order=True).to_list() == ["ddp", "alone", "fsdp"]
 
 
@@ -143,7 +143,7 @@ def test_characters_that_draw_nothing_become_visible(ask):
 
 
 def test_the_sql_beside_a_chart_can_be_pasted(results, ask):
-    with database.reader(results) as connection:
-        pasted = connection.sql(frames.pasteable("throughput", HOSTILE)).pl()
+    with connections.reader(results) as connection:
+        pasted = connection.sql(named_queries.pasteable("throughput", HOSTILE)).pl()
     assert pasted.height == ask("throughput", HOSTILE).height == 2
-    assert frames.pasteable("cases", "it's").count("'it''s'") == 1
+    assert named_queries.pasteable("cases", "it's").count("'it''s'") == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from analysis.report import theme
-from analysis.report.files import compare_name
+from analysis.report.drawing import theme
+from analysis.report.html.files import compare_name
 from bench.cli import main
 from bench.cli.report import command
 from tests.factory import Case, make_session
@@ -82,7 +82,7 @@ def test_comparing_more_sessions_than_there_are_colours_ends_with_2_and_writes_n
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith("bench: --compare takes 8 sessions at most")
+    assert capsys.readouterr().err.startswith("bench: --compare takes at most 8 sessions")
     assert not out.exists()
 
 

@@ -1,4 +1,4 @@
-"""How many runs are ok, wherever the pages say it."""
+"""The number of ok runs in every place of the pages that gives it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHOLE = "whole"
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """Session -> what header, coverage, comparison and its row of the index say; of each 9 runs were made."""
+    """Session -> text of header, coverage, comparison and its row of the index; each session has 9 runs."""
     folder = tmp_path_factory.mktemp("counts")
     make_session(folder, [Case(name="ddp", step_ms={1: 9.0})], session_id=WHOLE)
     for name, change in CHANGES.items():

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from analysis.report import write
-from analysis.report.coverage_table import coverage
-from analysis.report.downloads import csv_download
-from analysis.report.hardware import hardware, ranges
-from analysis.report.hyperparameters import hyperparameters, settings_frame
-from analysis.report.summary_table import ENDS, MOST_ROWS, summary
+from analysis.report.html.downloads import csv_download
+from analysis.report.sections.coverage_table import coverage
+from analysis.report.sections.hardware import hardware, ranges
+from analysis.report.sections.settings import hyperparameters, settings_frame
+from analysis.report.sections.summary_table import ENDS, MOST_ROWS, summary
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 
@@ -169,7 +169,7 @@ def test_saved_numbers_keep_every_digit():
 
 @pytest.fixture(scope="module")
 def page_of(tmp_path_factory):
-    """HTML of sessions that are hard to say something about."""
+    """HTML of sessions that are hard to summarise."""
     folder = tmp_path_factory.mktemp("odd") / "results"
     folder.mkdir()
     every = {(n, repeat): "skipped" for n in (4, 8) for repeat in range(3)}

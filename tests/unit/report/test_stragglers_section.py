@@ -1,23 +1,22 @@
-"""Which ranks and nodes the page says are slow, of a session where they were planted."""
+"""Slow ranks and nodes on the page of a session in which they were planted."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from analysis.report import answers
-from analysis.report.chart import drawing, specification
 from analysis.report.charts.stragglers import CHART
-from analysis.report.straggler_table import MOST_ROWS, stragglers
+from analysis.report.drawing.chart import drawing, specification
+from analysis.report.sections.straggler_table import MOST_ROWS, stragglers
 from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import load_first
-from tests.unit.report.conftest import contents_of
+from tests.unit.report.conftest import contents_of, section_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
 LATE_MS = {4: 20, 5: 20, 6: 20, 7: 20, 1: 10}
-"""Of 12 ranks on three nodes: those of the second are late, and one of the first."""
+"""12 ranks on three nodes: those of the second node are late, and one of the first."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def contents(tmp_path_factory):
 
 
 def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):
-    section = answers.stragglers_section(contents).content
+    section = section_of(contents, "stragglers")
     assert "Yes: 1 slow node and 1 slow rank at 1 of 2 sizes with several ranks." in words(section)
     assert rows_of(section) == [
         "slow case placement behind the median rank [95 %] of the step last in",
@@ -86,7 +85,7 @@ def counts(**values):
 
 def test_where_none_is_slow_the_page_says_so_and_where_none_is_judged_why():
     assert words(stragglers(counts(), [])).startswith(
-        "No: of 2 sizes with several ranks none has a rank that keeps"
+        "No: of 2 sizes with several ranks, none has a rank that keeps"
     )
     unjudged = words(stragglers(counts(judged=0), []))
     assert "is not judged: that needs two ok repeats" in unjudged

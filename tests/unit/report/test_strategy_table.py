@@ -1,8 +1,8 @@
-"""The table of the page that says which strategy each size speaks for."""
+"""The table of the page with the recommended strategy for each size."""
 
 from __future__ import annotations
 
-from analysis.report.strategy_table import strategies
+from analysis.report.sections.strategy_table import strategies
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import GPUS, SCALING, table_of

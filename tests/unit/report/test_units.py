@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.report import units
+from analysis.report.html import units
 
 
 @pytest.mark.parametrize(

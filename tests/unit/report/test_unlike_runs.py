@@ -1,4 +1,4 @@
-"""A session's page names what its own runs do not have in common."""
+"""A session's page names the differences between its own runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.analysis.conftest import load_first
 
 @pytest.fixture
 def said_of(tmp_path):
-    """`said_of(key=value)`: the words of the table, of a session whose last run alone has these values."""
+    """`said_of(key=value)`: the words of the table for a session in which only the last run has these values."""
 
     def read(**change):
         folder = make_session(tmp_path / "results", [Case(name="ddp", step_ms={1: 20.0, 2: 10.0})])
@@ -25,7 +25,7 @@ def said_of(tmp_path):
         path.write_text(json.dumps(run), "utf-8")
         load_first(tmp_path / "results")
         page = write(tmp_path / "results", [], tmp_path / "public")[0].read_text("utf-8")
-        _, found, rest = page.partition("Runs of this session were not all made alike")
+        _, found, rest = page.partition("The runs of this session were not all made in the same environment")
         said = html.unescape(re.sub(r"<[^>]+>", " ", found + rest.partition("</table>")[0]))
         return " ".join(said.split())
 
@@ -34,14 +34,14 @@ def said_of(tmp_path):
 
 def test_what_comparisons_rest_on_is_named_with_the_number_of_runs(said_of):
     said = said_of(driver="1", gpu="NVIDIA H100", torch="2.16.0")
-    assert "what comparisons rest on differs" in said
+    assert "comparisons depend on these differences" in said
     assert "torch differs: ◆ 2.15.0 must be equal 5 on cpu ddp.1x1.r0" in said
     assert "torch differs: ◆ 2.16.0 must be equal 1 on cpu ddp.1x2.r2" in said
 
 
 def test_another_commit_is_worth_knowing_and_no_more(said_of):
     said = said_of(scalebench="0.2.0")
-    assert "what differs should not matter to their speed" in said
+    assert "these differences should not affect their speed" in said
     assert "scalebench differs: ◆ 0.2.0 worth knowing 1 on cpu ddp.1x2.r2" in said
 
 

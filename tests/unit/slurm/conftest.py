@@ -20,7 +20,7 @@ class Done(NamedTuple):
 
     @property
     def head(self) -> list[str]:
-        """What sbatch reads."""
+        """Lines for sbatch."""
         lines = self.text.splitlines()
         return [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH ")]
 

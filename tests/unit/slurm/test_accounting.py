@@ -1,4 +1,4 @@
-"""Slurm's own reading of memory stands beside ours, where there are accounts."""
+"""Slurm's own reading of memory is stored with ours, if the cluster keeps accounts."""
 
 from __future__ import annotations
 

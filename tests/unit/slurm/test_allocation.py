@@ -1,4 +1,4 @@
-"""What Slurm was asked for and what it gave, from variables and records captured on a real cluster (captured/)."""
+"""The request to Slurm and its answer, from variables and records captured on a real cluster (captured/)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 import bench
 from bench.records.run_spec import Slots
-from bench.slurm.allocation import facts, max_rss, mismatches
+from bench.slurm.accounting import max_rss
+from bench.slurm.allocation import facts, mismatches
 from bench.slurm.job import read_job
 
 CAPTURED = Path(__file__).parent / "captured"

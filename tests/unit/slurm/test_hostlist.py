@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.slurm.hostlist import expand
 
 prefixes = st.from_regex(r"[a-z]([a-z0-9.-]*[a-z-])?", fullmatch=True)

@@ -14,8 +14,8 @@ NOT_IN_ONE_PIECE = {
 
 
 def source() -> str:
-    """Of bench and analysis, with strings over several lines joined as Python joins them, without their values."""
-    files = [*ROOT.glob("bench/**/*.py"), *ROOT.glob("analysis/*.py")]
+    """Source of bench and analysis, without values; strings over several lines are joined as Python joins them."""
+    files = [*ROOT.glob("bench/**/*.py"), *ROOT.glob("analysis/**/*.py")]
     python = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))
     script = (ROOT / "bench/slurm/batch.sh").read_text().replace("$program", "apptainer")
     return re.sub(r"\{[^{}]*\}", "", python) + script

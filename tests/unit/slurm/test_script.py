@@ -104,7 +104,7 @@ def test_an_image_that_is_not_here_is_a_warning_in_the_script_and_beside_it(scri
         "\n# Where this was written there was no /images/b.sif: check the path.\nimage=/images/b.sif\n"
         in done.text
     )
-    assert done.said == "bench: there is no /images/b.sif here: check the path in the script\n"
+    assert done.said == "bench: /images/b.sif does not exist here: check the path in the script\n"
 
 
 @pytest.mark.parametrize("time", ["4", "90", "5:00", "1:30:00", "1-12", "1-12:30", "2-00:00:00"])
@@ -132,7 +132,7 @@ def test_a_longer_warning_time_is_taken(script: Script) -> None:
         ("--sbatch", "-t 30", "say it with --time"),
         ("--sbatch", "--signal=TERM@60", "the script needs B:USR1@SECONDS"),
         ("--tag", "a\nb", "has a line break"),
-        ("--session", "a b", "session 'a b' is no folder name"),
+        ("--session", "a b", "session 'a b' is not a valid session name"),
         ("--results", "a,b", "--results a,b: Apptainer's --bind splits paths"),
         ("--image", "docker://debian", "`apptainer pull bench.sif docker://debian` first"),
         ("--case", "none*", "none*"),

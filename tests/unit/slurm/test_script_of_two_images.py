@@ -34,7 +34,7 @@ def test_the_order_is_swapped_in_every_other_round_and_the_first_image_is_the_ba
     assert (done.code, done.said) == (0, "")
     # the script's own loop, with a line in place of each session
     begin = re.search(r"^declare -A images=.*\n(?:.*\n){2}rounds=4\n", done.text, re.MULTILINE)
-    loop = done.text[done.text.index("worst=0\n") : done.text.index("# Also where runs have failed")]
+    loop = done.text[done.text.index("worst=0\n") : done.text.index("# Also after failed runs")]
     assert begin is not None
     told = 'stopped=\nmeasure() { echo "$name-$1-r$2 ${images[$1]}"; code=0; }\n'
     ran = subprocess.run(
@@ -60,7 +60,7 @@ def test_a_session_that_could_not_run_or_was_stopped_is_the_last(
     codes: dict[str, int], measured: int, code: int, script: Script
 ) -> None:
     text = script("--image", "bench.sif", "--rounds", "2").text
-    loop = text[text.index("worst=0\n") : text.index("# Also where runs have failed")]
+    loop = text[text.index("worst=0\n") : text.index("# Also after failed runs")]
     cases = "".join(f"{name}) code={value} ;; " for name, value in codes.items())
     told = f"rounds=2 stopped=\nmeasure() {{ echo; case $1-r$2 in {cases}*) code=0 ;; esac; }}\n"
     ran = subprocess.run(
@@ -75,7 +75,7 @@ def test_bash_can_read_the_script_and_each_missing_image_is_told(script: Script)
     done = script("--image", "b c.sif", image="a.sif")
     assert subprocess.run(["bash", "-n"], input=done.text, text=True, check=False).returncode == 0
     assert done.said.splitlines() == [
-        f"bench: there is no {name} here: check the path in the script" for name in ("a.sif", "b c.sif")
+        f"bench: {name} does not exist here: check the path in the script" for name in ("a.sif", "b c.sif")
     ]
 
 
@@ -86,7 +86,7 @@ def test_an_image_can_be_compared_with_itself(script: Script) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--rounds 3", "--rounds: only with two images"),
+        ("--rounds 3", "--rounds needs two images"),
         ("--image bench.sif --rounds 1", "'--rounds'"),
         (f"--image bench.sif --session {70 * 's'}", "has 72 characters: shorten it to 64"),
         (f"--tag {65 * 't'}", "has 65 characters: shorten it to 64"),

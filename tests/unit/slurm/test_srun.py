@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.slurm.srun import Launch, argv
 
 SUITE = ("smoke", "--tag", "two words")
@@ -85,7 +85,7 @@ def test_what_would_be_taken_for_something_else_is_refused(wishes: dict[str, Any
 
 
 def bench(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """`bench` in `folder`, where nothing of Slurm is on PATH."""
+    """Run `bench` in `folder` without Slurm's programs on PATH."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "BENCH_"))}
     command = [sys.executable, "-m", "bench", *arguments]
     environment = {**kept, "PATH": str(folder), "PYTHONPATH": str(Path(__file__).parents[3]), **environ}
@@ -119,7 +119,7 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "environ", "said"),
     [
-        (["smoke", "--nodes", "2", "--srun=--mem=0"], {}, "--nodes, --srun: only with --launcher srun"),
+        (["smoke", "--nodes", "2", "--srun=--mem=0"], {}, "--nodes, --srun: needs --launcher srun"),
         (["smoke", "--launcher", "srun"], {}, "srun is not on PATH: call it on a login node"),
         (
             ["smoke", "--launcher", "srun", "--nodes", "2"],

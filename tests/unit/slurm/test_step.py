@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.slurm.step import Step
 
 CAPTURED = Path(__file__).parent / "captured"

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli import group
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.suite.find import find, listed
 
 SHIPPED = [path.stem for path in (Path(__file__).parents[3] / "suites").glob("*.yaml")]
@@ -83,7 +83,7 @@ def test_a_suite_in_the_folder_hides_the_shipped_one_of_its_name() -> None:
             f"unknown suite 'smok'; did you mean smoke?; there are {', '.join(sorted([*SHIPPED, 'tiny']))}, "
             "or give the path",
         ),
-        ("no/such.yaml", "no/such.yaml is no file; `bench list` shows the suites there are"),
+        ("no/such.yaml", "no/such.yaml is not a file; `bench list` shows the suites"),
         ("suites", "unknown suite 'suites'"),
     ],
 )
@@ -115,8 +115,8 @@ def test_show_prints_why_the_protocol_and_the_plan_on_this_machine() -> None:
         "many  ddp       weak      1000        1           8          8000     2"
         "  skipped: needs 1000 slots, this machine has 2\n"
         "\n"
-        "what needs more slots: --oversubscribe runs it anyway, marked\n"
-        "4 runs, 2 skipped; by their timeouts 2 min 00 s at most\n"
+        "some sizes need more slots: --oversubscribe runs it anyway, marked\n"
+        "4 runs, 2 skipped; at most 2 min 00 s by their timeouts\n"
     )
 
 
@@ -138,9 +138,10 @@ def test_show_takes_the_wishes_that_suite_takes() -> None:
 
 
 def test_a_plan_is_estimated_from_the_same_runs_measured_earlier() -> None:
-    from bench.plan import plan
-    from bench.slots import detect
-    from bench.suite.resolve import Selection, load_suite
+    from bench.machine.slots import detect
+    from bench.plan.plan import plan
+    from bench.suite.resolve import load_suite
+    from bench.suite.selection import Selection
 
     planned = plan(load_suite("tiny", Selection(repeats=9)), detect(), "earlier")
     for seconds, run in zip(
@@ -154,16 +155,17 @@ def test_a_plan_is_estimated_from_the_same_runs_measured_earlier() -> None:
     damaged.mkdir()
     (damaged / "run.json").write_text("{")
     result = CliRunner().invoke(group, ["show", "tiny"])
-    assert result.output.splitlines()[-1] == "2 of 4 ran here before: about 6 s for those"
+    assert result.output.splitlines()[-1] == "2 of 4 were measured here before: about 6 s for those"
     other = CliRunner().invoke(group, ["show", "tiny", "--set", "train.precision=bf16"])
-    assert "ran here before" not in other.output
+    assert "measured here before" not in other.output
 
 
 def test_a_trace_takes_as_long_as_its_profiled_steps_do_without_one() -> None:
-    from bench.plan import plan
-    from bench.plan_estimate import key
-    from bench.slots import detect
-    from bench.suite.resolve import Selection, load_suite
+    from bench.machine.slots import detect
+    from bench.plan.estimate import key
+    from bench.plan.plan import plan
+    from bench.suite.resolve import load_suite
+    from bench.suite.selection import Selection
 
     def keys(asked: str, *, trace: bool) -> list[str]:
         chosen = Selection(settings=(f"measure.profiled={asked}",))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.plan import plan
+from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 WITHOUT = Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu")
 WITH = Slots(slots_per_node=2, cpus_per_node=8, device_type="cuda", cuda_devices_per_node=2)

@@ -1,4 +1,4 @@
-"""find_batch and measure.memory_limit_bytes: what a suite may write, what is refused, what the plan says of it."""
+"""find_batch and measure.memory_limit_bytes: allowed values, refusals, and the plan's text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli import group
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.records.run_spec import FindSpec
-from bench.suite.memory_size import memory_size
 from bench.suite.models import Case
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
+from bench.suite.shorthand import memory_size
 
 SUITE = """\
 title: Fits
@@ -86,6 +87,6 @@ def test_the_plan_says_that_probing_comes_first(suite: Path, monkeypatch: pytest
         ["largest", "largest", "2"],
     ]
     assert shown[-1] == (
-        "4 runs, 2 skipped, after up to 16 that look for the largest micro-batch of 2 sizes (find_batch); "
-        "by their timeouts 10 min 00 s at most"
+        "4 runs, 2 skipped, after up to 16 that search the largest micro-batch of 2 sizes (find_batch); "
+        "at most 10 min 00 s by their timeouts"
     )

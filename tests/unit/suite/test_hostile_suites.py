@@ -1,4 +1,4 @@
-"""What fuzzing found about suites, one plain test each: an error that names the place, in place of a traceback."""
+"""Bugs that fuzzing found with suites, one plain test each: an error names the place; there is no traceback."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
-from bench.plan import plan
+from bench.common.errors import InputError
+from bench.plan.plan import plan
 from bench.records.run_spec import Slots
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 
 def refused(folder: Path, content: str | bytes) -> str:
-    """What is said of a suite file."""
+    """Output about a suite file."""
     path = folder / "mine.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as raised:
@@ -59,7 +60,7 @@ def test_cases_that_multiply_are_refused_before_they_are_made(tmp_path: Path) ->
 
 
 def test_values_that_every_case_repeats_are_refused_before_they_are_copied(tmp_path: Path) -> None:
-    """Of a key that is known, so that nothing else is wrong with them."""
+    """The key is known, so nothing else is wrong with its values."""
     long = ", ".join(["1"] * 20_000)
     cases = [case(f"c{number}", f", threads: [{long}]") for number in range(2)]
     text = suite(*cases, section=f", until: [{long}]")

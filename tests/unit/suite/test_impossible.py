@@ -1,4 +1,4 @@
-"""What torch cannot do is refused by name, with the reason; what it can do beside it is not."""
+"""Combinations that torch does not support are refused by name, with the reason; supported ones are not."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
-from bench.plan import plan
+from bench.common.errors import InputError
+from bench.plan.plan import plan
 from bench.records.run_spec import Slots
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import load_suite
@@ -43,7 +43,7 @@ def test_what_a_static_graph_ignores_is_refused(tmp_path: Path) -> None:
 def test_powersgd_in_fp16_is_refused_and_in_bf16_is_not(tmp_path: Path) -> None:
     powersgd = {"name": "ddp", "gradient_compression": "powersgd"}
     text = refusal(tmp_path, powersgd, train={"precision": "fp16"})
-    assert "an overflow of fp16 stays in there" in text
+    assert "after the first overflow of fp16 every step is skipped" in text
     assert suite(tmp_path, powersgd, train={"precision": "bf16"}).cases
     halved = {"name": "ddp", "gradient_compression": "fp16"}
     assert suite(tmp_path, halved, train={"precision": "fp16"}).cases
@@ -55,7 +55,7 @@ def test_batchnorm_in_half_precision_under_fsdp_is_refused_with_what_runs(
 ) -> None:
     asked = {"workload": {"name": "resnet50"}, "train": {"precision": precision}}
     text = refusal(tmp_path, {"name": "fsdp"}, **asked)
-    assert f"fsdp gathers parameters in {precision}, and BatchNorm, which resnet50 has, takes none" in text
+    assert f"fsdp gathers parameters in {precision}, and BatchNorm, which resnet50 has, accepts none" in text
     for runs in ({"name": "fsdp", "param_dtype": "fp32"}, {"name": "fsdp1"}, {"name": "ddp"}):
         assert suite(tmp_path, runs, **asked).cases
     assert suite(tmp_path, {"name": "fsdp"}, **{**asked, "workload": {"name": "vit_b_16"}}).cases
@@ -64,8 +64,8 @@ def test_batchnorm_in_half_precision_under_fsdp_is_refused_with_what_runs(
 def test_powersgd_must_begin_in_the_warm_up(tmp_path: Path) -> None:
     powersgd = {"name": "ddp", "gradient_compression": "powersgd", "powersgd_start_step": 3}
     text = refusal(tmp_path, powersgd)
-    assert "begins after 3 whole steps (powersgd_start_step), and measure.warmup is 3" in text
-    assert "warm up for 4 steps or more" in text
+    assert "begins after 3 uncompressed steps (powersgd_start_step), and measure.warmup is 3" in text
+    assert "use 4 or more warm-up steps" in text
     assert suite(tmp_path, {**powersgd, "powersgd_start_step": 2}).cases
 
 
@@ -104,9 +104,9 @@ def test_offloading_to_the_host_needs_a_gpu(tmp_path: Path) -> None:
 def test_parameters_gathered_in_another_precision_than_the_steps_are_refused(tmp_path: Path) -> None:
     gathers = {"name": "fsdp", "param_dtype": "bf16"}
     text = refusal(tmp_path, gathers)
-    assert "param_dtype gathers bf16 where train.precision fp32 computes in fp32: layers" in text
-    assert "take fp32, or another train.precision" in text
+    assert "param_dtype gathers bf16, but train.precision fp32 computes in fp32: layers" in text
+    assert "use fp32, or another train.precision" in text
     half = refusal(tmp_path, {**gathers, "param_dtype": "fp16"}, train={"precision": "bf16"})
-    assert "take bf16 or fp32, or another train.precision" in half
+    assert "use bf16 or fp32, or another train.precision" in half
     assert suite(tmp_path, gathers, train={"precision": "bf16"}).cases
     assert suite(tmp_path, {**gathers, "param_dtype": "fp32"}, train={"precision": "bf16"}).cases

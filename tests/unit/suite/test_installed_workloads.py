@@ -1,4 +1,4 @@
-"""Packages beside this one add workloads by entry points: real distributions, as an installer leaves them."""
+"""Other packages add workloads by entry points: real distributions, as an installer leaves them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from bench import workloads
 from bench.cli import group
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.suite.resolve import load_suite
 
 CLASS = """
@@ -23,7 +23,7 @@ class Net:
 
 
 def install(folder: Path, package: str, entries: str, module: str = CLASS) -> None:
-    """What an installer makes of a package with one module of the package's name."""
+    """Install a package with one module of the package's name, as an installer does."""
     (folder / f"{package}.py").write_text(module)
     information = folder / f"{package}-1.5.dist-info"
     information.mkdir()
@@ -65,13 +65,13 @@ def test_one_name_of_two_packages_is_refused_and_names_both(folder: Path) -> Non
         workloads.load("twin")
     for package in ("twin_one 1.5 (twin_one:Net)", "twin_two 1.5 (twin_two:Net)"):
         assert package in str(refused.value)
-        assert f"{package}: one name twice, so neither can be chosen" in listed()
+        assert f"{package}: several workloads have this name, so none can be chosen" in listed()
 
 
 def test_a_package_cannot_replace_what_ships(folder: Path) -> None:
     install(folder, "usurper", "spiral_mlp = usurper:Net")
     assert workloads.load("spiral_mlp").__module__ == "bench.workloads.spiral_mlp"
-    assert "spiral_mlp  usurper 1.5 (usurper:Net): hidden by the one that ships" in listed()
+    assert "spiral_mlp  usurper 1.5 (usurper:Net): hidden by the shipped workload of this name" in listed()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A workload that measures the machine takes what has an effect on it, and nothing that only training has."""
+"""A workload that measures the machine accepts only settings that affect it, and none that only training uses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench.errors import InputError
-from bench.plan import plan
+from bench.common.errors import InputError
+from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
 from bench.suite.resolve import load_suite
 
@@ -41,7 +41,7 @@ def test_where_there_is_one_slot_collectives_say_what_they_need(tmp_path: Path) 
     (run, *_) = planned(tmp_path, {"name": "collectives"}, slots=1)
     assert run.skip_reason is not None
     assert run.skip_reason.startswith("needs 2 ranks or more")
-    assert "case one: collectives needs 2 ranks or more, its world says 1" in refusal(
+    assert "case one: collectives needs 2 ranks or more, but world is 1" in refusal(
         tmp_path, "collectives", world=[1]
     )
 
@@ -84,7 +84,7 @@ def test_options_that_fit_nowhere_are_refused(tmp_path: Path) -> None:
     for options, said in (
         ({"name": "collectives", "smallest_bytes": 2048, "largest_bytes": 1024}, "it must not be larger"),
         ({"name": "collectives", "largest_bytes": 2**40}, "less than or equal to 17179869184"),
-        ({"name": "matmul", "sizes": [], "shapes": []}, "give one shape at least"),
+        ({"name": "matmul", "sizes": [], "shapes": []}, "give at least one shape"),
         ({"name": "matmul", "shapes": [[8, 8]]}, "[8, 8]"),
     ):
         with pytest.raises(InputError) as raised:

@@ -1,4 +1,4 @@
-"""A suite may name a workload of the user's own, and use everything that a suite can say at once."""
+"""A suite may name a custom workload, and use every feature of suites at once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
-from bench.plan import plan
+from bench.common.errors import InputError
+from bench.plan.plan import plan
 from bench.records.run_spec import Slots
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 MODEL = """
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
         ),
         (
             ("    Options = Options", "    Options = Options\n    sources = ()"),
-            r"sources of my_model.py:Mine is \(\): give a tuple of names",
+            r"sources of my_model.py:Mine is \(\): give a class attribute with a tuple of names",
         ),
         (
             (

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import workloads
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.strategies.fsdp import FsdpOptions
 from bench.suite.models import Case, ResolvedSuite
-from bench.suite.resolve import Selection, load_suite, resolve
-from bench.suite.source import parse
+from bench.suite.resolve import load_suite, resolve
+from bench.suite.selection import Selection
+from bench.suite.yaml_nodes import parse
 
 SUITE = """\
 title: Two cases
@@ -145,7 +146,7 @@ def test_another_workload_or_strategy_brings_none_of_the_old_options(write: obje
         ("title: Two cases", "titel: Two cases", "s.yaml: 2 problems\n  s.yaml:1:1: title is missing\n  s.yaml:1:1: unknown key 'titel'; did you mean title?"),
         ("title: Two cases", "title: 2024", "s.yaml:1:8: title is 2024: it must be text: put it in quotes"),
         ("train: {precision: fp32, learning_rate: 2e-4}", "train: fast", 's.yaml:4:8: train is "fast": it must be a mapping'),
-        ("{name: ddp_strong, global_batch: 4}", "{name: ddp, global_batch: 4}", "s.yaml:23:14: quick names the case 'ddp', which is none; did you mean ddp_strong?"),
+        ("{name: ddp_strong, global_batch: 4}", "{name: ddp, global_batch: 4}", "s.yaml:23:14: quick names the case 'ddp', which does not exist; did you mean ddp_strong?"),
         ("measure: {epochs: 1}", "mesure: {epochs: 1}", "s.yaml:20:3: unknown key 'mesure' in quick; did you mean measure?"),
         ("train: {seed: 7}", "train: {sede: 7}", "s.yaml:21:11: unknown key 'sede' in train; did you mean seed?"),
         ("steps: 100,", "steps: 100, epochs: 2,", "s.yaml:5:10: give measure.steps or measure.epochs, one of them"),
@@ -177,7 +178,7 @@ def test_a_mistake_that_all_cases_share_is_said_once(write: object) -> None:
         ("trian.seed=1", "--set trian.seed=1: unknown key 'trian'; did you mean train?"),
         ("cases.singel.world=1", "--set cases.singel.world=1: it takes cases.NAME.KEY=VALUE, and 'singel' names no case; did you mean single?"),
         ("cases.single.wrld=1", "--set cases.single.wrld=1: unknown key 'wrld'; did you mean world?"),
-        ("cases.single.name=x", "--set cases.single.name=x: a case's name is what it is found by and cannot be set"),
+        ("cases.single.name=x", "--set cases.single.name=x: cases are found by their name, so it cannot be set"),
         ("seed", "--set seed: it takes KEY=VALUE, as in train.precision=bf16"),
         ("train..seed=1", "--set train..seed=1: it takes KEY=VALUE, as in train.precision=bf16"),
         ("train.seed=[1", "--set train.seed=[1:1:3: expected ',' or ']', but got '<stream end>'"),
@@ -244,7 +245,7 @@ def test_whatever_is_written_is_refused_in_words_or_taken(data: st.DataObject) -
 
 
 def _words(text: str, selection: Selection) -> str:
-    """What is said of a suite; any other error than an InputError is a defect and fails the test."""
+    """Output about a suite; any other error than an InputError is a defect and fails the test."""
     try:
         return resolve(parse(text, "s.yaml"), Path("s.yaml"), selection).name
     except InputError as error:

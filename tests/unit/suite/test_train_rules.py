@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message is compared whole
-"""Settings of train and measure that are right one by one and cannot go together."""
+"""Settings of train and measure that are right one by one but exclude each other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import InputError
+from bench.common.errors import InputError
 from bench.suite.models import Case
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 SUITE = """\
 title: Settings
@@ -42,7 +43,7 @@ def case(suite: Path, *settings: str) -> Case:
         (("train.compile_mode=fast",), 'train.compile_mode is "fast": it must be one of default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs'),
         (("train.compile_loss=true",), "train.compile_loss compiles the loss together with the model: give train.compile: true"),
         (("train.compile=true", "train.compile_loss=true", "cases.one.strategy=ddp"), "train.compile_loss under strategy ddp: backward would be one graph"),
-        (("train.momentum=0.9",), "train.momentum is 0.9: it is sgd's, and the optimizer is adamw"),
+        (("train.momentum=0.9",), "train.momentum is 0.9: only sgd has it, and the optimizer is adamw"),
         (("train.momentum=1",), "train.momentum is 1: it must be less than 1"),
         (("train.weight_decay=-1",), "train.weight_decay is -1: it must be greater than or equal to 0"),
     ],

@@ -1,4 +1,4 @@
-"""measure.until: what a suite may write, what is refused, and what the plan says of it."""
+"""measure.until: allowed values, refusals, and the plan's text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli import group
-from bench.errors import InputError
-from bench.suite.resolve import Selection, load_suite
+from bench.common.errors import InputError
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 
 SUITE = """\
 title: Narrow
@@ -84,5 +85,5 @@ def test_the_plan_says_how_many_repeats_there_may_be(suite: Path, monkeypatch: p
     assert shown[3] == "throughput is within ±1 %"
     assert [line.split()[7] for line in shown[6:9]] == ["2-20", "2-20", "2"]
     assert shown[-1] == (
-        "4 runs, 2 skipped, up to 40 with the repeats that measure.until adds; by their timeouts 20 min 00 s at most"
+        "4 runs, 2 skipped, up to 40 with the repeats that measure.until adds; at most 20 min 00 s by their timeouts"
     )

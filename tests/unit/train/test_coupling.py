@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from torch import nn
 
-from bench.train.coupling import couples_examples
+from bench.train.check_workload import couples_examples
 
 
 def _model(norm):

@@ -1,4 +1,4 @@
-"""FLOPs of a step against counts by hand and published ones."""
+"""FLOPs of a step compared with counts by hand and with published ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_what_grows_faster_than_the_batch_is_counted_at_the_micro_batch(micro_ba
 
 def test_an_lstm_is_counted_as_the_products_of_its_gates() -> None:
     inputs, hidden = 2 * 3 * 4 * 4, 2 * 4 * 4 * 4
-    no_gradients = inputs + hidden // 2  # of what it reads, and of where it begins
+    no_gradients = inputs + hidden // 2  # of the input and of the initial state
     expected = 2 * (3 * (inputs + hidden) - no_gradients)
     assert flops.count(Recurrent(), 2) == {"per_example": expected}  # type: ignore[arg-type]
 

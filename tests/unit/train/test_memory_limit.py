@@ -13,7 +13,7 @@ from bench.train.memory_limit import is_out_of_memory
 
 PROGRAM = """
 import json, resource, torch
-from bench.measure.process_memory import peak_private_bytes
+from bench.measure.clock_cpu import peak_private_bytes
 from bench.train import memory_limit
 from bench.train.memory_limit import MemoryLimit
 

@@ -1,7 +1,6 @@
-"""Every option reaches torch: what a model laid over four ranks has, by default and when the option is set.
+"""Every option reaches torch: properties of a model on four ranks, by default and when the option is set.
 
-The four ranks are torch's pretended ones: nothing travels, and what a wrapper was made with is all there is to read.
-"""
+The four ranks are torch's pretended ones: nothing travels, and only the wrappers' arguments can be read."""
 
 from __future__ import annotations
 
@@ -17,11 +16,12 @@ from torch import nn
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from bench import strategies
-from bench.plan import plan
+from bench.plan.plan import plan
 from bench.records.run_spec import RunSpec, Slots
-from bench.suite.resolve import Selection, load_suite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 from bench.train import rank
-from bench.train.job import RankJob
+from bench.train.rank_job import RankJob
 
 POWERSGD = {"gradient_compression": "powersgd"}
 
@@ -39,7 +39,7 @@ def _hook(model: Any) -> Any:
 
 
 class Case(NamedTuple):
-    """One option, how to read what came of it, what that is by default, and what with the value."""
+    """One option, how to read its effect, and the effect by default and with the value."""
 
     strategy: str
     option: str

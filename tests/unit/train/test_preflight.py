@@ -1,4 +1,4 @@
-"""What training asks for and a machine has not is said before a session exists."""
+"""If training needs something that the machine lacks, an error says so before a session exists."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from multiprocessing import Pipe
 from pathlib import Path
 
-from bench.launch.preflight import question
-from bench.plan import plan
+from bench.plan.plan import plan
 from bench.records.run_spec import Slots
-from bench.suite.resolve import Selection, load_suite
+from bench.session.preflight import question
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
 from bench.train import preflight
 
 SUITE = """\

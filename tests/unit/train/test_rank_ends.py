@@ -1,4 +1,4 @@
-"""What ends a rank is in its outcome, sys.exit in a user's method too."""
+"""A rank's outcome gives the reason for its end, including sys.exit in a user's method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.train import rank
-from bench.train.job import RankJob
+from bench.train.rank_job import RankJob
 from tests.unit.workloads.runs import spec
 
 
@@ -21,7 +21,7 @@ def test_whatever_is_raised_is_the_runs_result(
         raise raised
 
     codes: list[object] = []
-    for name, instead in {"_become_a_rank": lambda _: None, "_run": run, "_leave": codes.append}.items():
+    for name, instead in {"_become_a_rank": lambda _: None, "_run": run, "_exit": codes.append}.items():
         monkeypatch.setattr(rank, name, instead)
     monkeypatch.setattr(rank, "_write_outcome", lambda _, outcome: codes.append(outcome))
     job = RankJob(

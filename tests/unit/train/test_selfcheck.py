@@ -1,4 +1,4 @@
-"""How many pairs of steps tell what measuring costs."""
+"""Number of pairs of steps that are enough to measure the recorder's overhead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NCCL says of its transport, from lines as its users post them."""
+"""NCCL's transport, from log lines that its users posted."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ n1:4015539:4015652 [0] NCCL INFO Channel 00/0 : 3[1] -> 2[0] via P2P/CUMEM
     ],
 )
 def test_the_transport_is_read_from_the_log(log: str, expected: str | None) -> None:
-    assert transport.chosen(log) == expected
+    assert transport.parse_nccl_log(log) == expected
 
 
 def test_who_has_set_nccl_debug_keeps_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NCCL_DEBUG", "WARN")
     monkeypatch.delenv("NCCL_DEBUG_FILE", raising=False)
-    transport.ask_nccl(tmp_path, 0)
+    transport.request_nccl_log(tmp_path, 0)
     assert (transport.os.environ["NCCL_DEBUG"], "NCCL_DEBUG_FILE" in transport.os.environ) == ("WARN", False)
     assert transport.of_nccl(tmp_path, 0) is None

@@ -82,7 +82,7 @@ def workload(name: str, *, seed: int = 0, **options: Any) -> Workload:
 
 
 def spec(*, batch_per_rank: int, world: int = 1, accumulate: int = 1, seed: int = 0, **data: Any) -> RunSpec:
-    """A run as a rank sees it; what the loader does not look at is arbitrary."""
+    """A run as a rank sees it; fields that the loader ignores are arbitrary."""
     return RunSpec(
         session_id="session",
         run_id="case.1x1.r0",

@@ -1,4 +1,4 @@
-"""A user's own workload is tried before anything starts; what is wrong is said with the method's name."""
+"""A user's workload is tried before anything starts; an error gives the method's name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from bench.errors import InputError
-from bench.train.blame import place_of
+from bench.common.errors import InputError
 from bench.train.check_workload import checked
-from bench.workloads._own import complete
+from bench.train.error_text import place_of
+from bench.workloads._custom import complete
 
 
 class Net:
@@ -47,7 +47,7 @@ def test_three_methods_are_a_whole_workload_and_the_rest_has_defaults() -> None:
     made = check()
     model = made.model()
     assert (made.sources, made.tokens_per_example, made.seed) == (("synthetic",), None, 0)
-    assert made.blocks(model) == [model[0], model[2]]  # what has no parameters is nothing to shard
+    assert made.blocks(model) == [model[0], model[2]]  # a model without parameters cannot be sharded
     assert torch.equal(made.validation_batch([0, 3])["x"], made.examples[[10, 13]])
 
 
@@ -186,7 +186,7 @@ def test_an_error_is_said_with_its_line_in_the_users_file() -> None:
     assert said.endswith(f" (line {line})")
 
 
-WHY = "; places go up to dataset_size - 1, and dataset_size is 4,096 where the class does not say"
+WHY = "; places go up to dataset_size - 1, and dataset_size is 4,096 unless the class sets it"
 
 
 @pytest.mark.parametrize("says", [False, True])

@@ -1,4 +1,4 @@
-"""CIFAR-10's own 163 MiB are not here: files of its format with checksums of their own stand in for them."""
+"""CIFAR-10's own 163 MiB are not here: small files of its format with different checksums replace them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import torch
 from torchvision.datasets import CIFAR10
 
 from bench import workloads
-from bench.data import cifar10
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.data.images import cifar10
 
 TRAIN = [f"data_batch_{number}" for number in range(1, 6)]
 
@@ -76,7 +76,7 @@ def test_a_missing_file_is_named_with_the_folder_where_it_belongs(root: Path) ->
         cifar10.read(root)
     assert str(error.value) == (
         f"no data_batch_2 in {root}/cifar-10-batches-py: unpack cifar-10-python.tar.gz there, "
-        "or give the folder above cifar-10-batches-py/ by --data"
+        "or give the folder above cifar-10-batches-py/ with --data"
     )
 
 
@@ -91,7 +91,7 @@ def test_the_workload_trains_on_the_files_and_validates_on_the_test_images(root:
 
 def test_cifar10_needs_a_data_folder_and_its_own_image_size() -> None:
     kind = workloads.load("ddpm_unet")
-    with pytest.raises(InputError, match=r"give DIR by --data, or use source synthetic"):
+    with pytest.raises(InputError, match=r"give DIR with --data, or use source synthetic"):
         kind(kind.Options(), "cifar10", None, 0)
     with pytest.raises(InputError, match=r"image_size is 16, CIFAR-10's is 32"):
         kind(kind.Options(image_size=16), "cifar10", "/data", 0)

@@ -9,10 +9,12 @@ import torch
 from torchvision.models import ResNet50_Weights, ViT_B_16_Weights, ViT_L_16_Weights
 
 from bench import workloads
-from bench.data import encoded_images, loader, pictures
-from bench.data.generated_images import GeneratedImages
-from bench.errors import InputError
-from bench.train.coupling import couples_examples
+from bench.common.errors import InputError
+from bench.data import loader
+from bench.data.images import encoded as encoded_images
+from bench.data.images import pictures
+from bench.data.images.generated import GeneratedImages
+from bench.train.check_workload import couples_examples
 from tests.unit.workloads.runs import SMALL, spec, workload
 from tests.unit.workloads.test_loader import equal
 
@@ -173,7 +175,11 @@ def test_half_of_the_pictures_are_mirrored() -> None:
     ("name", "options", "message"),
     [
         ("resnet50", {"layers": (3, 4, 6)}, r"layers is \[3, 4, 6\]: give the blocks of four stages"),
-        ("vit_b_16", {"image_size": 100}, "image_size is 100, patch_size 16: a picture is a whole number"),
+        (
+            "vit_b_16",
+            {"image_size": 100},
+            "image_size is 100, patch_size 16: a picture must be a whole number",
+        ),
         ("vit_b_16", {"heads": 10}, "hidden_dim is 768, heads 10: hidden_dim must be a multiple"),
     ],
 )

@@ -13,9 +13,10 @@ import torch
 from PIL import Image
 
 from bench import workloads
-from bench.data import image_folder, loader, pictures
-from bench.errors import InputError
-from bench.train.describe import describe
+from bench.common.errors import InputError
+from bench.data import loader
+from bench.data.images import folder, pictures
+from bench.train.error_text import describe
 from tests.unit.workloads.runs import SMALL, spec
 
 COLOURS = {"ant": (255, 0, 0), "bee": (0, 255, 0), "cat": (0, 0, 255)}
@@ -84,7 +85,7 @@ def test_names_outside_ascii_and_files_that_are_no_pictures_do_no_harm(root: Pat
 
 
 def test_without_a_folder_the_layout_is_said() -> None:
-    with pytest.raises(InputError, match=r"reads DIR/train/CLASS/NAME.jpg .*: give DIR by --data"):
+    with pytest.raises(InputError, match=r"reads DIR/train/CLASS/NAME.jpg .*: give DIR with --data"):
         made(None)
 
 
@@ -98,7 +99,7 @@ def test_a_missing_split_is_named_with_what_belongs_there(root: Path) -> None:
     )
     assert made(root, validation_examples=0).validation_size == 0
     with pytest.raises(
-        InputError, match=r"no folder .*/train/train: .*give the folder above train/ by --data"
+        InputError, match=r"no folder .*/train/train: .*give the folder above train/ with --data"
     ):
         made(root / "train")
 
@@ -113,7 +114,7 @@ def test_the_number_of_classes_must_be_the_models(root: Path) -> None:
 def test_one_class_is_refused_since_no_model_can_have_one(root: Path) -> None:
     for name in ("bee", "cat"):
         shutil.rmtree(root / "train" / name)
-    with pytest.raises(InputError, match=r"train has one folder of a class, ant: .* give it two or more"):
+    with pytest.raises(InputError, match=r"train has only one class folder, ant: training needs two or more"):
         made(root)
 
 
@@ -133,7 +134,7 @@ def test_a_class_that_is_only_validated_on_is_named(root: Path) -> None:
 def test_a_folder_without_classes_says_so(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     with pytest.raises(InputError, match="has no folders of classes"):
-        image_folder.read(tmp_path, 3, held_out=0)
+        folder.read(tmp_path, 3, held_out=0)
 
 
 def truncated() -> bytes:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from bench.data import keyed
+from bench.data.synthetic import keyed
 
 KEYS = torch.arange(2_000)
 COUNT = 500

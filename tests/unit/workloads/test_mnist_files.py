@@ -11,9 +11,9 @@ from sklearn.datasets import load_digits
 from torchvision.datasets import MNIST
 
 from bench import workloads
-from bench.data import idx, mnist
+from bench.common.errors import InputError
 from bench.data.digits import make
-from bench.errors import InputError
+from bench.data.images import idx, mnist
 
 FILES = [
     "t10k-images-idx3-ubyte",
@@ -111,7 +111,7 @@ def test_a_missing_file_is_named_with_the_folder_where_it_belongs(root: Path) ->
         mnist.read(root)
     assert str(error.value) == (
         f"no t10k-labels-idx1-ubyte[.gz] in {root}/MNIST/raw: put MNIST's four files there, "
-        "or give the folder above MNIST/ by --data"
+        "or give the folder above MNIST/ with --data"
     )
 
 
@@ -121,7 +121,7 @@ def test_a_truncated_file_is_named_with_both_sizes(root: Path) -> None:
     with pytest.raises(InputError) as error:
         mnist.read(root)
     assert str(error.value) == (
-        f"{path} is damaged: its header promises 1438 x 8 x 8 = 92032 bytes, it holds 91932: fetch it again"
+        f"{path} is damaged: its header promises 1438 x 8 x 8 = 92032 bytes, it has 91932: download it again"
     )
 
 
@@ -150,7 +150,7 @@ def test_images_and_labels_of_different_counts_do_not_belong_together(root: Path
 
 def test_the_full_set_needs_a_data_folder() -> None:
     kind = workloads.load("mnist_cnn")
-    with pytest.raises(InputError, match=r"give DIR by --data, or use source digits"):
+    with pytest.raises(InputError, match=r"give DIR with --data, or use source digits"):
         kind(kind.Options(), "mnist", None, 0)
 
 

@@ -9,8 +9,8 @@ import torch
 from runs import workload
 
 from bench import workloads
-from bench.data.vocabulary import PADDING
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.data.text.vocabulary import PADDING
 from bench.models.keyed_dropout import KeyedDropout
 from bench.models.text_encoder import SelfAttention, TextEncoder
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from bench import workloads
-from bench.data import ag_news, imdb
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.data.text import ag_news, imdb
 from bench.workloads import Workload
 
 NEWS = (
@@ -114,7 +114,7 @@ def test_a_missing_file_of_ag_news_is_named_with_the_folder_where_it_belongs(new
     (news / "ag_news_csv" / name).unlink()
     assert refusal(ag_news.read, news) == (
         f"no {name} in {news}/ag_news_csv: put AG News' train.csv and test.csv there, or give the folder above "
-        "ag_news_csv/ by --data"
+        "ag_news_csv/ with --data"
     )
 
 
@@ -139,7 +139,7 @@ def test_the_folder_of_imdb_wins_over_the_csv_file(folder: Path) -> None:
 def test_without_any_file_of_imdb_both_ways_are_said(tmp_path: Path) -> None:
     assert refusal(imdb.read, tmp_path) == (
         f"neither aclImdb/ nor 'IMDB Dataset.csv' in {tmp_path}: unpack aclImdb_v1.tar.gz there, or put the CSV file "
-        "with the columns review and sentiment there, or give the folder above by --data"
+        "with the columns review and sentiment there, or give the folder above with --data"
     )
 
 
@@ -158,8 +158,8 @@ def test_a_review_that_is_not_utf_8_is_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("text,label\na,positive\n", "line 1: 'label' in the last column: the header review,sentiment"),
-        ("review,sentiment\na,good\n", "line 2: 'good' in the last column: negative or positive"),
+        ("text,label\na,positive\n", "line 1: 'label' in the last column, where the header review,sentiment"),
+        ("review,sentiment\na,good\n", "line 2: 'good' in the last column, where negative or positive"),
         ('review,sentiment\n"a\nb",positive\nc\n', "line 4: 1 columns, 2 expected"),
         ("review,sentiment\na,positive\n", "has fewer than two reviews"),
     ],
@@ -175,7 +175,7 @@ def test_what_is_wrong_in_the_csv_file_of_imdb_is_named_with_its_line(
 def test_a_real_source_needs_a_folder(source: str) -> None:
     kind = workloads.load("text_classifier")
     with pytest.raises(
-        InputError, match=f"source {source} reads .*: give DIR by --data, or use source synthetic"
+        InputError, match=f"source {source} reads .*: give DIR with --data, or use source synthetic"
     ):
         kind(kind.Options(), source, None, 0)
 
@@ -204,7 +204,7 @@ def test_a_number_of_classes_that_contradicts_the_source_is_refused(
 ) -> None:
     kind = workloads.load("text_classifier")
     with pytest.raises(
-        InputError, match=f"classes is {stated}, and source {source} has {has}: leave classes out"
+        InputError, match=f"classes is {stated}, but source {source} has {has}: remove classes"
     ):
         kind(kind.Options(classes=stated), source, str(tmp_path), 0)
     assert kind(kind.Options(classes=has), source, str(tmp_path), 0)

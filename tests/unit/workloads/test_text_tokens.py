@@ -8,8 +8,8 @@ import random
 import pytest
 import torch
 
-from bench.data import marked_text
-from bench.data.vocabulary import CLASS, PADDING, SPECIALS, UNKNOWN, Vocabulary
+from bench.data.synthetic import marked_text
+from bench.data.text.vocabulary import CLASS, PADDING, SPECIALS, UNKNOWN, Vocabulary
 
 TEXTS = ["B b b c C a A d", "e d", ""]
 

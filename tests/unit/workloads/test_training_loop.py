@@ -1,4 +1,4 @@
-"""The measured loop, for real: where validation may lie, and in what order the clock is told."""
+"""The measured loop, for real: the allowed places of validation, and the order of calls to the clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def training(every: int) -> Training:
 
 
 class TellingClock(CpuClock):
-    """The real one, which also says what it was told."""
+    """The real clock, which also reports its calls."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(StepFile(path, 10, {"rank": 0}))

@@ -53,8 +53,8 @@ def test_each_preset_has_the_parameters_of_its_name(preset: str, exactly: int, a
 
 
 def test_the_124m_preset_is_gpt_2_small_without_biases_and_positions() -> None:
-    # OpenAI's: 124,439,808. Of it 1,024 learned positions, 9 x 768 biases of linear layers in each of 12 layers, and
-    # those of 25 LayerNorms are not here.
+    # OpenAI's model has 124,439,808 parameters. Ours has no learned positions (1,024), no biases of linear layers
+    # (9 x 768 in each of 12 layers) and no biases of 25 LayerNorms.
     ours = parameters(preset="124m", vocab_size=50_257)
     assert ours + 1_024 * 768 + 12 * 9 * 768 + 25 * 768 == 124_439_808
     # nanoGPT without biases prints 124,354,560 parameters of matrices and 19,200 of norms, positions among them

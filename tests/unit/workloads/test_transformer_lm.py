@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from bench import workloads
-from bench.data import text_bytes, token_chains
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.data.synthetic import token_chains
+from bench.data.text import text_bytes
 from bench.workloads.transformer_lm import TransformerLmOptions
 from tests.unit.workloads.runs import workload
 
@@ -42,7 +43,7 @@ def test_a_folder_without_text_is_named(tmp_path: Path) -> None:
 def test_text_beyond_the_bound_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "large.txt").open("wb") as file:
         file.truncate(text_bytes.LARGEST_BYTES + 1)  # takes no room on the disk
-    with pytest.raises(InputError, match=r"536,870,913 bytes in 1 files: 536,870,912 at most"):
+    with pytest.raises(InputError, match=r"536,870,913 bytes in 1 files, at most 536,870,912 are"):
         text_bytes.read(tmp_path)
 
 
@@ -81,7 +82,7 @@ def test_examples_are_consecutive_windows_and_the_last_tenth_is_held_out(tmp_pat
 
 def test_text_shorter_than_two_sequences_is_refused_with_the_numbers(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"x" * 15)
-    with pytest.raises(InputError, match=r"has 16 bytes: sequence_length is 8, .* take 17"):
+    with pytest.raises(InputError, match=r"has 16 bytes: with sequence_length 8, .* need 17"):
         of_text(tmp_path)
     (tmp_path / "a.txt").write_bytes(b"x" * 16)
     assert (of_text(tmp_path).dataset_size, of_text(tmp_path).validation_size) == (1, 1)

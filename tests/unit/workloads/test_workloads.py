@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from bench import workloads
-from bench.data import loader, synthetic
-from bench.errors import InputError
+from bench.common.errors import InputError
+from bench.data import loader
+from bench.data.synthetic import synthetic
 from tests.unit.workloads.runs import SMALL, spec, workload
 
 NAMES = workloads.trained()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis.load import load
+from analysis.loading.load import load
 from bench.cli.export import command
 from tests.factory import BEGAN, Case, make_session
 
@@ -22,7 +22,7 @@ NAMES = (
     "[x](y)*b*" + "m" * 90,
     "+neg",
 )
-"""Of cases; every one is special in some format."""
+"""Names of cases; every one is special in some format."""
 
 
 @pytest.fixture(scope="session")

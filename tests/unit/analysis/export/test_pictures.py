@@ -103,7 +103,7 @@ def test_the_table_has_every_case_whatever_its_name(export, session, names):
     written = export(session, "--format", "svg", "--chart", "summary").stdout_bytes
     texts = _texts(written)
     root = ElementTree.fromstring(written)
-    texts += [title.text or "" for title in root.iter(f"{SVG}title")]
+    texts += [text.get("aria-label", "") for text in root.iter(f"{SVG}text")]
     shown = [name.replace("\u202e", "\\u202e").replace("\n", "\\n") for name in names]
     assert [name for name in shown if name not in texts] == []
     picture = Image.open(io.BytesIO(export(session, "--format", "png", "--chart", "summary").stdout_bytes))

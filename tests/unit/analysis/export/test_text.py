@@ -36,7 +36,7 @@ def test_text_ends_with_the_sentence_and_where_the_numbers_come_from(export):
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_a_session_of_failures_says_why(export, form):
     written = export(FAILURES, "--format", form).stdout
-    assert "No run of this session is ok, so there is no speedup to tell." in written
+    assert "No run of this session is ok, so there is no speedup to report." in written
     assert "RuntimeError: broken" in written
     assert "CUDA out of memory" in written
 
@@ -68,6 +68,6 @@ def test_names_in_markdown_are_code_and_never_markup(export):
 
 
 def test_values_are_rounded_as_the_summary_rounds_them(export):
-    """0.9516 with an interval from 0.9427 to 0.9607 has three digits, whatever the format."""
+    """0.9516 with an interval from 0.9427 to 0.9607 has three digits in every format."""
     for form, shown in (("text", "95.1 % [94."), ("markdown", "95.1 % [94."), ("latex", r"95.1 \% [94.")):
         assert shown in export(ORDINARY, "--format", form).stdout

@@ -1,2 +1,2 @@
-"""One file per rule, of its name: `fires(results)` writes a session in which it finds something, `quiet(results)` one
-that is close to it and in which it does not. Both are like each other in all but what the rule is about."""
+"""One file per rule, with the rule's name. `fires(results)` writes a session in which the rule finds something.
+`quiet(results)` writes a similar one in which it does not. The two differ only in the rule's subject."""

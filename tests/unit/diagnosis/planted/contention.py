@@ -6,7 +6,8 @@ from tests.factory import Case, make_session
 from tests.rewriting import rewrite_steps
 
 STEP_MS = {1: 100.0, 2: 130.0}
-"""Of the same batch per rank. One rank takes 10 for data, 30 forward, 50 backward and 10 for the optimizer."""
+"""Step time for the same batch per rank. One rank takes 10 for data, 30 forward, 50 backward and 10 for the
+optimizer."""
 
 
 def fires(results: Path) -> None:
@@ -15,7 +16,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """They take as long as on one rank, and backward all the more: that is communication."""
+    """They take as long as on one rank, and backward takes longer by that much: that is communication."""
     folder = make_session(results, [_case()])
     for repeat in range(3):
         columns = {"data_ns": 10, "forward_ns": 30, "backward_ns": 80, "optimizer_ns": 10}

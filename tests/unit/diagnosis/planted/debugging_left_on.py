@@ -6,12 +6,12 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Every kernel is waited for."""
+    """The host waits for every kernel."""
     _session(results, blocking="1")
 
 
 def quiet(results: Path) -> None:
-    """The variable is there, and says no."""
+    """The variable is set to no."""
     _session(results, blocking="0")
 
 

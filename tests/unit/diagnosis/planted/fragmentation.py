@@ -13,12 +13,12 @@ ERROR = (
 
 
 def fires(results: Path) -> None:
-    """Of 80 GB the allocator holds 75 for 60 in use; and torch says of a run that it kept 12 GiB unused as it ended."""
+    """The allocator holds 75 of 80 GB for 60 in use; and torch says that a failed run kept 12 GiB unused."""
     _session(results, memory_bytes=60 * GB, kept_gib=12.0)
 
 
 def quiet(results: Path) -> None:
-    """It holds as large a share unused of a GPU that is half empty; and the run that ended needed all it held."""
+    """It leaves as large a share unused on a GPU that is half empty; and the failed run needed all it held."""
     _session(results, memory_bytes=32 * GB, kept_gib=1.5)
 
 

@@ -6,12 +6,12 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """A kernel runs in 30 % of the time, and data are waited for in none of it."""
+    """A kernel runs in 30 % of the time, and no time is spent waiting for data."""
     _session(results, data=0.0)
 
 
 def quiet(results: Path) -> None:
-    """It does as seldom, but because data are waited for in 60 % of the time."""
+    """A kernel runs as seldom, but because 60 % of the time is spent waiting for data."""
     _session(results, data=0.6)
 
 

@@ -18,7 +18,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """It takes as much more in two jumps, one in each half of the steps, as an allocator's cache does."""
+    """It takes the same amount in two jumps, one in each half of the steps, as an allocator's cache does."""
     jumps = (np.arange(STEPS) >= 12).astype(int) + (np.arange(STEPS) >= 27)
     _session(results, GB + 10_000_000 * STEPS // 2 * jumps)
 

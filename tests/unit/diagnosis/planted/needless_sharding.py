@@ -15,7 +15,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """It takes as much longer, where DDP leaves hardly anything free."""
+    """It takes as much longer, but DDP leaves hardly anything free."""
     _session(results, SLOWER, ddp_bytes=56 * GB)  # and its allocator 70
 
 

@@ -6,7 +6,8 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Single steps vary by 12 % in each of three repeats; and two repeats are 15 % apart, whose steps are all alike."""
+    """Single steps vary by 12 % in each of three repeats. In another case the steps are alike, but two repeats are 15
+    % apart."""
     _session(results, 0.12, Case(name="two_repeats", step_ms={1: [18.6, 21.4]}, repeats=2))
 
 

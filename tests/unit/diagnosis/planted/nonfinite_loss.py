@@ -12,7 +12,7 @@ STEPS = 12
 
 
 def fires(results: Path) -> None:
-    """Of three cases fp16 leaves its range, a learning rate is too high, and data are bad from the first step on."""
+    """Three cases: fp16 leaves its range, a learning rate is too high, and data are bad from the first step on."""
     cases = [
         Case(name="fp16", step_ms={1: 10.0}, precision="fp16"),
         Case(name="updates", step_ms={1: 10.0}, train={"learning_rate": 3.0}),
@@ -25,5 +25,5 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """Losses are as large as they can be, and numbers."""
+    """Losses are as large as they can be, but finite."""
     make_session(results, [Case(name="updates", step_ms={1: 10.0}, losses=(2.3, 1e300))])

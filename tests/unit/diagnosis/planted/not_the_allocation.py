@@ -13,7 +13,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """The same on a machine of one's own, which nobody allocated."""
+    """The same on a laptop without an allocation."""
     make_session(results, [_case()], environment={"0": {"hostname": "laptop"}})
 
 

@@ -10,8 +10,8 @@ STATUSES = {(2, repeat): "oom" for repeat in range(3)}
 
 
 def fires(results: Path) -> None:
-    """Of five cases every other remedy: smaller micro-batches, recomputing, sharding, more ranks, and twice as many
-    micro-batches where there are some."""
+    """Each case needs a different remedy: smaller micro-batches, recomputing, sharding, more ranks, or twice as many
+    micro-batches if there are some."""
     cases = [
         _case("batch"),
         _case("half_the_batch", batch=32, statuses={}),
@@ -27,7 +27,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """A run that another cause ended, with its memory as full."""
+    """A run with memory just as full that ended for another reason."""
     failed = {(2, repeat): "failed" for repeat in range(3)}
     make_session(results, [_case("batch", statuses=failed, memory_bytes=79 * GB)], environment=GPU)
 

@@ -11,7 +11,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """4 ranks on slots of their own."""
+    """4 ranks on 4 slots."""
     _session(results, oversubscribed=frozenset())
 
 

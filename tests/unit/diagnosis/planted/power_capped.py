@@ -8,7 +8,7 @@ IDLE, POWER_LIMIT = 0x01, 0x04
 
 
 def fires(results: Path) -> None:
-    """Every reading is at the power limit, which the environment has."""
+    """Every reading is at the power limit in the environment."""
     _session(results, POWER_LIMIT)
 
 

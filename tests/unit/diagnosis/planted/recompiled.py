@@ -11,7 +11,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """All of them fall into the warm-up, and take long."""
+    """All compilations fall into the warm-up, and take long."""
     _session(results, measured_recompiles=0)
 
 

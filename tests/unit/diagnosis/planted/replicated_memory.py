@@ -10,8 +10,8 @@ OOM = {(4, repeat): "oom" for repeat in range(3)}
 
 
 def fires(results: Path) -> None:
-    """Two billion parameters, 32 GB with gradients and AdamW's state, fill nine tenths of 80 GB; and what runs out of
-    memory under DDP fits under FSDP, with BatchNorm in half precision."""
+    """Two billion parameters, 32 GB with gradients and AdamW's state, fill nine tenths of 80 GB. Another case runs
+    out of memory under DDP and fits under FSDP, with BatchNorm in half precision."""
     make_session(
         results,
         [
@@ -24,7 +24,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """As much is used, and most of it by activations: 100 million parameters are 1.6 GB."""
+    """The same amount is used, but most of it by activations: 100 million parameters are 1.6 GB."""
     cases = [
         _case("full", memory_bytes=74 * GB, parameters=10**8),
         _case("too_large", batch=128, statuses=OOM, parameters=10**8),

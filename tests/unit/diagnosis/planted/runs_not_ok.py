@@ -8,7 +8,7 @@ STEP_MS = {1: 20.0, 2: 11.0}
 
 
 def fires(results: Path) -> None:
-    """One of six runs failed; of another case one took too long."""
+    """One of six runs failed; in another case a run took too long."""
     failed = Case(name="fsdp", step_ms=STEP_MS, statuses={(2, 0): "failed"})
     slow = Case(name="ddp", step_ms=STEP_MS, statuses={(2, 1): "timeout"})
     make_session(results, [failed, slow])

@@ -7,15 +7,16 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Amdahl's law with a seventh of the step serial: 16 ranks would be 1.25 times as fast as 8. And a case whose
+    """Amdahl's law with a seventh of the step serial: 16 ranks would be 1.25 times as fast as 8. In another case the
     serial fraction grows, from a tenth on 2 ranks to a fifth on 8."""
     growing = {1: 200.0, 2: 110.0, 4: 70.0, 8: 60.0}
     make_session(results, [_case("constant", _amdahl(1 / 7)), _case("growing", growing)])
 
 
 def quiet(results: Path) -> None:
-    """The same law with a twentieth: 16 ranks would still be 1.54 times as fast as 8. And two sizes alone, from which
-    nobody can tell what is serial; and one whose fractions lie about 0: no bound of a speedup follows from them."""
+    """The same law with a twentieth: 16 ranks would still be 1.54 times as fast as 8. A second case has two sizes
+    alone, which do not show the serial part. In a third the fractions are around 0, and give no bound on the
+    speedup."""
     two = {ranks: ms for ranks, ms in _amdahl(1 / 7).items() if ranks in (1, 8)}
     make_session(results, [_case("shared", _amdahl(1 / 20)), _case("two_sizes", two), _ideal()])
 

@@ -8,7 +8,7 @@ from tests.profile_rows import Figures, add_profile
 
 
 def fires(results: Path) -> None:
-    """64 tokens, and of 10 ms on two ranks 6 compute and 3 wait for gradients."""
+    """64 tokens; on two ranks a step of 10 ms computes for 6 ms and waits 3 ms for gradients."""
     _session(results, tokens=64, waiting=3)
 
 

@@ -14,7 +14,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """All but one of them do: these are slow ranks, and their node is not slow as a whole."""
+    """All but one of them do: these are slow ranks, and their node as a whole is not slow."""
     _session(results, slow_ranks=slice(3))
 
 

@@ -8,8 +8,8 @@ from tests.profile_rows import Figures, add_profile
 
 
 def fires(results: Path) -> None:
-    """3 of 8 ms on two ranks wait for gradients, by strong and by weak scaling; and a case that would need a batch 128
-    times as large."""
+    """On two ranks a step waits 3 of 8 ms for gradients, by strong and by weak scaling. Another case would need a
+    batch 128 times as large."""
     cases = [
         Case(name="strong", step_ms={1: [9.9, 10.0, 10.1], 2: [7.9, 8.0, 8.1]}),
         Case(name="weak", step_ms={1: [4.9, 5.0, 5.1], 2: [7.9, 8.0, 8.1]}, scaling="weak", batch=32),
@@ -25,8 +25,8 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """The same times, but the 3 ms are those in which one rank waits for the other, which computes longer. And a case
-    whose computation takes as much longer by its points, between repeats that are far apart."""
+    """The same times, but one rank spends the 3 ms waiting for the other, which computes longer. In another case the
+    point estimate of computation is as much longer, but the repeats are far apart."""
     cases = [
         Case(name="uneven", step_ms={1: [9.9, 10.0, 10.1], 2: [7.9, 8.0, 8.1]}),
         Case(name="noisy", step_ms={1: [9.9, 10.0, 10.1], 2: [5.0, 8.0, 15.0]}),

@@ -9,8 +9,8 @@ from tests.profile_rows import Figures, add_profile
 
 
 def fires(results: Path) -> None:
-    """Of 10 ms on two ranks 5 compute and 4 wait for gradients. A model of 6 FLOPs per token and parameter, and one of
-    which most is an embedding; and one on GPUs, whose gradients may be compressed."""
+    """On two ranks a step of 10 ms computes for 5 ms and waits 4 ms for gradients. One model has 6 FLOPs per token
+    and parameter, one is mostly an embedding, and one runs on GPUs, whose gradients may be compressed."""
     whole = _case("whole", flops_per_example=6 * 2_804 * 32)
     embedding = _case("embedding", flops_per_example=2_804 * 32)
     gpus = _case("gpus", device_type="cuda")

@@ -11,7 +11,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """What a driver holds is, and later the ranks hold 40 GB themselves."""
+    """A driver holds a little memory, and later the ranks hold 40 GB themselves."""
     _session(results, found_bytes=700_000_000)
 
 

@@ -13,7 +13,7 @@ def fires(results: Path) -> None:
 
 
 def quiet(results: Path) -> None:
-    """The clock is as low, but by the power limit."""
+    """The clock is as low, but because of the power limit."""
     _session(results, POWER_LIMIT)
 
 

@@ -6,7 +6,8 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Efficiency 0.79 in the mean, between 0.5 and 1.25 in three repeats: anything; and two repeats at 0.83 and 1.1."""
+    """Efficiency 0.79 in the mean, but between 0.5 and 1.25 in three repeats. Another case has two repeats at 0.83
+    and 1.1."""
     _session(results, wide=[20.0, 12.5, 8.0], two=[12.0, 9.0])
 
 

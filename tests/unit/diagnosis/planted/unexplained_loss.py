@@ -6,12 +6,12 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """FSDP without profiled steps: half of the efficiency is lost, and nothing says to what."""
+    """FSDP without profiled steps: half of the efficiency is lost without a known cause."""
     _session(results, strategy="fsdp")
 
 
 def quiet(results: Path) -> None:
-    """DDP with the same times: what backward takes longer than on one rank is communication."""
+    """DDP with the same times: the extra time of backward over one rank is communication."""
     _session(results, strategy="ddp")
 
 

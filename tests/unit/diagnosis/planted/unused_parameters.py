@@ -7,7 +7,7 @@ from tests.factory import Case, make_session
 
 
 def fires(results: Path) -> None:
-    """Looking costs a tenth of the step; and in a case of its own nothing says that it is needed."""
+    """The search costs a tenth of the step. Another case has no fact that says that it is needed."""
     cases = [*_pair([11.0, 11.1, 11.2]), _looking("alone", [11.0, 11.1, 11.2], batch=128)]
     make_session(results, cases)
 

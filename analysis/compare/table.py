@@ -1,0 +1,65 @@
+"""The table of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.wording import judged_as, needed, ratio, unit_of
+from analysis.database.rows import Row
+from analysis.tables.column import Column, Tone, text_of
+from analysis.tables.scaling import throughput_unit
+from analysis.tables.table import Table
+from analysis.wording.numbers import estimate
+
+TONES: dict[str | None, Tone] = {"faster": "good", "slower": "fair", "inconclusive": "weak"}
+"""By verdict; a regression is an alarm."""
+
+
+def tone_of(row: Row) -> Tone:
+    return "alarm" if row["regression"] else TONES.get(row["verdict"], "")
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """One row per case and placement; `repeats` and `sessions` are the baseline's, then the candidate's."""
+    rows = comparison.rows
+    inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
+    unit = throughput_unit(rows)
+    return Table(
+        rows=rows,
+        keys=[
+            Column("case", _case, untrusted=True),
+            Column("placement", text_of("placement")),
+        ],
+        values=[
+            Column("sessions", _sessions, number=True),
+            Column(
+                "repeats",
+                lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}",
+                number=True,
+            ),
+            Column(f"baseline, {unit}", _throughput("baseline_throughput"), number=True),
+            Column(f"candidate, {unit}", _throughput("candidate_throughput"), number=True),
+            Column("ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row)[1:]),
+            Column(
+                "verdict",
+                lambda row: judged_as(row) or f"no ratio: {row['trouble']}",
+                tone=tone_of,
+            ),
+            Column(f"more {unit_of(inconclusive)}", needed, number=True),
+        ],
+    )
+
+
+def _case(row: Row) -> str:
+    own, other = row["case_name"], row["baseline_case"]
+    return str(own if own == other else f"{own} against {other}")
+
+
+def _sessions(row: Row) -> str:
+    found = (row["baseline_sessions"], row["candidate_sessions"])
+    return f"{found[0]:,}, {found[1]:,}" if max(found) > 1 else ""
+
+
+def _throughput(name: str) -> Callable[[Row], str]:
+    return lambda row: "" if row[name] is None else estimate(row[name], None, None)[0]

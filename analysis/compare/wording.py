@@ -1,0 +1,162 @@
+"""A comparison in words: the closing sentence, the facts that differ, and notes.
+
+Everywhere `name` quotes untrusted text, such as a case's name, for the format of the output.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from analysis.compare.comparison import Comparison, Difference
+from analysis.database.rows import Row
+from analysis.wording.numbers import estimate
+from analysis.wording.plain_text import listed, number
+
+VERDICTS = ("faster", "slower", "same", "inconclusive")
+UNLIKE = "The two sides differ, and every ratio includes these differences."
+SETTINGS = "settings, which `bench report A B --compare --out public` lists; digests"
+_MOST_CASES = 4
+_SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
+"""Side -> column with the number of its sessions that have an ok repeat."""
+
+
+def percent(fraction: float) -> str:
+    """`2 %`."""
+    return f"{number(100 * fraction, 4)} %"
+
+
+def ratio(row: Row) -> str:
+    """`×0.900 [0.879, 0.922]`; without brackets if a side has only one unit."""
+    value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+    return f"×{value} {interval}".rstrip()
+
+
+def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:
+    """Whether a regression is certain, and what stays open; one line."""
+    judged = [row for row in comparison.rows if row["verdict"] is not None]
+    if not judged:
+        return "No verdict: every row was oversubscribed."
+    limit = percent(comparison.max_regression)
+    failed = regressions(comparison.rows)
+    if failed:
+        return f"{lost(failed, comparison.max_regression, name)}; {_counted(judged)}."
+    if all(_is_ruled_out(row, comparison) for row in judged):
+        return f"No regression beyond {limit}: no interval reaches below it; {_counted(judged)}."
+    return f"No regression beyond {limit} is certain, {_open(judged, comparison, name)}; {_counted(judged)}."
+
+
+def lost(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = str) -> str:
+    """Name the largest regression; `failed` are all regressions, the largest first."""
+    more = f" and {len(failed) - 1:,} more" if len(failed) > 1 else ""
+    return f"Regression beyond {percent(max_regression)}: {_named(failed[0], name)}{more}"
+
+
+def regressions(rows: Iterable[Row]) -> list[Row]:
+    """The rows that are regressions, the largest first."""
+    return sorted((row for row in rows if row["regression"]), key=lambda row: row["ratio"])
+
+
+def counts(judged: Iterable[Row]) -> str:
+    """`1 faster, 2 same`."""
+    found = Counter(row["verdict"] for row in judged)
+    return ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS if found[verdict])
+
+
+def judged_as(row: Row) -> str:
+    """The verdict, `slower: regression` or `oversubscribed`; empty if there is no ratio."""
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    return "slower: regression" if row["regression"] else row["verdict"] or ""
+
+
+def needed(row: Row) -> str:
+    """How many more repeats would decide the row; empty if none are needed, or if the number is unknown."""
+    if row["verdict"] != "inconclusive" or row["ratio_lo"] is None:
+        return ""
+    return "> 1,000" if row["repeats_needed"] is None else f"{row['repeats_needed']:,}"
+
+
+def _named(row: Row, name: Callable[[str], str]) -> str:
+    return f"{name(row['case_name'])} {row['placement']} {ratio(row)}"
+
+
+def _is_ruled_out(row: Row, comparison: Comparison) -> bool:
+    return row["ratio_lo"] is not None and row["ratio_lo"] >= 1 - comparison.max_regression
+
+
+def _open(judged: Sequence[Row], comparison: Comparison, name: Callable[[str], str]) -> str:
+    """The rows that may still be regressions."""
+    rows = [row for row in judged if not _is_ruled_out(row, comparison)]
+    lowest = min(rows, key=lambda row: row["ratio"])
+    if len(rows) == 1:
+        return f"but {_named(lowest, name)} does not rule it out"
+    return f"but {len(rows):,} of {len(judged):,} rows do not rule it out, such as {_named(lowest, name)}"
+
+
+def _counted(judged: Sequence[Row]) -> str:
+    of = f"of {len(judged):,} rows " if len(judged) > 1 else ""
+    return of + counts(judged) + _more(judged)
+
+
+def _more(judged: Sequence[Row]) -> str:
+    """How many repeats would decide the inconclusive rows."""
+    rows = [row for row in judged if row["verdict"] == "inconclusive"]
+    if not rows:
+        return ""
+    if any(row["ratio_lo"] is None for row in rows):
+        return ", where a side has a single repeat: two or more give an interval"
+    known = [row["repeats_needed"] for row in rows if row["repeats_needed"] is not None]
+    units = unit_of(rows)
+    if len(known) < len(rows):
+        return f", which even 1,000 more {units} a side would not all decide"
+    return f", which about {max(known):,} more {units if max(known) > 1 else units[:-1]} a side would decide"
+
+
+def unit_of(rows: Sequence[Row]) -> str:
+    """The unit over which the intervals of these rows are computed, in the plural."""
+    units = {row["unit"] for row in rows} or {"repeat"}
+    return f"{units.pop()}s" if len(units) == 1 else "repeats or sessions"
+
+
+def difference(found: Difference, name: Callable[[str], str] = str) -> str:
+    """`torch: 2.15.0 → 2.16.0`."""
+    values = (name(value) if value is not None else "none" for value in (found.baseline, found.candidate))
+    of = f" ({listed(map(name, found.cases), _MOST_CASES)})" if found.cases else ""
+    what = SETTINGS if found.key == "settings" else name(found.key.replace("_", " "))
+    return f"{what}: {' → '.join(values)}{of}"
+
+
+def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[str]:
+    """What is not in the table, and how far its intervals hold."""
+    for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
+        if alone:
+            yield f"only the {side} has: {', '.join(map(name, alone))}"
+    if comparison.imported:
+        yield (
+            f"imported, not measured by scalebench: {', '.join(map(name, comparison.imported))}: whole trainings, "
+            "whose times may contain start-up and validation"
+        )
+    yield _intervals_over(comparison)
+    yield (
+        f"same: the interval lies within 1 ± {percent(comparison.margin)}; regression: it lies below "
+        f"1 - {percent(comparison.max_regression)}, over all rows (Holm) at 5 %"
+    )
+
+
+def _intervals_over(comparison: Comparison) -> str:
+    rows = [row for row in comparison.rows if row["ratio"] is not None]
+    by_repeat = [row for row in rows if row["unit"] == "repeat"]
+    if not by_repeat:
+        return "intervals: over sessions, so that what differs between sessions is in them"
+    if comparison.baseline.session_ids == comparison.candidate.session_ids:
+        return "intervals: over repeats, which both cases ran in turn"
+    outside = "what differs between sessions (nodes, neighbours, temperature) is not in"
+    mixed = [row for row in by_repeat if max(row[name] for name in _SESSIONS.values()) > 1]
+    if not mixed:
+        return f"intervals: over repeats; {outside} them: several sessions a side would have it in"
+    single = [side for side, name in _SESSIONS.items() if any(row[name] == 1 for row in mixed)]
+    return (
+        f"intervals: over repeats, since of the {' or the '.join(single)} one session has ok repeats: {outside} its "
+        "interval, so that equal code can come out faster or slower; two sessions or more a side have it in"
+    )

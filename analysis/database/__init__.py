@@ -1,0 +1,1 @@
+"""DuckDB: connections, the schema, rows, interrupts."""

@@ -1,0 +1,65 @@
+"""Temporary views and tables that hide the database's own tables of the same names.
+
+A query of derived/ or of a rule then sees the rows of some sessions alone, and costs what it would cost in a database
+that holds no other sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+
+from analysis.database import schema
+from analysis.database.sql_text import identifier, literal
+
+_ORDERED = "planned_runs"
+"""Its rowid is the order of the plan; a view has no rowid."""
+
+
+class Overlay:
+    """The temporary views and tables of one connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self._created: dict[str, str] = {}
+        ((database,),) = connection.execute("SELECT current_database()").fetchall()
+        self._database = identifier(database)
+        self._stored = schema.existing_tables(connection)
+
+    def stored(self, table: str) -> str:
+        """The full name of the database's own table."""
+        return f"{self._database}.main.{table}"
+
+    def create(self, kind: str, name: str, query: str) -> None:
+        """Hide the table `name` behind a temporary VIEW or TABLE of the query's rows."""
+        self.connection.execute(f"CREATE TEMP {kind} {name} AS {query}")
+        self._created[name] = kind
+
+    def store(self, name: str) -> None:
+        """Append the rows of the temporary view or table to the table that it hides, or make that table of them."""
+        if name in self._stored:
+            self.connection.execute(f"INSERT INTO {self.stored(name)} BY NAME FROM temp.{name}")
+        else:
+            self.connection.execute(f"CREATE TABLE {self.stored(name)} AS FROM temp.{name}")
+            self._stored.add(name)
+
+    def show_only(self, sessions: Sequence[str]) -> None:
+        """Hide the rows of all other sessions in every table that is not derived from whole sessions."""
+        condition = f"session_id IN ({', '.join(map(literal, sessions))})" if sessions else "false"
+        for table in (*schema.SESSION_TABLES, *schema.RUN_TABLES):
+            kind = "TABLE" if table == _ORDERED else "VIEW"
+            self.create(kind, table, f"FROM {self.stored(table)} WHERE {condition}")
+
+    def drop(self) -> None:
+        """Drop everything that was created, the last first."""
+        for name, kind in reversed(self._created.items()):
+            self.connection.execute(f"DROP {kind} temp.{name}")
+
+
+@contextmanager
+def overlay(connection: duckdb.DuckDBPyConnection) -> Iterator[Overlay]:
+    """An overlay that is dropped at the end of the block. If the block raises, the transaction's rollback drops it."""
+    found = Overlay(connection)
+    yield found
+    found.drop()

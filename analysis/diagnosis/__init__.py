@@ -1,0 +1,1 @@
+"""Rules of diagnosis, shipped and custom, and their findings."""

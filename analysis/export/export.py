@@ -1,0 +1,90 @@
+"""Export a session from a results folder to a stream, a file or a folder of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+
+from analysis.database import connections
+from analysis.errors import AnalysisError
+from analysis.export import content, formats, pictures, relation
+from analysis.export.format_types import Page, Pictures, Rows
+from analysis.export.output_files import put_all, whole
+from analysis.sql.choose_session import choose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The part of a session to export, its format and its destination."""
+
+    form: str
+    """A format's name."""
+    view: str | None = None
+    """A table or view instead of the summary."""
+    chart: str | None = None
+    """One chart instead of all."""
+    out: Path | None = None
+    """A file, or a folder for several pictures; null: the stream."""
+
+
+def export(results: Path, session: str | None, wanted: Wanted, stream: BinaryIO) -> list[Path]:
+    """Return the files written; none if the output went to the stream. The default is the newest session. Raises
+    AnalysisError, with nothing written, if the session, view or chart does not exist or has no such format."""
+    kind = formats.named(wanted.form)
+    _check(kind, wanted)
+    with connections.reader(results) as connection:
+        session_id = choose(connection, session)
+        if isinstance(kind, Pictures):
+            return _pictures(connection, session_id, kind, wanted, stream)
+        if wanted.out is None:
+            _table(connection, session_id, kind, wanted, stream)
+            return []
+        with whole(wanted.out) as file:
+            _table(connection, session_id, kind, wanted, file)
+        return [wanted.out]
+
+
+def _check(kind: Rows | Page | Pictures, wanted: Wanted) -> None:
+    if wanted.view is not None and not isinstance(kind, Rows):
+        raise AnalysisError(f"--view is for csv and json, not for {wanted.form}")
+    if wanted.chart is not None and not isinstance(kind, Pictures):
+        raise AnalysisError(f"--chart is for png and svg, not for {wanted.form}")
+    if isinstance(kind, Pictures) and wanted.out is None and wanted.chart is None:
+        raise AnalysisError("all charts are several files: give --out DIR, or name one with --chart")
+
+
+def _table(
+    connection: duckdb.DuckDBPyConnection,
+    session_id: str,
+    kind: Rows | Page,
+    wanted: Wanted,
+    stream: BinaryIO,
+) -> None:
+    if isinstance(kind, Page):
+        stream.write(kind.write(content.read(connection, session_id)).encode())
+    elif wanted.view is None:
+        kind.write(relation.summary(connection, session_id), stream)
+    else:
+        kind.write(relation.of_view(connection, wanted.view, session_id), stream)
+
+
+def _pictures(
+    connection: duckdb.DuckDBPyConnection, session_id: str, kind: Pictures, wanted: Wanted, stream: BinaryIO
+) -> list[Path]:
+    drawn = pictures.draw(connection, session_id, wanted.chart)
+    files = {f"{name}.{wanted.form}": kind.write(svg, origin) for name, (svg, origin) in drawn.items()}
+    if wanted.out is None:
+        stream.write(_first(files))
+        return []
+    if wanted.out.suffix == f".{wanted.form}" and wanted.chart is not None:
+        return put_all(wanted.out.parent, {wanted.out.name: _first(files)}, kind)
+    return put_all(wanted.out, files, kind)
+
+
+def _first(files: Mapping[str, bytes]) -> bytes:
+    """The picture that a page shows first, if a chart has several."""
+    return next(iter(files.values()))

@@ -1,0 +1,113 @@
+"""`bench history`: a row per case, placement and session of a suite, and closing sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+from rich.console import Console
+
+from analysis.compare.table import tone_of
+from analysis.compare.wording import ratio
+from analysis.database import connections
+from analysis.database.rows import Row
+from analysis.errors import AnalysisError
+from analysis.report.pages.history import data
+from analysis.report.pages.history.data import History
+from analysis.report.pages.history.wording import sentences
+from analysis.tables import terminal
+from analysis.tables.column import Column, text_of
+from analysis.tables.scaling import throughput_unit
+from analysis.tables.table import Table
+from analysis.wording.numbers import estimate
+from analysis.wording.plain_text import listed
+
+_MOST_SUITES = 8
+
+
+def show(
+    results: Path,
+    suite: str | None,
+    *,
+    last: int,
+    only_regressions: bool = False,
+    out: Console | None = None,
+) -> None:
+    """Print the newest `last` sessions, or only the regressions. Raises AnalysisError for a suite without a history."""
+    out = out or terminal.console()
+    with connections.reader(results) as connection:
+        history = data.read(connection, _chosen(connection, suite))
+    rows = history.regressions if only_regressions else _newest(history, last)
+    if rows:
+        terminal.show(out, f"{history.suite} over its sessions", _table(rows))
+    left_out = len(history.sessions) - last
+    if not only_regressions and left_out > 0:
+        terminal.say(
+            out, f"{left_out:,} earlier sessions are not shown: --last {len(history.sessions)} shows all"
+        )
+    first, *others = sentences(history)
+    for line in others:
+        terminal.say(out, line)
+    terminal.say(out, first, "bold")
+
+
+def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
+    """This suite, or by default that of the newest session. Raises AnalysisError if it has no session."""
+    query = "SELECT suite FROM history GROUP BY suite ORDER BY max(created_at) DESC, suite"
+    known = [str(name) for (name,) in connection.execute(query).fetchall()]
+    if not known:
+        raise AnalysisError("no session has trained anything yet: `bench suite smoke` makes one")
+    if suite is not None and suite not in known:
+        raise AnalysisError(f"no session of the suite {suite!r}; there are {listed(known, _MOST_SUITES)}")
+    return suite if suite is not None else known[0]
+
+
+def _newest(history: History, last: int) -> list[Row]:
+    """Case by case, each placement from the oldest session to the newest."""
+    numbers = [session["session_order"] for session in history.sessions[:last]]
+    panels = history.points.get_column("panel").unique(maintain_order=True).to_list()
+    place = pl.col("panel").replace_strict(panels, range(len(panels)))
+    kept = history.points.filter(pl.col("session_order").is_in(numbers))
+    return kept.sort([place, "workers", "placement", "line", "session_order"]).to_dicts()
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    unit = throughput_unit([row for row in rows if row["throughput"] is not None])
+    return Table(
+        rows=rows,
+        keys=[
+            Column("case", text_of("panel"), untrusted=True),
+            Column("placement", text_of("placement")),
+            Column("began (UTC)", text_of("began")),
+        ],
+        values=[
+            Column(f"{unit} [95 %]", _throughput),
+            Column("efficiency", _efficiency, number=True),
+            Column("ratio [95 %]", lambda row: ratio(row)[1:] if row["ratio"] else ""),
+            Column("verdict", _verdict, tone=tone_of),
+            Column("changed", text_of("marked"), untrusted=True),
+            Column("session", text_of("session_id"), untrusted=True),
+        ],
+    )
+
+
+def _throughput(row: Row) -> str:
+    if row["throughput"] is None:
+        return "no ok repeat"
+    return " ".join(estimate(row["throughput"], row["throughput_lo"], row["throughput_hi"])).rstrip()
+
+
+def _efficiency(row: Row) -> str:
+    if row["efficiency"] is None or row["is_baseline"] or row["scaling"] == "none":
+        return ""
+    return f"{100 * row['efficiency']:.1f} %"
+
+
+def _verdict(row: Row) -> str:
+    if row["regression"]:
+        return "slower: regression"
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    return f"unlike: {row['unlike']}" if row["is_alike"] is False else row["verdict"] or ""

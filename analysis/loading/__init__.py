@@ -1,0 +1,1 @@
+"""A results folder becomes rows of the database."""

@@ -1,0 +1,129 @@
+"""Insert rows and Parquet files into the tables, inside the load's transaction.
+
+Files are inserted in portions of whole runs, so that the memory that a load needs does not depend on its size.
+Temporary views over a portion's files hide the tables `steps`, `samples` and so on: a copy of some million rows would
+take more memory than everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
+
+import duckdb
+import pyarrow as pa
+
+from analysis.database import schema
+from analysis.database.glob_links import without_patterns
+from analysis.database.overlay import Overlay, overlay
+from analysis.database.rows import insert_rows
+from analysis.database.sql_text import literal
+from analysis.loading import parquet_files
+from analysis.loading.derive import derive_runs
+from analysis.loading.read_files import Batch, ParquetFile
+from bench.records.parquet_tables import PARQUET_TABLES
+
+PORTION_ROWS = 4_000_000
+"""Rows of one portion; a single run may have more."""
+_ROWS_OF_A_FILE = 1000
+"""Opening a file takes as much memory as about this many of its rows."""
+
+
+def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
+    """Delete every row of the sessions in these folders."""
+    if not folders:
+        return
+    existing = schema.existing_tables(connection)
+    for table in (name for name in schema.session_tables() if name in existing):
+        connection.execute(f"DELETE FROM {table} WHERE session_id IN (SELECT unnest($1))", [folders])  # noqa: S608
+    connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
+
+
+def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, portion_rows: int = PORTION_ROWS) -> None:
+    """Insert everything in the batch, and what is derived from single runs."""
+    insert_json_rows(connection, batch)
+    for files in portions(batch.files, portion_rows):
+        insert_files(connection, files)
+
+
+def insert_json_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Insert the rows that do not come from Parquet files."""
+    for table, rows in {**batch.rows, "loaded_files": batch.seen}.items():
+        insert_rows(connection, table, rows)
+
+
+def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:
+    """Insert the files of whole runs, and what is derived from these runs."""
+    with files_as_tables(connection, files) as hiding:
+        for table in {file.table for file in files}:
+            hiding.store(table)
+        derive_runs(connection)
+
+
+@contextmanager
+def files_as_tables(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> Iterator[Overlay]:
+    """Hide `runs` and the tables of the Parquet files behind the rows of these runs and files."""
+    with without_patterns([file.path for file in files]) as paths, overlay(connection) as hiding:
+        with_path = list(zip(paths, files, strict=True))
+        connection.register("incoming_files", owners(with_path))
+        of_these = "SEMI JOIN incoming_files USING (session_id, run_id, attempt)"
+        hiding.create("VIEW", "runs", f"FROM {hiding.stored('runs')} {of_these}")
+        for table in PARQUET_TABLES:
+            query = rows_query([one for one in with_path if one[1].table == table], table)
+            hiding.create("VIEW", table, query or f"FROM {hiding.stored(table)} LIMIT 0")
+        yield hiding
+        connection.unregister("incoming_files")
+
+
+def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
+    """The rows of `incoming_files`: each path and the attempt that its rows belong to."""
+    return pa.Table.from_pylist(
+        [
+            {"path": path, "session_id": file.session_id, "run_id": file.run_id, "attempt": file.attempt}
+            for path, file in files
+        ]
+    )
+
+
+def rows_query(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
+    """The query for a table's rows in files, whose owners it reads from `incoming_files`; empty without files.
+
+    Files with the same columns are read together. A column that a file lacks is null."""
+    queries = []
+    by_columns = sorted(files, key=lambda one: one[1].columns)
+    for present, group in groupby(by_columns, key=lambda one: one[1].columns):
+        columns = [
+            f"{f'file.{name}' if name in present else 'NULL'}::{column.sql_type} AS {name}"
+            for name, column in PARQUET_TABLES[table].items()
+        ]
+        queries.append(
+            schema.text("rows_of_files").format(
+                paths=f"[{', '.join(literal(path) for path, _ in group)}]",
+                columns=", ".join(columns),
+                path_column=parquet_files.PATH_COLUMN,
+            )
+        )
+    return " UNION ALL ".join(queries)
+
+
+def portions(files: Iterable[ParquetFile], rows: int = PORTION_ROWS) -> Iterator[list[ParquetFile]]:
+    """Files of whole runs, up to `rows` rows at once: rows derived from a run need all of its rows, and no others."""
+    portion: list[ParquetFile] = []
+    held = 0
+    for run in by_run(files):
+        more = sum(max(file.rows, _ROWS_OF_A_FILE) for file in run)
+        if portion and held + more > rows:
+            yield portion
+            portion, held = [], 0
+        portion += run
+        held += more
+    if portion:
+        yield portion
+
+
+def by_run(files: Iterable[ParquetFile]) -> Iterator[list[ParquetFile]]:
+    """The files of each attempt of a run."""
+    key = attrgetter("run")
+    for _, group in groupby(sorted(files, key=key), key=key):
+        yield list(group)

@@ -1,0 +1,155 @@
+"""Load the sessions that have changed into results.duckdb, in one transaction; every bad file is named and left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from analysis.database import connections, schema
+from analysis.diagnosis import custom_rules, run_custom_rules
+from analysis.loading.scan import SessionFolder, discover
+
+if TYPE_CHECKING:
+    from analysis.loading.read_files import Batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A file that was left out."""
+
+    path: str
+    """Relative to the results folder; `rule NAME` for a custom rule."""
+    reason: str
+    """What is wrong, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadReport:
+    """The result of a load."""
+
+    database: Path
+    sessions: int
+    """Sessions that this call loaded; unchanged ones do not count."""
+    runs: int
+    """Attempts of runs of these sessions."""
+    step_rows: int
+    """Step rows of these sessions."""
+    unchanged_sessions: int
+    removed_sessions: int
+    """Sessions that were in the database and no longer have a folder."""
+    problems: tuple[Problem, ...]
+    """Problems of all sessions, including unchanged ones."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.sessions:,} {_plural('session', self.sessions)}, {self.runs:,} {_plural('run', self.runs)}, "
+            f"{self.step_rows:,} step rows loaded into {self.database}"
+        ]
+        if self.unchanged_sessions:
+            lines.append(
+                f"{self.unchanged_sessions:,} unchanged {_plural('session', self.unchanged_sessions)}"
+            )
+        if self.removed_sessions:
+            lines.append(
+                f"{self.removed_sessions:,} {_plural('session', self.removed_sessions)} removed: no folder any more"
+            )
+        lines += [f"left out: {problem.path}: {problem.reason}" for problem in self.problems]
+        return "\n".join(lines)
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def load(results: Path, own_rules: Path | None = None) -> LoadReport:
+    """Bring the database up to date with the files of a results folder.
+
+    `own_rules` is a folder with custom rules of diagnosis; without it the database keeps those that it has. Raises
+    AnalysisError if a folder or the database cannot be used; a bad file is a problem in the report."""
+    own = run_custom_rules.remembered(results) if own_rules is None else custom_rules.read(own_rules)
+    folders = discover(results)
+    with connections.writer(results, schema.create_tables) as connection:
+        loaded = _loaded_states(connection)
+        changed = [folder for folder in folders if loaded.get(folder.name) != _state(folder)]
+        removed = loaded.keys() - {folder.name for folder in folders}
+        outdated = [*removed, *(folder.name for folder in changed if folder.name in loaded)]
+        if changed or outdated or not schema.is_complete(connection):
+            batch = _replace_sessions(connection, outdated, changed)
+        else:
+            batch = None
+        problems = problems_of_files(connection)
+        custom_rules.lock(connection)
+        if own_rules is not None:
+            custom_rules.refuse(connection, own_rules, own)
+        problems += [
+            Problem(path=f"rule {rule.finding}", reason=reason)
+            for rule, reason in run_custom_rules.ask(connection, own)
+        ]
+    return LoadReport(
+        database=connections.database_path(results),
+        sessions=len(batch.sessions()) if batch else 0,
+        runs=len(batch.rows.get("runs", [])) if batch else 0,
+        step_rows=batch.step_rows() if batch else 0,
+        unchanged_sessions=len(folders) - len(changed),
+        removed_sessions=len(removed),
+        problems=tuple(problems),
+    )
+
+
+def _replace_sessions(
+    connection: duckdb.DuckDBPyConnection, outdated: list[str], changed: list[SessionFolder]
+) -> Batch:
+    """Delete the rows of the outdated sessions and insert those of the changed folders, in one transaction.
+
+    A file that makes DuckDB fail is left out, and the transaction is repeated."""
+    from analysis.loading import derive, find_bad_files, insert, read_files  # they import PyArrow
+
+    bad: dict[Path, str] = {}
+    is_limited = True
+    while True:
+        try:
+            with connections.transaction(connection):
+                insert.forget(connection, outdated)
+                batch = read_files.read(changed, bad)
+                insert.insert(connection, batch)
+                derive.derive_and_diagnose(connection, batch.sessions(), schema.shipped_rules())
+                run_custom_rules.make_due(connection)
+            return batch
+        except duckdb.Error as error:
+            # One run alone may have too many rows.
+            if is_limited and isinstance(error, duckdb.OutOfMemoryException):
+                connection.execute("RESET memory_limit")
+                is_limited = False
+                continue
+            found = find_bad_files.unreadable(changed, bad)
+            if not found and isinstance(error, duckdb.DataError):
+                found = find_bad_files.unstorable(connection, changed, bad)
+            if not found:
+                raise  # connections.writer says what to do
+            bad |= found
+
+
+State = frozenset[tuple[str, int | None, int | None]]
+"""Path, size and modification time of everything in a session's folder."""
+
+
+def _state(folder: SessionFolder) -> State:
+    return frozenset((entry.relative, entry.size_bytes, entry.mtime_ns) for entry in folder.entries())
+
+
+def _loaded_states(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
+    """The state of each session's folder when it was loaded."""
+    query = "SELECT folder, path, size_bytes, mtime_ns FROM loaded_files"
+    states: dict[str, set[tuple[str, int | None, int | None]]] = {}
+    for folder, path, size_bytes, mtime_ns in connection.execute(query).fetchall():
+        states.setdefault(folder, set()).add((path, size_bytes, mtime_ns))
+    return {folder: frozenset(state) for folder, state in states.items()}
+
+
+def problems_of_files(connection: duckdb.DuckDBPyConnection) -> list[Problem]:
+    """The problems of all files that were seen, in order of path."""
+    query = "SELECT path, problem FROM loaded_files WHERE problem IS NOT NULL ORDER BY path"
+    return [Problem(path=path, reason=reason) for path, reason in connection.execute(query).fetchall()]

@@ -1,0 +1,82 @@
+"""Colours and Vega settings. Colours are CSS variables of the page, so that dark mode and print need no redrawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CATEGORIES = 8
+"""Number of distinct colours, after Okabe & Ito's, darkened to 3:1 against the paper. More values are distinguished
+in other ways; no colour has two meanings."""
+RAMP = 6
+"""Steps from light to dark for sizes, which have an order."""
+
+INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--grid)", "var(--paper)"
+CONTEXT = "var(--c8)"
+"""Colour of lines that only show the context."""
+SHAPES = [
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+]
+_DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
+"""From sparse to full."""
+PHASE_COLOURS = ["var(--c5)", "var(--c6)", "var(--c1)", "var(--c3)"]
+LOSS_COLOURS = [f"var(--c{place})" for place in (8, 5, 4, 2, 3, 6, 7)]
+"""The used part, grey, and the terms of lost efficiency in their order."""
+PART_COLOURS = ["var(--c5)", "var(--c1)", "var(--c8)", "var(--c2)"]
+
+
+def categories(count: int) -> list[str]:
+    assert count <= CATEGORIES, f"{count} values for {CATEGORIES} colours"
+    return [f"var(--c{1 + index})" for index in range(count)]
+
+
+def shapes(count: int) -> list[str]:
+    return [SHAPES[index % len(SHAPES)] for index in range(count)]
+
+
+def ramp(count: int) -> list[str]:
+    """`count` colours spread over the ramp, smallest size first."""
+    spread = max(count - 1, 1)
+    return [f"var(--s{1 + round(index * (RAMP - 1) / spread)})" for index in range(count)]
+
+
+def dashes(count: int) -> list[list[int]]:
+    """`count` patterns, smallest size first; the largest is a full line."""
+    spread = max(count - 1, 1)
+    last = len(_DASHES) - 1
+    return [_DASHES[last - round((count - 1 - index) * last / spread)] for index in range(count)]
+
+
+def vega_config() -> dict[str, Any]:
+    """Vega-Lite's `config` for every chart of a page."""
+    font = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+    return {
+        "background": "transparent",
+        "font": font,
+        "padding": 2,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": MUTED,
+            "titleColor": INK,
+            "titleFontWeight": 500,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titlePadding": 8,
+            "gridColor": GRID,
+            "domainColor": GRID,
+            "tickColor": GRID,
+            "labelLimit": 150,
+            "labelOverlap": True,
+        },
+        "axisX": {"grid": False, "domainColor": MUTED, "labelSeparation": 8},
+        "axisY": {"domain": False, "ticks": False},
+        "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 240},
+        "line": {"strokeWidth": 2},
+        "text": {"color": MUTED, "fontSize": 11},
+    }

@@ -1,0 +1,95 @@
+"""Numbers for people: with the digits that are known and with their unit."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from analysis.wording import numbers
+
+UNKNOWN = "–"
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`3.81`, `1,234`, `0.00042`; a dash if it is unknown."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(decimals, 9)}f}"
+
+
+def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
+    text = number(value, digits)
+    return text if text == UNKNOWN else f"{text}\u00a0{unit}"
+
+
+def percent(fraction: float | None) -> str:
+    """0.9524 as `95.2 %`."""
+    if fraction is None or not math.isfinite(fraction):
+        return UNKNOWN
+    return f"{100 * fraction:.1f}\u00a0%"
+
+
+def with_interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    unit: str = "",
+    factor: float = 1,
+    *,
+    apart_from: float | None = None,
+) -> str:
+    """`1.51 × [1.44, 1.57]`, three significant digits; the interval is marked up."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    ends = (None if end is None else factor * end for end in (low, high))
+    shown, interval = numbers.estimate(factor * value, *ends, apart_from=apart_from)
+    return _marked(f"{shown}\u00a0{unit}".rstrip(), interval.replace(" ", "\u00a0"))
+
+
+def with_spread(mean: float | None, deviation: float | None, unit: str) -> str:
+    """`21.2 ms ± 1.7`, with the digits that the standard deviation supports; the spread is marked up."""
+    if mean is None or not math.isfinite(mean):
+        return UNKNOWN
+    shown, spread = numbers.spread(mean, deviation)
+    return _marked(f"{shown}\u00a0{unit}", spread and f"±\u00a0{spread}")
+
+
+def _marked(shown: str, uncertainty: str) -> str:
+    return Markup('{} <span class="interval">{}</span>').format(shown, uncertainty) if uncertainty else shown
+
+
+def bytes_(value: float | None) -> str:
+    """SI: `21.0 GB` is 21 × 10⁹ bytes."""
+    if value is None:
+        return UNKNOWN
+    for factor, prefix in _SI:
+        if abs(value) >= factor:
+            return with_unit(value / factor, f"{prefix}B")
+    return with_unit(value, "B")
+
+
+def seconds(value: float | None) -> str:
+    """`12 ms`, `3.4 s`, `2 min 05 s`, `1 h 02 min`."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value < 1:
+        return with_unit(value * 1e3, "ms")
+    if value < 60:
+        return with_unit(value, "s")
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes}\u00a0min {rest:02d}\u00a0s"
+    return f"{minutes // 60}\u00a0h {minutes % 60:02d}\u00a0min"
+
+
+def milliseconds(value: float | None) -> str:
+    return with_unit(value, "ms")
+
+
+def watts(value: float | None) -> str:
+    return with_unit(value, "W")

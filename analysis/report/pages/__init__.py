@@ -1,0 +1,1 @@
+"""Whole pages: a session, a comparison, a history, the index."""

@@ -1,0 +1,244 @@
+"""The data of a comparison, read at once, and its sides: a session each, or several that count as one side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+
+from analysis.database.rows import Row
+from analysis.report import named_queries
+from analysis.report.sections.settings import Settings, settings_of
+
+MARGIN = 0.02
+"""A ratio within 1 ± margin is the same."""
+MAX_REGRESSION = 0.05
+"""A ratio whose interval is below 1 - MAX_REGRESSION is a regression."""
+_LONGEST_NAME = 22
+"""Characters of a session's name in a legend."""
+
+
+class Kind(NamedTuple):
+    """The kind of a case; cases with the same name are compared if their kinds are equal."""
+
+    workload: str | None
+    scaling: str
+    strategy: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedSession:
+    """One of the sessions."""
+
+    letter: str
+    """`A` is the baseline."""
+    name: str
+    """The letter and the distinguishing part of the session's id, short enough for a legend."""
+    session: Row
+    """queries/session.sql."""
+    cases: Sequence[str]
+    """In the order of the suite. Cases with the same name but different kinds are different cases; their names then
+    include the difference."""
+    kinds: Mapping[str, Kind]
+    """By the name of the case in the suite."""
+    settings: Settings
+    environment: Mapping[str, str]
+    """Fact -> value; if nodes differ, all values."""
+    likeness: Mapping[str, str]
+    """queries/likeness.sql."""
+    coverage: Sequence[Row]
+    not_ok: Sequence[Row]
+
+    @property
+    def session_id(self) -> str:
+        return str(self.session["session_id"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One side of a ratio: a session, or several."""
+
+    letter: str
+    """`A`; of several `A with B`."""
+    sessions: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedSessions:
+    """The sessions, those of the baseline first, with their ratios and curves."""
+
+    sides: Sequence[ComparedSession]
+    groups: Sequence[Group]
+    """The sides of the ratios, the baseline first."""
+    ratios: Sequence[pl.DataFrame]
+    """queries/ratios.sql, for each group but the first."""
+    curves: pl.DataFrame
+    learning: pl.DataFrame
+
+    @property
+    def baseline(self) -> Group:
+        return self.groups[0]
+
+    @property
+    def candidates(self) -> Sequence[Group]:
+        return self.groups[1:]
+
+    def is_baseline(self, place: int) -> bool:
+        """Whether the side at that place is a session of the baseline."""
+        return place < self.baseline.sessions
+
+
+def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> ComparedSessions:
+    """The sessions must be in the database, each once."""
+    session_ids = flat(compared)
+    configurations = {
+        name: named_queries.frame(connection, "configuration", name).to_dicts() for name in session_ids
+    }
+    names = _case_names([row for rows in configurations.values() for row in rows])
+    sides = [
+        _side(connection, session_id, place, configuration, names)
+        for place, (session_id, configuration) in enumerate(configurations.items())
+    ]
+    baseline, *others = map(ids, compared)
+    ratios = [
+        named_queries.frame(
+            connection, "ratios", baseline=baseline, candidate=other, margin=MARGIN, limit=MAX_REGRESSION
+        )
+        for other in others
+    ]
+    curves, learning = (
+        named_queries.frame(connection, name, session_ids=session_ids)
+        for name in ("compare_curves", "compare_learning")
+    )
+    return ComparedSessions(
+        sides=sides,
+        groups=[
+            Group(letter=letter, sessions=len(ids(side)))
+            for letter, side in zip(
+                together(compared, [side.letter for side in sides]), compared, strict=True
+            )
+        ],
+        ratios=[named_queries.by_suite(_with_cases(rows, names), sides[0].cases) for rows in ratios],
+        curves=_drawn(curves, sides, names),
+        learning=_drawn(learning, sides, names),
+    )
+
+
+CaseNames = Mapping[tuple[str, Kind], str]
+"""By the suite's name of the case and its kind."""
+
+
+def _kind(row: Row) -> Kind:
+    return Kind(row["workload"], row["scaling"], row["strategy"])
+
+
+def _case_names(configurations: Iterable[Row]) -> CaseNames:
+    kinds: dict[str, set[Kind]] = {}
+    for row in configurations:
+        kinds.setdefault(row["case_name"], set()).add(_kind(row))
+    return {
+        (case, kind): case if len(found) == 1 else f"{case} ({_apart(kind, found)})"
+        for case, found in kinds.items()
+        for kind in found
+    }
+
+
+def _apart(kind: Kind, others: Iterable[Kind]) -> str:
+    """The parts of a kind that differ between cases: `weak scaling`."""
+    said = {"workload": f"{kind.workload}", "scaling": f"{kind.scaling} scaling", "strategy": kind.strategy}
+    return ", ".join(
+        said[part] for part in Kind._fields if len({getattr(other, part) for other in others}) > 1
+    )
+
+
+def _side(
+    connection: duckdb.DuckDBPyConnection,
+    session_id: str,
+    place: int,
+    configuration: Sequence[Row],
+    names: CaseNames,
+) -> ComparedSession:
+    kinds = {row["case_name"]: _kind(row) for row in configuration}
+    own = {case: names[case, kind] for case, kind in kinds.items()}
+
+    def rows(name: str) -> list[Row]:
+        return named_queries.frame(connection, name, session_id).to_dicts()
+
+    def of_cases(found: Iterable[Row]) -> list[Row]:
+        return [{**row, "case_name": own.get(row["case_name"], row["case_name"])} for row in found]
+
+    letter = letter_of(place)
+    return ComparedSession(
+        letter=letter,
+        name=f"{letter} {_short(session_id)}",
+        session=rows("session")[0],
+        cases=[row["case_name"] for row in of_cases(rows("cases"))],
+        kinds=kinds,
+        settings=settings_of(of_cases(configuration)),
+        environment=_facts(rows("environment")),
+        likeness={row["key"]: row["value"] for row in rows("likeness")},
+        coverage=of_cases(rows("coverage")),
+        not_ok=of_cases(rows("not_ok")),
+    )
+
+
+def _short(session_id: str) -> str:
+    """Without the time at its start, and with its end, which distinguishes sessions of a suite."""
+    name = named_queries.printable(re.sub(r"^\d{8}T\d{6}Z-", "", session_id))
+    return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
+
+
+def _facts(rows: Sequence[Row]) -> dict[str, str]:
+    values: dict[str, list[str]] = {}
+    for row in rows:
+        values.setdefault(row["key"], []).append(row["value"])
+    return {key: ", ".join(found) for key, found in values.items()}
+
+
+def _with_cases(rows: pl.DataFrame, names: CaseNames) -> pl.DataFrame:
+    found = [names[row["case_name"], _kind(row)] for row in rows.iter_rows(named=True)]
+    return rows.with_columns(pl.Series("case_name", found, dtype=pl.String))
+
+
+def _drawn(rows: pl.DataFrame, sides: Sequence[ComparedSession], names: CaseNames) -> pl.DataFrame:
+    """With `session`, the name that has a colour, and `panel`: the case, for learning curves with the chosen
+    placement."""
+    rows = _with_cases(rows, names)
+    ids = {side.session_id: side.name for side in sides}
+    session = pl.col("session_id").replace_strict(ids, return_dtype=pl.String)
+    panel = pl.format("{} {}", "case_name", "chosen") if "chosen" in rows.columns else pl.col("case_name")
+    rows = rows.with_columns(session.alias("session"), panel.alias("panel"))
+    return rows.drop("case_name", *Kind._fields, "chosen", strict=False)
+
+
+Sides = Sequence[str | Sequence[str]]
+"""The sides, the baseline first: a session id each, or a list of the ids that count as one side."""
+
+
+def of_ids(sides: Iterable[Sequence[str]]) -> list[str | list[str]]:
+    return [ids[0] if len(ids) == 1 else list(ids) for ids in sides]
+
+
+def ids(side: str | Sequence[str]) -> list[str]:
+    return [side] if isinstance(side, str) else list(side)
+
+
+def flat(sides: Sides) -> list[str]:
+    """Every session, in the order of the letters A, B, C ..."""
+    return [session_id for side in sides for session_id in ids(side)]
+
+
+def together(sides: Sides, names: Sequence[str]) -> list[str]:
+    """A name for each side, `A with B`; `names` are those of its sessions, as `flat` orders them."""
+    left = iter(names)
+    return [" with ".join(next(left) for _ in ids(side)) for side in sides]
+
+
+def letter_of(place: int) -> str:
+    """A ... Z, AA, AB ..."""
+    before, last = divmod(place, 26)
+    return (letter_of(before - 1) if before else "") + chr(ord("A") + last)

@@ -1,0 +1,126 @@
+"""Throughput of each candidate relative to the baseline: a sentence and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from analysis.compare.wording import counts, judged_as, lost, needed, regressions, unit_of
+from analysis.database.rows import Row
+from analysis.report.html import units
+from analysis.report.html.downloads import csv_download
+from analysis.report.html.markup import CASE, PLACEMENT, interval_of, label, text
+from analysis.report.html.render import render
+from analysis.report.pages.comparison.data import MARGIN, MAX_REGRESSION, ComparedSessions, Group
+from analysis.tables.column import Column
+from analysis.tables.scaling import throughput_unit
+from analysis.wording import numbers
+
+_TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
+
+
+def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
+    """Plain text: the most telling size, then how all sizes were judged."""
+    both = f"{candidate.letter} against {baseline.letter}"
+    measured = [row for row in rows if row["ratio"] is not None]
+    if not measured:
+        return f"{both}: no case in common has an ok run at the same size in both, so there is no ratio."
+    judged = [row for row in measured if row["verdict"] is not None]
+    if not judged:
+        return f"{both}: every row in common was oversubscribed, so there is no verdict."
+    lead = _lead(
+        max(judged, key=lambda row: (row["scaling"] == "strong", row["workers"], row["candidate_throughput"]))
+    )
+    if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
+        return f"{both}: none of {len(judged):,} rows differs for certain; {lead}."
+    failed = regressions(judged)
+    largest = f" {lost(failed, MAX_REGRESSION, str)}." if failed else ""
+    return f"{both}: {lead}{_counted(judged)}.{largest}"
+
+
+def _lead(row: Row) -> str:
+    axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
+    size = f"{row['case_name']} at {row['workers']:,} {axis}"
+    ratio, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+    why = "" if interval else ", because a side has fewer than two ok repeats"
+    return f"throughput of {size} ×{ratio}{interval and f' {interval}'}, {row['verdict']}{why}"
+
+
+def _counted(judged: Sequence[Row]) -> str:
+    if len(judged) == 1:
+        return ", the only row in common"
+    if len({row["verdict"] for row in judged}) == 1:
+        return f"; so are all {len(judged):,} rows"
+    return f"; of {len(judged):,} rows {counts(judged)}"
+
+
+def sentences(comparison: ComparedSessions) -> list[str]:
+    return [
+        sentence(comparison.baseline, side, rows.to_dicts())
+        for side, rows in zip(comparison.candidates, comparison.ratios, strict=True)
+    ]
+
+
+def ratios(comparison: ComparedSessions) -> Markup:
+    """A table for each candidate, one row per case and placement in common, with its CSV."""
+    baseline = comparison.baseline.letter
+    pairs = [
+        {
+            "baseline": baseline,
+            "candidate": side.letter,
+            "rows": found.to_dicts(),
+            "columns": _columns(baseline, side.letter, found.to_dicts()),
+            "download": csv_download(
+                f"{side.letter}_against_{baseline}".replace(" ", "_"), found, "placements in common"
+            ),
+        }
+        for side, found in zip(comparison.candidates, comparison.ratios, strict=True)
+    ]
+    return render(
+        "sections/ratios",
+        pairs=pairs,
+        margin=f"{100 * MARGIN:.0f}",
+        regression=f"{100 * MAX_REGRESSION:.0f}",
+    )
+
+
+def _verdict(row: Row) -> str:
+    said = judged_as(row)
+    tone = "bad" if row["regression"] else _TONES.get(row["verdict"], "none")
+    return label(said, tone) if said else units.UNKNOWN
+
+
+def _needed(row: Row) -> str:
+    return text(needed(row)).replace(" ", "\u00a0") if row["verdict"] else units.UNKNOWN
+
+
+def _probability(row: Row) -> str:
+    p = row["p_value_holm"]
+    return "<\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
+
+
+def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]:
+    open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
+    unit = throughput_unit(rows)
+    columns = [
+        CASE,
+        PLACEMENT,
+        Column("ratio [95 %]", interval_of("ratio", "×", apart_from=1), number=True),
+        Column("verdict", _verdict),
+        Column(f"more {unit_of(open_rows)}", _needed, number=True),
+        Column("p (Holm)", _probability, number=True),
+        Column(f"{baseline}, {unit}", _rate("baseline_throughput"), number=True),
+        Column(f"{candidate}, {unit}", _rate("candidate_throughput"), number=True),
+    ]
+    if any(max(row["baseline_sessions"], row["candidate_sessions"]) > 1 for row in rows):
+        columns.append(Column(f"sessions {baseline}, {candidate}", _both("sessions"), number=True))
+    return [*columns, Column(f"ok repeats {baseline}, {candidate}", _both("repeats"), number=True)]
+
+
+def _both(field: str) -> Callable[[Row], str]:
+    return lambda row: f"{row[f'baseline_{field}']:,}, {row[f'candidate_{field}']:,}"
+
+
+def _rate(field: str) -> Callable[[Row], str]:
+    return lambda row: units.number(row[field], 4)

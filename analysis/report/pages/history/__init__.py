@@ -1,0 +1,1 @@
+"""The page that shows all sessions of a suite."""

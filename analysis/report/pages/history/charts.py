@@ -1,0 +1,217 @@
+"""Figures over the sessions of a suite: a panel for each case, a line for each placement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+from markupsafe import Markup
+
+from analysis.report import named_queries
+from analysis.report.drawing import theme
+from analysis.report.drawing.chart import (
+    Cases,
+    Chart,
+    Drawing,
+    FewSizes,
+    distinct,
+    few_sizes,
+    layered,
+    panels,
+    sentences,
+    size_colour,
+)
+from analysis.report.drawing.curves import HEADROOM, bounded, cut_note
+from analysis.report.drawing.figure import figure
+from analysis.report.html.render import render
+from analysis.report.pages.history.data import History
+
+HEIGHT = 170
+"""CSS pixels of a panel's drawing."""
+MOST_PANELS = 12
+"""Cases that are drawn; if there are more, those that changed most."""
+_LEAST_SPAN = 0.1
+"""Least extent of an axis of ratios on either side of 1: noise of a percent must not look like a cliff."""
+_MOST_TICKS = 8
+_READING = (
+    "By session, the oldest first; the table of sessions has their numbers. Bars: 95 % intervals over repeats; none "
+    "for a single repeat. Dashed: something that must be equal changed, or settings did; then a new line begins."
+)
+
+
+def figures(history: History) -> Markup:
+    """Empty if no run is ok."""
+    names = distinct(history.points, "panel")
+    sql = named_queries.pasteable("history", suite=history.suite)
+    is_scaled = ~pl.col("is_baseline") & (pl.col("scaling") != "none")  # a baseline's efficiency is 100 %
+    throughput = history.points.filter(pl.col("throughput").is_not_null())
+    efficiency = history.points.filter(pl.col("efficiency").is_not_null() & is_scaled)
+    drawn = [
+        figure(f"over_sessions_{name}", chart, rows, names, sql, origin=f"suite {history.suite}")
+        for name, chart, rows in (
+            ("throughput", _THROUGHPUT, throughput),
+            ("efficiency", _EFFICIENCY, efficiency),
+        )
+        if not rows.is_empty()
+    ]
+    return render("sections/charts", figures=drawn, missing="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _View:
+    """A quantity over sessions."""
+
+    field: str
+    title: str
+    form: str
+    """d3 format of its numbers."""
+    unit: str = ""
+
+
+def _draw_throughput(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    unit = distinct(rows, "throughput_unit")[0]
+    relative = _View(field="relative", title="× first session", form=".3~f", unit="×")
+    absolute = _View(field="throughput", title=unit, form=",.4~r", unit=unit)
+    is_followed = rows.group_by("line", "placement", "experiment").len().get_column("len").max() != 1
+    views = [relative, absolute] if is_followed else [absolute, relative]
+    labels = {"relative": "over the first session with these settings", "throughput": unit}
+    return _drawing(rows, {labels[view.field]: view for view in views})
+
+
+def _draw_efficiency(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    return _drawing(rows, {"": _View(field="efficiency", title="efficiency (%)", form=".1%")})
+
+
+def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
+    kept = _kept(rows)
+    few = few_sizes(rows)
+    shown = few.rows.filter(pl.col("panel").is_in(kept))
+    of_kept = few.start.transform_filter(alt.FieldOneOfPredicate(field="panel", oneOf=kept))
+    few = FewSizes(rows=shown, start=of_kept, note=few.note)
+    count = len(distinct(rows, "panel"))
+    left_out = f"Drawn: the {len(kept)} of {count:,} cases that changed most." if len(kept) < count else ""
+    drawn = {}
+    cut = ""
+    for label, view in views.items():
+        drawn[label] = panels(layered(*_layers(few, view)), "panel", shown, HEIGHT)
+        if view.field == "throughput":  # cases differ by orders of magnitude
+            drawn[label] = drawn[label].resolve_scale(y="independent")
+        if view.field != "relative":
+            scaled = shown.partition_by("panel") if view.field == "throughput" else [shown]
+            cut = next(filter(None, (cut_note(part, view.field) for part in scaled)), "")
+    choice = "y axis" if len(views) > 1 else ""
+    return Drawing(views=drawn, choice=choice, note=sentences(few.note, left_out, cut))
+
+
+def _kept(rows: pl.DataFrame) -> list[str]:
+    """Cases with regressions first, then those whose ratio to a like session is farthest from 1."""
+    names = distinct(rows, "panel")
+    if len(names) <= MOST_PANELS:
+        return names
+    far = pl.col("ratio").filter("is_alike").log().abs().max().fill_null(0)
+    by = rows.group_by("panel", maintain_order=True).agg(pl.col("regression").any(), far.alias("far"))
+    ordered = (
+        by.sort(["regression", "far"], descending=True, maintain_order=True).get_column("panel").to_list()
+    )
+    return [name for name in names if name in ordered[:MOST_PANELS]]
+
+
+def _layers(few: FewSizes, view: _View) -> list[alt.Chart]:
+    rows = few.rows
+    numbers = sorted(distinct(rows, "session_order"))
+    x = alt.X(
+        "session_order:Q",
+        title="session",
+        axis=alt.Axis(format="d", values=numbers[:: -(-len(numbers) // _MOST_TICKS)], grid=False),
+        scale=alt.Scale(zero=False, nice=False, padding=14),
+    )
+    y = _axis(rows, view)
+    start = few.start.encode(x=x, color=size_colour(rows))
+    detail = [alt.Detail(f"{name}:N") for name in ("line", "placement", "experiment")]
+    layers = []
+    if rows.get_column("marked").is_not_null().any():
+        layers.append(_changes(few, x))
+    layers.append(start.mark_line(opacity=0.6).encode(y=y, detail=detail))
+    if rows.get_column(f"{view.field}_lo").is_not_null().any():
+        ends = {"y": alt.Y(f"{view.field}_lo:Q", title=view.title), "y2": alt.Y2(f"{view.field}_hi:Q")}
+        layers.append(_ends(start, view).mark_rule(strokeWidth=1.5, clip=True).encode(**ends))
+    layers.append(start.mark_point(size=42, filled=True, opacity=1).encode(y=y, tooltip=_tooltip(view)))
+    if view.field != "efficiency" and rows.get_column("regression").any():
+        ring = few.start.transform_filter("datum.regression").mark_point(
+            size=210, filled=False, opacity=1, strokeWidth=2, color="var(--bad)"
+        )
+        layers.append(ring.encode(x=x, y=y))
+    return layers
+
+
+def _ends(start: alt.Chart, view: _View) -> alt.Chart:
+    """If a panel has its own scale, its intervals are cut as curves.top cuts axes."""
+    if view.field != "throughput":
+        return start
+    tops: alt.Chart = start.transform_joinaggregate(panel_top="max(throughput)", groupby=["panel"])
+    cut = f"datum.throughput_hi === null ? null : min(datum.throughput_hi, {HEADROOM} * datum.panel_top)"
+    return tops.transform_calculate(throughput_hi=cut)
+
+
+def _axis(rows: pl.DataFrame, view: _View) -> alt.Y:
+    axis = alt.Axis(format=".0%" if view.field == "efficiency" else ",~r", tickCount=4)
+    if view.field == "efficiency":
+        scale = bounded(alt.Scale(zero=True), rows, view.field, ideal=1.0)
+    elif view.field == "throughput":
+        scale = alt.Scale(zero=True)
+    else:  # all ratios and a little more; the intervals of few repeats are too long for an axis
+        ratios = rows.get_column("relative").drop_nulls().to_list()
+        room = 0.5 * _LEAST_SPAN
+        domain = [min(min(ratios) - room, 1 - _LEAST_SPAN), max(max(ratios) + room, 1 + _LEAST_SPAN)]
+        scale = alt.Scale(zero=False, domain=domain)
+    return alt.Y(f"{view.field}:Q", title=view.title, scale=scale, axis=axis)
+
+
+def _changes(few: FewSizes, x: alt.X) -> alt.Chart:
+    """One rule for all placements of a session in which something changed."""
+    marked = few.start.transform_filter("datum.marked !== null")
+    marked = marked.transform_aggregate(groupby=["panel", "session_order", "began", "marked"])
+    rule = marked.mark_rule(color=theme.MUTED, strokeDash=[3, 3], strokeWidth=1.2)
+    changes: alt.Chart = rule.encode(
+        x=x,
+        tooltip=[
+            alt.Tooltip("session_order:Q", title="session"),
+            alt.Tooltip("began:N", title="began (UTC)"),
+            alt.Tooltip("marked:N", title="changed"),
+        ],
+    )
+    return changes
+
+
+def _tooltip(view: _View) -> list[alt.Tooltip]:
+    unit = f", {view.unit}" if view.unit else ""
+    return [
+        alt.Tooltip("panel:N", title="case"),
+        alt.Tooltip("placement:N", title="placement"),
+        alt.Tooltip("session_order:Q", title="session"),
+        alt.Tooltip("began:N", title="began (UTC)"),
+        alt.Tooltip("repeats:Q", title="repeats"),
+        alt.Tooltip(f"{view.field}:Q", title=f"{view.field}{unit}", format=view.form),
+        alt.Tooltip(f"{view.field}_lo:Q", title=f"from{unit}", format=view.form),
+        alt.Tooltip(f"{view.field}_hi:Q", title=f"to{unit}", format=view.form),
+        alt.Tooltip("ratio:Q", title="ratio to the session before", format=".3~f"),
+        alt.Tooltip("verdict:N", title="verdict"),
+        alt.Tooltip("marked:N", title="changed"),
+    ]
+
+
+_THROUGHPUT = Chart(
+    order=0,
+    question="How fast was it, session by session?",
+    reading=f"{_READING} Ring: a regression. Each panel of throughputs has its own axis.",
+    draw=_draw_throughput,
+    wide=True,
+)
+_EFFICIENCY = Chart(
+    order=1,
+    question="How efficient was it, session by session?",
+    reading=_READING,
+    draw=_draw_efficiency,
+    wide=True,
+)

@@ -1,0 +1,55 @@
+"""The data of a history, read at once, and which suites have one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import polars as pl
+
+from analysis.database.rows import Row
+from analysis.report import named_queries
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A suite over its sessions."""
+
+    suite: str
+    sessions: Sequence[Row]
+    """queries/history_sessions.sql, the newest first."""
+    points: pl.DataFrame
+    """queries/history.sql, the oldest session first; cases as the newest session's suite orders them."""
+
+    @property
+    def newest(self) -> Row:
+        return self.sessions[0]
+
+    @property
+    def title(self) -> str:
+        return str(self.newest["title"] or self.suite)
+
+    @property
+    def regressions(self) -> list[Row]:
+        """Rows, the newest session first and its largest loss first."""
+        found = self.points.filter("regression").sort(["session_order", "ratio"], descending=[True, False])
+        return found.to_dicts()
+
+
+def suites(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> list[str]:
+    """The suites of the sessions in which something was measured twice."""
+    found = connection.execute(named_queries.query_text("histories")).fetchall()  # names as they are
+    of_them = "SELECT DISTINCT suite FROM sessions WHERE list_contains($1, session_id)"
+    wanted = {suite for (suite,) in connection.execute(of_them, [list(session_ids)]).fetchall()}
+    return [suite for (suite, _sessions) in found if suite in wanted]
+
+
+def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
+    """The suite must be one of those that `suites` returns."""
+    sessions = named_queries.frame(connection, "history_sessions", suite=suite).to_dicts()
+    cases = (
+        named_queries.frame(connection, "cases", sessions[0]["session_id"]).get_column("case_name").to_list()
+    )
+    points = named_queries.frame(connection, "history", suite=suite)
+    return History(suite=suite, sessions=sessions, points=named_queries.by_suite(points, cases))

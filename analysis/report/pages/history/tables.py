@@ -1,0 +1,137 @@
+"""The tables of a history: regressions, sessions with what changed, every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.report.html import units
+from analysis.report.html.markup import PLACEMENT, folded, interval_of, label, short, text, text_of, unordered
+from analysis.report.html.markup import link as linked
+from analysis.report.html.render import render
+from analysis.tables.column import Column
+from analysis.tables.scaling import throughput_unit
+
+Link = Callable[[str], str | None]
+"""The file name of a session's page; None if there is none."""
+_TONES = {"faster": "good", "slower": "fair", "same": "none", "inconclusive": "none"}
+_MOST_ROWS = 60
+"""Rows of a readable table; a longer one is folded."""
+_CASE = Column("case", text_of("panel"))
+_RATIO = Column("ratio [95\u00a0%]", interval_of("ratio", "×", apart_from=1), number=True)
+
+
+def regressions(rows: Sequence[Row], link: Link) -> Markup:
+    """The newest session first; a sentence if there are none."""
+    columns = [
+        _session_column(link),
+        _CASE,
+        PLACEMENT,
+        _RATIO,
+        Column(
+            "changed since",
+            lambda row: _facts(row["changes"]) if row["changes"] else "nothing that must be equal",
+        ),
+        Column("compared with", lambda row: _linked(row["previous_session_id"], link)),
+        Column("usual", _usual, number=True),
+    ]
+    return render("sections/history_regressions", columns=columns, rows=rows)
+
+
+def sessions(rows: Sequence[Row], link: Link) -> Markup:
+    """One row per session, newest first, with what changed."""
+    columns = [
+        _session_column(link),
+        Column("placements", _placements),
+        Column("verdicts", _verdicts),
+        Column("changed: must be equal", lambda row: _facts(row["changes"])),
+        Column("changed: settings", lambda row: _facts(row["other_settings"])),
+        Column("changed: worth knowing", lambda row: _facts(row["also_changes"])),
+    ]
+    began = [f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN for row in rows]
+    dated = [{**row, "began": time} for row, time in zip(rows, began, strict=True)]
+    return render("sections/history_sessions", columns=columns, rows=dated)
+
+
+def figures_table(rows: Sequence[Row], link: Link) -> Markup:
+    """Every case, placement and session, newest first, with how to read them."""
+    unit = throughput_unit([row for row in rows if row["throughput"] is not None])
+    columns = [
+        _session_column(link),
+        _CASE,
+        PLACEMENT,
+        Column(f"{unit} [95\u00a0%]", interval_of("throughput"), number=True),
+        _RATIO,
+        Column("verdict", _verdict),
+        Column("efficiency [95\u00a0%]", _efficiency, number=True),
+        Column("step", interval_of("step_ms", "ms"), number=True),
+        Column("ok repeats", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
+    ]
+    return render("sections/history_figures", columns=columns, rows=rows, most=_MOST_ROWS)
+
+
+def _session_column(link: Link) -> Column:
+    """Its number, which is its place in the charts, when it began, and its id."""
+
+    def cell(row: Row) -> Markup:
+        quick = Markup(' <span class="quick">quick</span>') if row.get("quick") else ""
+        return Markup('{:,} · {}{}<span class="below">{}</span>').format(
+            row["session_order"], text(row["began"]), quick, _linked(row["session_id"], link)
+        )
+
+    return Column("session", cell)
+
+
+def _linked(session_id: str | None, link: Link) -> str:
+    if session_id is None:
+        return units.UNKNOWN
+    file_name = link(session_id)
+    return linked(file_name, short(session_id)) if file_name else short(session_id)
+
+
+def _facts(facts: str | None) -> str:
+    return unordered(map(folded, facts.split("; "))) if facts else units.UNKNOWN
+
+
+def _placements(row: Row) -> str:
+    of_all = f" of {row['placements']:,}" if row["measured"] < row["placements"] else ""
+    return f"{row['measured']:,}{of_all}"
+
+
+def _verdicts(row: Row) -> str:
+    """Regressions are slower, too, and counted once."""
+    regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
+    counts = {**{verdict: row[verdict] for verdict in _TONES}, "slower": row["slower"] - row["regressions"]}
+    found = [
+        *([label(regressions, "bad")] if row["regressions"] else []),
+        *(label(f"{count:,} {verdict}", _TONES[verdict]) for verdict, count in counts.items() if count),
+        *([label(f"{row['unlike']:,} unlike", "none")] if row["unlike"] else []),
+        *([label(f"{row['first_seen']:,} for the first time", "none")] if row["first_seen"] else []),
+    ]
+    return Markup(" ").join(found) or units.UNKNOWN
+
+
+def _verdict(row: Row) -> str:
+    if row["regression"]:
+        return label("slower: regression", "bad")
+    if row["oversubscribed"]:
+        return label("oversubscribed", "none")
+    if row["is_alike"] is False:
+        return label(f"unlike: {row['unlike']}", "none")
+    return label(row["verdict"], _TONES[row["verdict"]]) if row["verdict"] else units.UNKNOWN
+
+
+def _efficiency(row: Row) -> str:
+    """A baseline is compared with itself, so it has no interval."""
+    if row["is_baseline"] or row["scaling"] == "none":
+        return units.UNKNOWN
+    return units.with_interval(row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100)
+
+
+def _usual(row: Row) -> str:
+    """How much sessions differ if nothing changes."""
+    if row["usual_lo"] is None:
+        return units.UNKNOWN
+    return f"{units.number(row['usual_lo'])} … {units.number(row['usual_hi'])}"

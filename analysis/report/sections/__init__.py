@@ -1,0 +1,1 @@
+"""Sections of a session's page: one question and its table each."""

@@ -1,0 +1,39 @@
+"""The largest micro-batch that fits: one row per case and placement at which find_batch searched for it."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.report.html import units
+from analysis.report.html.markup import CASE, PLACEMENT, count_of, number_of, text
+from analysis.report.html.render import render
+from analysis.tables.column import Column
+from analysis.wording.batch_search import division
+
+MOST_ROWS = 40
+"""Rows of the table; the CSV has all."""
+
+
+def batches(rows: list[Row]) -> Markup:
+    """`rows` of queries/batches.sql; empty without rows."""
+    return render("sections/batches", columns=_COLUMNS, rows=rows, most=MOST_ROWS) if rows else Markup()
+
+
+def _too_large(row: Row) -> Markup:
+    if row["too_large_micro_batch"] is None:
+        return text("none tried")
+    return text(f"{row['too_large_micro_batch']:,} ({row['too_large_status']})")
+
+
+_COLUMNS = [
+    CASE,
+    PLACEMENT,
+    Column("fits", count_of("largest_micro_batch"), number=True),
+    Column("does not fit", _too_large, number=True),
+    Column("used", number_of("used_bytes", units.bytes_), number=True),
+    Column("available", number_of("available_bytes", units.bytes_), number=True),
+    Column("left", number_of("headroom_bytes", units.bytes_), number=True),
+    Column("measured", lambda row: text(division(row) or units.UNKNOWN), number=True),
+    Column("global batch", count_of("global_batch"), number=True),
+]

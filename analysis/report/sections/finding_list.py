@@ -1,0 +1,99 @@
+"""The findings of the diagnosis rules, the worst first: evidence, advice, and the command that tries the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.diagnosis import try_command
+from analysis.report.html import units
+from analysis.report.html.markup import prose, text
+from analysis.report.html.render import render
+
+MOST_CASES = 6
+"""Cases that a finding names; the CSV has all."""
+_SEVERITIES = {
+    "critical": ("bad", "Critical", "fix these first"),
+    "warning": ("fair", "Warnings", "these cost time or certainty"),
+    "notice": ("none", "Notices", "good to know"),
+}
+"""Tone, heading and meaning."""
+
+
+def findings(session: Row, found: list[Row], rules: list[Row], cases: Collection[str] = ()) -> Markup:
+    """`session` of queries/session.sql, `found` of queries/findings.sql, `rules` of queries/rules.sql; `cases` are the
+    names of the session's cases."""
+    by_finding: dict[str, list[Row]] = {}  # the worst case of each first
+    for row in sorted(found, key=lambda row: row["finding_order"]):
+        command = try_command.command(session, row["options"], cases)
+        by_finding.setdefault(row["finding"], []).append(row | {"command": command})
+    groups = []
+    commands: dict[str, dict[str, str]] = {}
+    for severity, (tone, heading, meaning) in _SEVERITIES.items():
+        of_it = [rows for rows in by_finding.values() if rows[0]["severity"] == severity]
+        if of_it:
+            groups.append(
+                {
+                    "tone": tone,
+                    "heading": heading,
+                    "meaning": meaning,
+                    "is_folded": severity == "notice" and len(by_finding) > len(of_it),
+                    "findings": [_card(rows, commands) for rows in of_it],
+                }
+            )
+    usable = [rule for rule in rules if rule["problem"] is None]
+    return render(
+        "sections/findings",
+        groups=groups,
+        rules=len(usable),
+        quiet=[rule for rule in usable if rule["finding"] not in by_finding],
+        failed=[rule for rule in rules if rule["problem"] is not None],
+    )
+
+
+def _card(rows: Sequence[Row], commands: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """One finding in all its cases, the worst first. `commands` are those of the cards before it; its own are added."""
+    named = rows[:MOST_CASES]
+    return {
+        "title": rows[0]["title"],
+        "meaning": rows[0]["meaning"],
+        "evidence": [_evidence(row) for row in named],
+        "more": len(rows) - len(named),
+        "advice": list(_advice(named, commands)),
+    }
+
+
+def _evidence(row: Row) -> Markup:
+    place = " ".join(filter(None, [row["case_name"], row["placement"]]))
+    said: list[Markup | str] = [prose(row["evidence"])]
+    if row["cost"] is not None:
+        said.append(f"costs {units.percent(row['cost'])} of the ranks' time")
+    if row["times"] > 1:
+        is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
+        said.append(f"found at {row['times']:,} placements{', the worst is shown' * is_ranked}")
+    if row["certainty"] == "likely":
+        said.append("likely: points alone, no interval supports it")
+    prefix = Markup("<strong>{}</strong>: ").format(text(place)) if place else Markup()
+    return prefix + Markup("; ").join(said) + "."
+
+
+def _advice(rows: Sequence[Row], commands: dict[str, dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """Each different advice with its command, or with the card that already shows that command; and with the cases
+    that it is for, if there are several advices."""
+    cases: dict[tuple[str, str | None], list[str]] = {}
+    for row in rows:
+        cases.setdefault((row["advice"], row["command"]), []).append(row["case_name"] or "the session")
+    for place, ((advice, command), named) in enumerate(cases.items()):
+        card = {"identifier": f"try-{rows[0]['finding']}-{place}", "title": rows[0]["title"]}
+        yield {
+            "text": advice,
+            "cases": named if len(cases) > 1 else [],
+            "command": command,
+            "identifier": card["identifier"],
+            "same_as": commands.get(command or ""),
+        }
+        if command:
+            commands.setdefault(command, card)

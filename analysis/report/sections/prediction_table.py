@@ -1,0 +1,62 @@
+"""Predictions of laws and communication for sizes that were not run, marked as predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.laws.wording import SURE
+from analysis.report.html import units
+from analysis.report.html.markup import minor, text
+from analysis.report.html.render import render
+from analysis.tables.column import Column
+from analysis.tables.scaling import throughput_unit
+
+MOST_ROWS = 60
+"""Rows of the table; the CSV has all."""
+_LAWS = {
+    "usl": "Universal Scalability Law",
+    "amdahl": "Amdahl",
+    "gustafson": "Gustafson",
+    "communication": "communication",
+}
+
+
+def predictions(rows: list[Row]) -> Markup:
+    """`rows` of queries/predictions.sql; empty without rows."""
+    if not rows:
+        return Markup()
+    groups: dict[str, list[Row]] = {}
+    for row in rows[:MOST_ROWS]:
+        groups.setdefault(row["case_name"], []).append(row)
+    columns = [
+        Column("size", _size),
+        Column("by", lambda row: _LAWS[row["law"]]),
+        Column("speedup [95\u00a0%]", _predicted("speedup", "×"), number=True),
+        Column("efficiency [95\u00a0%]", _predicted("efficiency", "%", 100), number=True),
+        Column(throughput_unit(rows), _predicted("throughput"), number=True),
+    ]
+    return render(
+        "sections/predictions",
+        columns=columns,
+        groups=[(text(case), found) for case, found in groups.items()],
+        most=MOST_ROWS,
+        count=len(rows),
+    )
+
+
+def _size(row: Row) -> Markup:
+    axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
+    return Markup("{:,}\u00a0{} {}").format(row["workers"], axis, minor("predicted"))
+
+
+def _predicted(field: str, unit: str = "", factor: float = 1) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        low, high = row[f"{field}_lo"], row[f"{field}_hi"]
+        if low is not None and high > SURE * low:
+            return "cannot be said"
+        return "≈\u00a0" + units.with_interval(row[field], low, high, unit, factor)
+
+    return cell

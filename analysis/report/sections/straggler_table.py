@@ -1,0 +1,71 @@
+"""Nodes and ranks that keep the others waiting, and how certain that is."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.report.html import units
+from analysis.report.html.markup import CASE, PLACEMENT, interval_of, label, minor, number_of, text
+from analysis.report.html.render import render
+from analysis.tables.column import Column
+
+MOST_ROWS = 40
+"""Rows of the table; the CSV has all."""
+
+
+def stragglers(counts: Row, found: list[Row]) -> Markup:
+    """`counts` of queries/straggler_counts.sql, `found` of queries/slow_ranks.sql; empty if no ranks could be
+    compared."""
+    if not counts["placements"]:
+        return Markup()
+    return render(
+        "sections/stragglers", said=_said(counts, found), columns=_COLUMNS, rows=found, most=MOST_ROWS
+    )
+
+
+def _said(counts: Row, found: list[Row]) -> Markup | str:
+    if not counts["judged"]:
+        return (
+            "Whether a rank is slower than the others is not judged: that needs two ok repeats, and ranks that share "
+            "no slot. The chart shows what was measured."
+        )
+    looked = f"{counts['placements']:,} {'size' if counts['placements'] == 1 else 'sizes'} with several ranks"
+    if not found:
+        return (
+            f"No: of {looked}, none has a rank that keeps the others waiting beyond the variation of repeats."
+        )
+    # The same node at several sizes is one.
+    nodes = len({row["node"] for row in found if row["rank"] is None})
+    ranks = len({(row["node"], row["rank"]) for row in found if row["rank"] is not None})
+    kinds = [
+        f"{count:,} {kind}{'' if count == 1 else 's'}"
+        for count, kind in ((nodes, "slow node"), (ranks, "slow rank"))
+        if count
+    ]
+    return Markup(
+        "Yes: {} at {:,} of {}. Every rank waits for the last one: all of them lose its delay."
+    ).format(label(" and ".join(kinds), "bad"), counts["with_stragglers"], looked)
+
+
+def _who(row: Row) -> Markup:
+    host = Markup(" ({})").format(text(row["host"])) if row["host"] else ""
+    if row["rank"] is None:
+        return Markup("<strong>node {}</strong>{}, all {:,} ranks").format(row["node"], host, row["ranks"])
+    return Markup("rank {:,} on node {}{}").format(row["rank"], row["node"], host)
+
+
+def _last(row: Row) -> Markup:
+    """How often the rank was last, and how often it would be last if all ranks were alike."""
+    expected = minor(f"if\u00a0alike:\u00a0{units.percent(row['expected_share'])}")
+    return Markup("{} {}").format(units.percent(row["times_slowest_share"]), expected)
+
+
+_COLUMNS = [
+    Column("slow", _who),
+    CASE,
+    PLACEMENT,
+    Column("behind the median rank [95\u00a0%]", interval_of("excess_ms", "ms"), number=True),
+    Column("of the step", number_of("excess_of_step", units.percent), number=True),
+    Column("last in", _last, number=True),
+]

@@ -1,0 +1,159 @@
+"""Write a query's rows as a table, CSV, JSON or Parquet, batch by batch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import date, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import duckdb
+
+from analysis.errors import AnalysisError
+from analysis.tables import text_layout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 8192
+_PLAIN = {
+    *(
+        "BOOLEAN",
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+    ),
+    *("FLOAT", "DOUBLE", "VARCHAR", "JSON"),
+}
+"""Types that DuckDB's fetchall returns as well as Arrow does. It rounds intervals and times, and infinite dates."""
+
+
+def write_table(
+    relation: duckdb.DuckDBPyRelation, stream: BinaryIO, *, rows: int = 40, width: int | None = None
+) -> None:
+    """The first `rows` rows (0: all) and how many are not shown."""
+    first = relation.limit(rows + 1) if rows else relation
+    is_plain = all(str(kind) in _PLAIN for kind in relation.types)
+    fetched = (
+        first.fetchall() if is_plain else _rows(first)
+    )  # to import PyArrow takes longer than most queries
+    shown = [[_without_zero_decimals(value) for value in row] for row in fetched]
+    total = len(shown)
+    if rows and total > rows:
+        shown = shown[:rows]
+        ((total,),) = relation.aggregate("count(*)").fetchall()
+    text = text_layout.layout(text_layout.query_table(relation.columns, shown), width)
+    if total == 0:
+        text += "\n(no rows)"
+    elif total > len(shown):
+        text += f"\n({total - len(shown):,} of {total:,} rows are not shown: --rows 0 shows all)"
+    stream.write(f"{text}\n".encode())
+
+
+def _without_zero_decimals(value: Any) -> Any:
+    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
+
+
+def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
+    """CSV with a header; lists and structures are JSON text, null is empty."""
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    reader = relation.to_arrow_reader(BATCH_ROWS)
+    first = pa.RecordBatch.from_pylist([], schema=reader.schema)
+    with pa_csv.CSVWriter(stream, flat(first).schema) as writer:
+        for batch in reader:
+            writer.write_batch(flat(batch))
+
+
+def flat(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Columns of nested types, intervals and bytes, which CSV cannot hold, as JSON text."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array([None if v is None else json.dumps(_json_value(v)) for v in column.to_pylist()], pa.string())
+        if _is_complex(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _is_complex(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind) or pa.types.is_interval(kind) or pa.types.is_binary(kind))
+
+
+def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
+    """An array with one object per row, one row per line. NaN and infinities become null, which JSON does not have."""
+    nested = [str(kind) == "JSON" for kind in relation.types]
+    separator = b"[\n"
+    for row in _rows(relation):
+        values = (
+            json.loads(v) if is_json and v else _json_value(v) for v, is_json in zip(row, nested, strict=True)
+        )
+        line = json.dumps(
+            dict(zip(relation.columns, values, strict=True)), ensure_ascii=False, allow_nan=False
+        )
+        stream.write(separator + line.encode())
+        separator = b",\n"
+    stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+
+
+def _rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
+    for batch in relation.to_arrow_reader(BATCH_ROWS):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json_value(item) for item in value]
+    return _json_scalar(value)
+
+
+def _json_scalar(value: Any) -> str | int | float | None:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str | int | None):
+        return value
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def write_parquet(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
+    """Raises AnalysisError for a type that Parquet does not have, and for a terminal."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if stream.isatty():
+        raise AnalysisError("Parquet is not for a terminal: give --out FILE, or redirect it")
+    reader = relation.to_arrow_reader(BATCH_ROWS)
+    try:
+        with pq.ParquetWriter(stream, reader.schema, compression="zstd") as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+    except pa.ArrowNotImplementedError as error:
+        raise AnalysisError(
+            f"Parquet cannot hold a column of this result: {error}: cast it in the query"
+        ) from error
+
+
+WRITERS: dict[str, Callable[[duckdb.DuckDBPyRelation, BinaryIO], None]] = {
+    "csv": write_csv,
+    "json": write_json,
+    "parquet": write_parquet,
+}

@@ -1,0 +1,1 @@
+"""Tables: their columns, and how a terminal shows them."""

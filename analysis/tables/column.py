@@ -1,0 +1,51 @@
+"""A column of a table, for every format: terminal, page, Markdown, LaTeX, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from analysis.database.rows import Row
+from analysis.wording.plain_text import cell, number
+
+Tone = Literal["", "good", "fair", "bad", "alarm", "weak"]
+"""The meaning of a cell's colour; the words in the cell say the same."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading and how to write the cell of a row."""
+
+    heading: str
+    """With the unit if the cells have none."""
+    cell: Callable[[Any], str]
+    """The text of a row's cell, empty without a value; a page's cell may be markup. Columns never escape: the writer of
+    a format makes texts safe for it, once."""
+    number: bool = False
+    """Aligned right, in figures of equal width."""
+    needs: tuple[str, ...] = ()
+    """The column is shown only if a row has a value in one of these fields."""
+    untrusted: bool = False
+    """Cells are names that someone else chose: Markdown and LaTeX quote them, as code."""
+    tone: Callable[[Any], Tone] = lambda _row: ""
+    """The colour of a row's cell on a terminal."""
+
+
+def shown(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+    """The columns for which these rows have values."""
+    return [
+        column
+        for column in columns
+        if not column.needs or any(row[name] is not None for row in rows for name in column.needs)
+    ]
+
+
+def text_of(name: str) -> Callable[[Any], str]:
+    """Show a row's value of that name as it is."""
+    return lambda row: cell(row[name])
+
+
+def number_of(name: str, digits: int = 4, factor: float = 1) -> Callable[[Any], str]:
+    """Show the row's number `name` with `digits` significant digits, multiplied by `factor`."""
+    return lambda row: "" if row[name] is None else number(factor * row[name], digits, strip=False)

@@ -1,0 +1,115 @@
+"""The scaling table of a session, for the terminal and for every exported table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from analysis.database.rows import Row
+from analysis.tables.column import Column, Tone, number_of, text_of
+from analysis.tables.table import Table
+from analysis.wording import verdicts
+from analysis.wording.failures import not_ok_counts
+from analysis.wording.numbers import estimate, spread
+from analysis.wording.plain_text import number
+
+_TONES: dict[str, Tone] = {
+    "superlinear": "good",
+    "excellent": "good",
+    "good": "good",
+    "acceptable": "fair",
+    verdicts.UNDECIDED: "fair",
+    "poor": "bad",
+    "retrograde": "bad",
+}
+
+
+def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()) -> Table:
+    """One row per row of `scaling`. `coverage` adds repeats that are not ok, `utilisation` FLOP/s."""
+    not_ok = {_place(row): not_ok_counts(row) for row in coverage}
+    used = {_place(row): _used(row) for row in utilisation}
+    return Table(
+        rows=points,
+        keys=[
+            Column("configuration", _configuration, untrusted=True),
+            Column("ranks", text_of("world_size"), number=True),
+        ],
+        values=[
+            Column("nodes", text_of("nodes"), number=True),
+            Column(throughput_unit(points), _value("throughput"), number=True),
+            Column("speedup", _value("speedup"), number=True),
+            Column("efficiency [95 %]", _efficiency),
+            Column(
+                "verdict",
+                lambda row: "; ".join(filter(None, [_verdict(row), not_ok.get(_place(row))])),
+                tone=lambda row: _TONES.get(_verdict(row), ""),
+            ),
+            Column("step ms ± std", _step, number=True),
+            Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),
+            Column("run s", number_of("elapsed_s"), number=True),
+            Column("s/epoch", _epoch, number=True),
+            Column("best val loss", number_of("best_val_loss"), number=True),
+            Column("best val acc", number_of("best_val_accuracy", 3), number=True),
+            Column("job", text_of("slurm_job_id"), untrusted=True),
+        ],
+    )
+
+
+def throughput_unit(points: Sequence[Row]) -> str:
+    """`examples/s`; `trainings/s` of what was imported without its examples; `throughput` where rows differ."""
+    units = {row["throughput_unit"] for row in points} or {"examples/s"}
+    return str(units.pop()) if len(units) == 1 else "throughput"
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("case_name", "nodes", "ranks_per_node", "threads"))
+
+
+def _configuration(row: Row) -> str:
+    return f"{row['case_name']} t{row['threads']}" if row["axis"] == "threads" else str(row["case_name"])
+
+
+def _value(name: str) -> Callable[[Row], str]:
+    """Without its interval."""
+    return lambda row: (
+        "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
+    )
+
+
+def _epoch(row: Row) -> str:
+    """Its interval is that of the throughput, upside down."""
+    epoch, rate = row["time_per_epoch_s"], row["throughput"]
+    if epoch is None:
+        return ""
+    ends = (row["throughput_hi"], row["throughput_lo"])
+    low, high = (None if end is None else epoch * rate / end for end in ends)
+    return estimate(epoch, low, high)[0]
+
+
+def _efficiency(row: Row) -> str:
+    if row["efficiency"] is None:
+        return ""
+    has_interval = row["efficiency_lo"] is not None and not row["is_baseline"]
+    ends = (100 * row[name] if has_interval else None for name in ("efficiency_lo", "efficiency_hi"))
+    value, interval = estimate(100 * row["efficiency"], *ends)
+    return f"{value:>4} % {interval}".rstrip()
+
+
+def _used(row: Row) -> str:
+    """One device's TFLOP/s with its share of the peak; empty if the peak is unknown."""
+    if row["flops_per_s_per_device"] is None or row["peak_flops_per_s"] is None:
+        return ""
+    share = "over 100 %" if row["mfu"] is None else f"{100 * row['mfu']:.1f} %"
+    return f"{number(row['flops_per_s_per_device'] / 1e12, 3, strip=False)} ({share})"
+
+
+def _verdict(row: Row) -> str:
+    if row["oversubscribed"]:
+        return "oversubscribed"
+    return verdicts.told(row) or ("baseline" if row["is_baseline"] and row["scaling"] != "none" else "")
+
+
+def _step(row: Row) -> str:
+    if row["step_ms_mean"] is None:
+        return ""
+    return " ± ".join(filter(None, spread(row["step_ms_mean"], row["step_ms_std"])))

@@ -1,0 +1,1 @@
+"""Numbers and results as sentences."""

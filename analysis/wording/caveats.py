@@ -1,0 +1,155 @@
+"""The limits of a session's numbers, in sentences: below the report's charts and below every exported table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+
+
+def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool = True) -> Iterator[str]:
+    """`session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`. Exported tables do not
+    show intervals of throughput."""
+    yield from _of_an_import(session["imported"], points)
+    if was_compared(points):
+        yield "Efficiency is speedup ÷ workers."
+    if any(point["verdict"] for point in points):
+        yield _limits()
+    has_intervals = any(point["throughput_lo"] is not None for point in points)
+    if has_intervals and (shows_throughput_intervals or any(map(_has_efficiency_interval, points))):
+        yield (
+            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
+            "what differs between allocations: other nodes, other neighbours, another day."
+        )
+    elif not has_intervals and any(point["throughput"] is not None for point in points):
+        yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
+    if wider := wider_than_asked(points):
+        yield wider
+    yield from _of_gloo(session)
+    if session["oversubscribed"]:
+        yield "In rows marked oversubscribed, ranks had to share slots or cores: these rows have no verdict."
+    if session["recompiled"]:
+        yield (
+            f"torch.compile still compiled among measured steps of {', '.join(session['recompiled'])}: their times "
+            "contain it. More warm-up steps, or batches of one shape, keep it out."
+        )
+    if session["synthetic"] and any(point["throughput"] is not None for point in points):
+        yield "The examples are synthetic: the results say nothing about a real data set."
+
+
+def _of_gloo(session: Row) -> Iterator[str]:
+    if session["fsdp_on_cpu"]:
+        yield (
+            "On CPUs the ranks talk through gloo, which performs reduce-scatter as all-reduce: the FSDP figures here "
+            "say nothing about NCCL on GPUs."
+        )
+    if session["collectives_on_cpu"]:
+        yield (
+            "On CPUs the ranks talk through gloo, within a node over the loopback device; it performs reduce-scatter "
+            "as all-reduce. These bandwidths and latencies say nothing about NCCL on GPUs."
+        )
+
+
+def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
+    if imported is None:
+        return
+    if not any(point["throughput"] is not None for point in points):
+        yield (
+            "scalebench did not measure these times: each is a mean over iterations, and their variation within a run "
+            "is unknown."
+        )
+        return
+    yield (
+        "scalebench did not measure these times: each run is one whole training, timed elsewhere. There are no steps, "
+        "so warm-up, variation within a run and the parts of a step are unknown."
+    )
+    if any(point["throughput_unit"] == "trainings/s" for point in points):
+        yield (
+            "The number of examples in a training is unknown, so throughput counts whole trainings: speedup and "
+            "efficiency are ratios of times."
+        )
+
+
+def _has_efficiency_interval(point: Row) -> bool:
+    """A baseline is its own measure."""
+    return point["efficiency_lo"] is not None and not point["is_baseline"]
+
+
+def was_compared(points: list[Row]) -> bool:
+    """Whether anything has a speedup over something else."""
+    return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
+
+
+def _limits() -> str:
+    first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
+    said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
+    return (
+        f"Verdicts: {', '.join(said)}, poor below; retrograde where throughput is lower than at the next smaller "
+        "number of workers, beyond what repeats vary."
+    )
+
+
+def still_too_wide(points: Sequence[Row]) -> Iterator[str]:
+    """A line for each case and size whose throughput is less certain than measure.until requests."""
+    for point in _wider(points):
+        more = point["repeats_needed_until"]
+        would = "more than 1,000 more needed" if more is None else f"about {more:,} more needed"
+        yield (
+            f"{point['case_name']} {point['placement']}: throughput within ±{_percent(_width(point))} after "
+            f"{point['repeats']} repeats, but the suite requests ±{_percent(point['until'])}: {would}"
+        )
+
+
+def wider_than_asked(points: Sequence[Row]) -> str:
+    """The same in one sentence without names; empty if all intervals are as narrow as requested."""
+    wider = _wider(points)
+    if not wider:
+        return ""
+    asked = sum(point["until"] is not None for point in points)
+    widths = " or ".join(f"±{_percent(until)}" for until in sorted({point["until"] for point in wider}))
+    widest = f"the widest within ±{_percent(max(map(_width, wider)))}"
+    return (
+        f"measure.until requests throughput to within {widths}: {len(wider):,} of {asked:,} rows stayed wider, "
+        f"{widest}."
+    )
+
+
+def _wider(points: Sequence[Row]) -> list[Row]:
+    return [
+        point
+        for point in points
+        if point["until"] is not None
+        and point["throughput_hi"] is not None
+        and point["repeats_needed_until"] != 0
+    ]
+
+
+def _width(point: Row) -> float:
+    """The half-width of the interval, as a fraction of the throughput."""
+    width: float = point["throughput_hi"] / point["throughput"] - 1
+    return width
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g} %"
+
+
+MOST_FILES = 3
+"""Imported files that are named; the others are counted."""
+
+
+def imported_from(session: Row) -> str:
+    """A sentence on the files that an imported session comes from; their names are untrusted. `session` has `imported`
+    and `created_at` of the table sessions."""
+    files = json.loads(session["imported"]).get("files") or []
+    named = [_file(file) for file in files[:MOST_FILES] if isinstance(file, dict)]
+    if len(files) > MOST_FILES:
+        named.append(f"{len(files) - MOST_FILES:,} more")
+    date = f" on {session['created_at']:%Y-%m-%d}" if session["created_at"] is not None else ""
+    return f"Imported{date} from {', '.join(named) or 'an unnamed file'}; not measured by scalebench."
+
+
+def _file(file: Row) -> str:
+    return f"{file.get('name')} (SHA-256 {str(file.get('sha256'))[:12]})"

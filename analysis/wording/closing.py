@@ -1,0 +1,182 @@
+"""The sentences with which a session closes: how far training scales and how certain that is, then the main loss and
+the first remedy.
+
+Everywhere `name` quotes untrusted text, such as a case's name, for the format of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
+from analysis.wording.numbers import estimate
+
+_ESTIMATED = ("imbalance", "communication", "work")
+"""Terms that depend on how the parts of a step are known."""
+LEAST = 0.005
+"""Share of the ranks' time below which a loss is not mentioned."""
+REPEATED = ("one_repeat", "undecided", "noisy", "too_few_repeats")
+"""Findings about certainty: if nothing is decided, they come before any finding that would change the training."""
+_IN_REASON = 2
+"""More repeats are advised up to this many times those that there are, as by the rules about repeats."""
+
+
+def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
+    """Speedup and efficiency of the most telling of `points`, rows of `scaling`. If nothing was trained, `machine`:
+    the sentence on what the runs found out about their machine."""
+    measured = [point for point in points if point["throughput"] is not None]
+    if not measured and machine:
+        return machine
+    if not measured and any(point["elapsed_s"] is not None for point in points):
+        return "Nothing was trained, so there is no speedup to report."
+    if not measured:
+        return "No run of this session is ok, so there is no speedup to report."
+    point = most_telling(points)
+    if point is None:
+        best = max(measured, key=lambda point: point["throughput"])
+        unit = best["throughput_unit"]
+        return (
+            f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
+            f"{_estimate(best, 'throughput')[0]} {unit}; nothing ran at a second size, so there is no speedup to "
+            "report."
+        )
+    kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
+    axis = (
+        point["baseline_axis"].removesuffix("s") if point["baseline_workers"] == 1 else point["baseline_axis"]
+    )
+    over = f"{point['baseline_workers']:,} {axis}"
+    if point["baseline_case"] != point["case_name"]:
+        over = f"{name(point['baseline_case'])} on {over}"
+    speedup = " ".join(filter(None, _estimate(point, "speedup")))
+    sentence = f"{name(point['case_name'])} on {size_of(point)}: {kind} {speedup} over {over}"
+    if point["efficiency"] is None:
+        kinds = f"{point['device_type']} against {point['baseline_device_type']}"
+        return f"{sentence}; {kinds}, so without efficiency{_judgement(point)}."
+    efficiency, interval = _estimate(point, "efficiency", 100)
+    return f"{sentence}, efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
+
+
+def most_telling(points: Sequence[Row]) -> Row | None:
+    """The row that the sentence is about: with slots for all ranks, then strong scaling, then the largest size; of
+    equals the first, so that the suite's order of cases decides. None if nothing was compared."""
+    compared = [
+        point
+        for point in points
+        if point["throughput"] is not None and point["speedup"] is not None and not point["is_baseline"]
+    ]
+    return max(
+        compared,
+        key=lambda point: (not point["oversubscribed"], point["scaling"] == "strong", point["workers"]),
+        default=None,
+    )
+
+
+def _estimate(point: Row, name: str, factor: float = 1) -> tuple[str, str]:
+    ends = (point[f"{name}_{end}"] for end in ("lo", "hi"))
+    low, high = (None if end is None else factor * end for end in ends)
+    return estimate(factor * point[name], low, high)
+
+
+def _judgement(point: Row) -> str:
+    """The verdict, and which others the interval allows."""
+    if point["oversubscribed"]:
+        return "; no verdict, because ranks had to share slots or cores"
+    verdict = f": {point['verdict']}" if point["verdict"] else ""
+    if point["speedup_lo"] is None:
+        return f"{verdict} (fewer than two repeats: no interval)"
+    if point["verdict"] == "retrograde":
+        verdict += f", slower than on fewer {point['axis']}"
+    low, high = point["verdict_lo"], point["verdict_hi"]
+    if low == high:
+        return verdict
+    if not verdicts.is_open(point):
+        return f"{verdict}, though the interval reaches from {low} to {high}"
+    repeats, more = point["repeats"], point["repeats_needed"]
+    needed = ""
+    if more is not None:
+        is_in_reason = more <= _IN_REASON * repeats
+        needed = (
+            f" (about {more:,} more needed)" if is_in_reason else " (more will not do: use a quieter machine)"
+        )
+    return f"{verdict}; undecided after {repeats} repeats{needed}: anything from {low} to {high}"
+
+
+def because(
+    points: Sequence[Row],
+    losses: Sequence[Row],
+    findings: Sequence[Row],
+    name: Callable[[str], str] = str,
+) -> str:
+    """The main loss of the closing sentence's row, with its interval, and the first remedy; empty if nothing was lost
+    or nothing is known. `losses` are rows of efficiency_loss and `findings` of diagnosis, all of one session."""
+    point = most_telling(points)
+    if point is None:
+        return ""
+    place = ("case_name", "nodes", "ranks_per_node", "threads")
+    terms = [
+        loss for loss in losses if loss["share"] is not None and all(loss[key] == point[key] for key in place)
+    ]
+    return " ".join(filter(None, [_main_loss(point, terms), _remedy(point, findings, name)]))
+
+
+def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
+    """The gravest finding of that case, or of the session, that explains lost time, but not one that only restates the
+    whole loss without a setting to change. If repeats do not decide how much was lost: what makes them more certain."""
+    of_it = [finding for finding in findings if finding["case_name"] in (None, point["case_name"])]
+    repeated = [
+        finding
+        for finding in of_it
+        if finding["finding"] == "one_repeat" or (finding["finding"] in REPEATED and is_loss_undecided(point))
+    ]
+    explaining = [finding for finding in of_it if finding["cost"] and _explains(finding, point)]
+    fitting = repeated if repeated or is_loss_undecided(point) else explaining
+    return min(fitting, key=lambda finding: finding["finding_order"], default=None)
+
+
+def _explains(finding: Row, point: Row) -> bool:
+    efficiency = point["efficiency"]
+    is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
+    return is_a_part or finding["options"] is not None
+
+
+def _main_loss(point: Row, terms: Sequence[Row]) -> str:
+    if not terms:
+        return ""
+    if is_loss_undecided(point):
+        return f"{UNDECIDED_LOSS.capitalize()}."
+    lost = 1 - terms[0]["efficiency"]
+    largest, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
+    if lost < LEAST or largest["share"] < LEAST:
+        return ""
+    ends = (None if largest[end] is None else 100 * largest[end] for end in ("share_lo", "share_hi"))
+    share, interval = estimate(100 * largest["share"], *ends)
+    cause = f"{name_of(largest['term'])}: {share} %{interval and f' {interval}'}"
+    is_remainder = largest["term"] == "remainder"
+    if is_remainder and largest["known_by"] is None:
+        cause += f" ({unknown()})"
+    elif largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED:
+        cause += " (estimated)"
+    said = f"{estimate(100 * lost, None, None)[0]} % of the ranks' time was lost"
+    mainly = "the largest part" if is_remainder else "mainly to"
+    if largest["share_lo"] is None:
+        return f"{said}, by points alone {mainly} {cause}."
+    if largest["share_lo"] <= 0 or any(_rivals(other, largest) for other in others):
+        return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}."
+    return f"{said}, {mainly} {cause}."
+
+
+def _rivals(other: Row, largest: Row) -> bool:
+    """Whether it may be the larger one, as far as their intervals say."""
+    is_there: bool = other["share"] >= LEAST and other["share_hi"] is not None
+    return is_there and other["share_hi"] >= largest["share_lo"]
+
+
+def _remedy(point: Row, findings: Sequence[Row], name: Callable[[str], str]) -> str:
+    finding = first_remedy(point, findings)
+    if finding is None:
+        return ""
+    likely = "" if finding["certainty"] == "shown" else ", likely"
+    command = f"; try {name(finding['options'])}" if finding["options"] else ""
+    return f"Fix first: {name(finding['title'])}{likely}{command}."

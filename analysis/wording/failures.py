@@ -1,0 +1,39 @@
+"""Why runs are not ok."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from analysis.database.rows import Row
+
+_MOST_NAMED = 3
+"""Placements that one line names."""
+_NOT_OK = ("oom", "failed", "timeout", "interrupted", "skipped", "missing")
+
+
+def not_ok_counts(row: Row) -> str:
+    """`1 oom, 2 skipped`: repeats that are not ok, by status, of a row of `coverage`."""
+    return ", ".join(f"{row[kind]} {kind}" for kind in _NOT_OK if row[kind])
+
+
+def reasons(coverage: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
+    """A line for each placement that has them, so that a failure is never just a gap in a table; placements skipped for
+    the same reason share a line. `name` quotes untrusted text, case names and errors, for the format of the output."""
+    rows = [row for row in coverage if row["reasons"]]
+    skipped: dict[str, list[Row]] = {}
+    for row in rows:
+        if not any(row[kind] for kind in _NOT_OK if kind != "skipped"):
+            skipped.setdefault(row["reasons"], []).append(row)
+    for row in rows:
+        alike = skipped.get(row["reasons"], [])
+        if not any(row is one for one in alike):
+            alike = [row]
+        if row is alike[0]:
+            every = {kind: sum(one[kind] for one in alike) for kind in _NOT_OK}
+            yield f"{_places(alike, name)}: {not_ok_counts(every)}: {name(row['reasons'])}"
+
+
+def _places(rows: list[Row], name: Callable[[str], str]) -> str:
+    named = [f"{name(row['case_name'])} {row['nodes']}x{row['ranks_per_node']}" for row in rows]
+    more = len(named) - _MOST_NAMED
+    return ", ".join(named[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

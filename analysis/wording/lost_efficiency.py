@@ -1,0 +1,193 @@
+"""Where efficiency was lost: a line for each case, and the terms of efficiency_loss in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from analysis.database import schema
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+
+LEAST = 0.01
+"""Share of the ranks' time: smaller terms are not named, and cases that lose less have no line."""
+_MOST = 6
+"""Cases that a terminal shows."""
+UNDECIDED_LOSS = "these repeats do not show how much was lost"
+_PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
+
+
+def size_of(point: Row) -> str:
+    """`4 ranks over 2 nodes`."""
+    axis = point["axis"].removesuffix("s") if point["workers"] == 1 else point["axis"]
+    over = f" over {point['nodes']} nodes" if point["nodes"] > 1 else ""
+    return f"{point['workers']:,} {axis}{over}"
+
+
+def explained(losses: Sequence[Row]) -> list[Row]:
+    """Only the losses of sizes with a known cause: those of imported timings have none."""
+    known = {_place(loss) for loss in losses if loss["term"] != "remainder" and loss["share"] is not None}
+    return [loss for loss in losses if _place(loss) in known]
+
+
+def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
+    """A line for each of the cases that lose most, at their largest size, in the order of `points`: rows of scaling;
+    `losses` are rows of efficiency_loss."""
+    by_place: dict[tuple[object, ...], list[Row]] = {}
+    for loss in explained(losses):
+        by_place.setdefault(_place(loss), []).append(loss)
+    compared = largest_sizes([point for point in points if _place(point) in by_place])
+    shown = sorted(compared, key=lambda point: point["efficiency"])[:_MOST]
+    if compared:
+        yield "Where the efficiency went"
+    for point in compared:
+        if point in shown:
+            yield f"  {point['case_name']} on {size_of(point)}{_loss(point, by_place[_place(point)])}"
+    if len(compared) > len(shown):
+        others = len(compared) - len(shown)
+        yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
+
+
+def largest_sizes(points: Sequence[Row]) -> list[Row]:
+    """The largest size of each case that is compared, one with slots for all ranks first."""
+    largest: dict[str, Row] = {}
+    for point in points:
+        known = largest.get(point["case_name"])
+        is_compared = point["efficiency"] is not None and not point["is_baseline"]
+        if is_compared and (known is None or _size(point) > _size(known)):
+            largest[point["case_name"]] = point
+    return list(largest.values())
+
+
+def is_loss_undecided(point: Row) -> bool:
+    """Whether repeats vary so much that it is unknown how much was lost, or whether anything was."""
+    low, high = point["efficiency_lo"], point["efficiency_hi"]
+    return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return tuple(row[key] for key in _PLACE)
+
+
+def _size(point: Row) -> tuple[bool, int]:
+    return not point["oversubscribed"], point["workers"]
+
+
+def _loss(point: Row, terms: Sequence[Row]) -> str:
+    """The text after the case and its size."""
+    lost = 1 - point["efficiency"]
+    if is_loss_undecided(point):
+        return f": {UNDECIDED_LOSS}"
+    if lost < LEAST:
+        return f": {'nothing' if lost <= 0 else f'less than {_percent(LEAST)}'} was lost"
+    return f" loses {_percent(lost)}: {_parts(terms)}"
+
+
+def _parts(terms: Sequence[Row]) -> str:
+    shares = {term["term"]: term for term in terms if term["share"] is not None}
+    rest = shares.pop("remainder", None)
+    named = sorted(
+        (term for term in shares.values() if abs(term["share"]) >= LEAST),
+        key=lambda term: term["share"],
+        reverse=True,
+    )
+    if rest is not None and abs(rest["share"]) >= LEAST:
+        named.append(rest)
+    estimated = " (estimated)" if any(term["known_by"] == "estimated" for term in terms) else ""
+    return ", ".join(map(_part, named)) + estimated
+
+
+def _may_be_none(term: Row) -> bool:
+    low, high = term["share_lo"], term["share_hi"]
+    return low is not None and high is not None and low <= 0 <= high
+
+
+def _part(term: Row) -> str:
+    """A term with its share; a negative share is a gain. `perhaps` if its interval contains zero."""
+    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {_percent(term['share'])}"
+
+
+def _percent(share: float) -> str:
+    """Whole percents: the table has the interval of the efficiency, the view those of the parts."""
+    return f"{100 * share:.0f} %".replace("-", "−")
+
+
+# The terms of efficiency_loss in words.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One cause of lost efficiency."""
+
+    meaning: str
+    """A sentence: what happened in that time."""
+    definition: str
+    """How it is computed, for those who want to know."""
+
+
+TERMS = {
+    "data": Term(
+        meaning="The next batch was not there yet, and all ranks waited for the one that had to wait for it.",
+        definition="By how much waiting for data puts off the rank that the others wait for.",
+    ),
+    "imbalance": Term(
+        meaning="Ranks that had finished computing stood still until the last one had, too.",
+        definition="Computation of the rank with most of it in each step minus that of the rank with least.",
+    ),
+    "communication": Term(
+        meaning="Ranks exchanged gradients or parameters and had nothing to compute meanwhile.",
+        definition="Communication during which the rank computes nothing, of the rank that waits least for others. "
+        "Communication that overlaps computation costs no time.",
+    ),
+    "clocks": Term(
+        meaning="GPUs ran at a lower clock rate than at the baseline, as heat or a limit on power makes them.",
+        definition="Computation × (1 − clock rate ÷ the baseline's), of the GPU with the highest rate.",
+    ),
+    "work": Term(
+        meaning="Each rank has fewer examples in a step than at the baseline: pieces so small leave a device partly "
+        "idle, and what a step costs once is shared by fewer examples.",
+        definition="Under strong scaling: computation of the rank that computes least, without what lower clocks cost.",
+    ),
+    "remainder": Term(
+        meaning="What is left once everything known has been taken out.",
+        definition="1 − efficiency − the sum of the other terms; of a term that is not known, too, and under weak "
+        "scaling of computation that costs more than at the baseline.",
+    ),
+}
+"""In the order in which they are taken out, so that nothing is counted twice."""
+
+KNOWN_BY = {
+    "profiled": "profiled: shares of profiled steps",
+    "estimated": "estimated: backward holds what one rank's does, the rest of it is communication",
+    "one rank": "one rank: no other rank to wait for or to talk to",
+}
+"""How the parts of a step are known; null is not known."""
+_NAME = re.compile(r"WHEN '(\w+)' THEN '([^']+)'")
+
+
+@cache
+def _names() -> dict[str, str]:
+    return dict(_NAME.findall(schema.text("loss_name")))
+
+
+def name_of(term: str) -> str:
+    """In a table, a legend, a sentence: as the macro loss_name says it."""
+    return _names()[term]
+
+
+@cache
+def profile_option() -> str:
+    """The argument that profiles some steps, as the macro of that name says it."""
+    (options,) = re.findall(r"'(--set [^']+)'", schema.text("profile_option"))
+    return str(options)
+
+
+def unknown() -> str:
+    """Note for a step whose communication is not measured."""
+    return f"communication is not known apart from computation: {profile_option()} measures it"
+
+
+def how_known(known_by: str | None) -> str:
+    return f"not known: {profile_option()} measures it" if known_by is None else KNOWN_BY[known_by]

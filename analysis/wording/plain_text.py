@@ -1,0 +1,42 @@
+"""Values as text that a person reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+
+def cell(value: Any) -> str:
+    """A value as text, null as nothing. A writer still has to make it safe for its format."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return number(value)
+    return str(value)
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Untrusted text, safe for a terminal: characters that draw nothing are written out, `\\u202e`, except `keep`."""
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
+    """A number with `digits` significant digits. Only a very small or large one has an exponent. `strip` drops final
+    zeros."""
+    if not math.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}" if abs(value) >= 10_000 else f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if strip and "." in text else text
+
+
+def listed(names: Iterable[str], most: int) -> str:
+    """`a, b and 3 more`."""
+    every = list(names)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more

@@ -1,0 +1,156 @@
+"""The warm server: a process that imports torch once and forks every rank.
+
+A rank is still a fresh process with a fresh CUDA context; only the seconds of importing are saved. The server is
+multiprocessing's forkserver: ranks are its children, and Process.exitcode gives the agent their exit status.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from bench.agent.scratch_keeper import Keeper
+from bench.common import safe_path
+from bench.common.errors import InputError
+from bench.common.process import name_process
+from bench.train import rank
+
+_ENVIRONMENT = {
+    # otherwise is_available() may initialise the driver, after which no forked child can use CUDA
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    # numpy's BLAS would start a thread pool at import, which a forked child does not inherit
+    "OPENBLAS_NUM_THREADS": "1",
+    # otherwise CUDA numbers GPUs by speed, while NVML, nvidia-smi and Slurm number them by bus
+    "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+}
+_LONGEST_FOLDER_BYTES = 60
+"""Longest temporary folder that leaves room for a socket's path in it: a Unix socket's path has at most 107 bytes."""
+
+
+class EndedError(InputError):
+    """A forked process ended without sending its answer."""
+
+    def __init__(self, ended_with: int | None) -> None:
+        self.ended_with = ended_with
+        """Exit code if 0 or more; otherwise the negative number of a signal."""
+        super().__init__(
+            f"a process forked to look at this machine ended with {ended_with}; `bench doctor` says more"
+        )
+
+
+class ServerGoneError(InputError):
+    """The server has ended, so nothing can be forked."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"the process that ranks are forked from is gone ({type(error).__name__})")
+
+
+class WarmServer:
+    """This process's handle of the server. The server ends when this process does, even if it is killed."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self.pid = 0
+
+    def start(self) -> None:
+        """Import torch in the server and set `pid`. Raises InputError if torch cannot be imported.
+
+        If the server is running already, this only checks that it answers."""
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        _use_removed_socket_folder()
+        self._context.set_forkserver_preload(
+            ["bench.agent.fork_server_signals", "bench.agent.fork_server_preload"]
+        )
+        self.pid, failure = json.loads(self._answer(_send_server_pid))
+        if failure is not None:
+            raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
+
+    def ask(self, module: str, question: str, stop_fd: int | None = None) -> str:
+        """Call `main(answer, question)` of `module` in a forked process and return what it sends to `answer`.
+
+        The process is killed once `stop_fd` can be read. Raises EndedError if it sends nothing."""
+        return self._answer(_call_main, module, question, stop_fd=stop_fd).decode()
+
+    def _answer(self, target: Callable[..., None], *arguments: str, stop_fd: int | None = None) -> bytes:
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=target, args=(theirs, *arguments))
+        _start(process)
+        theirs.close()
+        try:
+            if stop_fd is not None and ours not in wait([ours, stop_fd]):
+                process.kill()
+            return ours.recv_bytes()
+        except EOFError:
+            process.join()
+            raise EndedError(process.exitcode) from None
+        except BaseException:  # a signal handler raised: the answer is no longer wanted
+            process.kill()
+            raise
+        finally:
+            ours.close()
+            process.join()
+
+    def fork(self, job_json: str) -> ForkServerProcess:
+        """Start a rank. It is not daemonic: a daemonic process could not start loader workers."""
+        process = self._context.Process(target=rank.main, args=(job_json,), daemon=False)
+        _start(process)
+        return process
+
+
+def _use_removed_socket_folder() -> None:
+    """Put multiprocessing's sockets into a folder that a keeper removes if this process is killed.
+
+    multiprocessing's own folder would stay then, and its sockets' paths would be too long with a long $TMPDIR."""
+    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    if "tempdir" not in config:
+        folder = tempfile.gettempdir()
+        folder = folder if len(os.fsencode(folder)) <= _LONGEST_FOLDER_BYTES else "/tmp"  # noqa: S108 - mkdtemp in it is safe
+        config["tempdir"] = tempfile.mkdtemp(prefix="bench-sockets-", dir=folder)
+        atexit.register(Keeper.start(Path(config["tempdir"])).stop)
+        atexit.register(_ignore_signals)  # runs first: exit handlers run in reverse order
+
+
+def _ignore_signals() -> None:
+    """The other exit handlers take a moment; an interrupt during them would only print a traceback."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _start(process: BaseProcess) -> None:
+    # multiprocessing would make the child run the calling script, which it finds in sys.modules, under the name
+    # __mp_main__. Ranks need nothing that is defined there, so it finds an empty module while the child starts.
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = type(sys)("__main__")
+    try:
+        with safe_path.safe_environment():  # also of the server, which this starts again if it has died
+            process.start()
+    except (EOFError, ConnectionError) as error:
+        raise ServerGoneError(error) from error
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _send_server_pid(answer: Connection) -> None:
+    failure = None
+    try:
+        import bench.agent.fork_server_preload  # noqa: F401 - fails here if it failed in the server
+    except ImportError as error:
+        failure = str(error)
+    answer.send_bytes(json.dumps([os.getppid(), failure]).encode())
+
+
+def _call_main(answer: Connection, module: str, question: str) -> None:
+    name_process(module.rpartition(".")[2])
+    importlib.import_module(module).main(answer, question)

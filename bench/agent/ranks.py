@@ -1,0 +1,202 @@
+"""The rank processes of one run on one agent: fork them, watch them, end them.
+
+The agent itself never touches the device.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any, Protocol
+
+from bench.agent import cause_of_death, timeout
+from bench.agent.fork_server import ServerGoneError, WarmServer
+from bench.common import unreadable_image
+from bench.common.process import is_stopped, kill_group
+from bench.measure import recorder
+from bench.measure.recorder import LastStep
+from bench.records.messages import Fault, Place, Progress
+from bench.records.run_spec import RunSpec
+from bench.session.stop import StopRequest
+from bench.train.rank_job import RankJob, outcome_file, step_file
+
+_TICK_S = 0.1
+"""Interval between checks for progress, time and faults of other agents. A rank's death wakes the agent at once."""
+_STACKS_S = 0.5
+"""Time for ranks to write their stacks before they are killed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPart:
+    """One agent's part of a run."""
+
+    run: RunSpec
+    node: int
+    """Index of this agent's node in the session."""
+    local_task: int
+    """Index of this agent among those of its node."""
+    places: list[Place]
+    rendezvous: str
+    """URL at which the ranks meet: see bench/train/process_group.py."""
+    interface: str | None
+    """Network interface for gloo; null lets gloo choose."""
+
+
+class RunControl(Protocol):
+    """How an agent exchanges news about one run. The leader, a follower and a lone agent each use it alike."""
+
+    def wait_objects(self) -> list[Any]:
+        """Objects for multiprocessing.connection.wait that wake the agent, besides its ranks and its own signals."""
+
+    def ranks_started(self, pids: list[int]) -> None:
+        """The agent's ranks are running."""
+
+    def check(self, progress: Callable[[], Progress]) -> Fault | None:
+        """Why the ranks here must end now; null if they may go on. Waits only after a fault or timeout, for its cause
+        or for the progress of other agents. Calling `progress` takes half a second."""
+
+    def report(self, fault: Fault) -> Fault:
+        """Tell the others that something failed here. Returns what failed first, as far as that is known."""
+
+
+@dataclass(kw_only=True)
+class RanksOutcome:
+    """How a run ended on one agent."""
+
+    fault: Fault | None
+    outcomes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """By rank: the outcome that the rank wrote itself; empty if it wrote none."""
+
+
+class RankGroup:
+    """The ranks of one run on this agent."""
+
+    def __init__(
+        self, part: RunPart, server: WarmServer, stop: StopRequest, scratch: Path, logs: Path
+    ) -> None:
+        self._part = part
+        self._server = server
+        self._stop = stop
+        self._scratch = scratch
+        self._logs = logs
+        self._processes: dict[int, ForkServerProcess] = {}
+        """By rank."""
+        self._kernel_kills_before = cause_of_death.kernel_oom_kills()
+
+    def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
+        """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""
+        try:
+            self._fork()
+            control.ranks_started([process.pid for process in self._processes.values() if process.pid])
+            fault = self._watch(control, show)
+        except ServerGoneError as error:
+            fault = control.report(Fault(status="failed", error=str(error), rank=None, node=self._part.node))
+        finally:
+            self._kill()
+        return RanksOutcome(fault=fault, outcomes={rank: self._outcome(rank) for rank in self._processes})
+
+    def _fork(self) -> None:
+        part = self._part
+        spec = part.run.to_json()
+        for place in part.places:
+            rank_job = RankJob(
+                spec=spec,
+                rank=place.rank,
+                local_rank=place.local_rank,
+                node=part.node,
+                local_task=part.local_task,
+                cores=place.cores,
+                device_index=place.device_index,
+                rendezvous=part.rendezvous,
+                interface=part.interface,
+                scratch=str(self._scratch),
+                log=str(self._log(place.rank)),
+                server_pid=self._server.pid,
+            )
+            self._processes[place.rank] = self._server.fork(json.dumps(rank_job.__dict__))
+
+    def _watch(self, control: RunControl, show: Callable[[LastStep], None]) -> Fault | None:
+        living = dict(self._processes)
+        shown_file = step_file(self._scratch, min(living))
+        while living:
+            sentinels = [process.sentinel for process in living.values()]
+            connection.wait([*sentinels, self._stop.fd, *control.wait_objects()], timeout=_TICK_S)
+            exit_codes = {
+                rank: process.exitcode for rank, process in living.items() if process.exitcode is not None
+            }
+            fault = self._fault(exit_codes, living=len(living))
+            if fault is not None:
+                return control.report(fault)
+            for rank in exit_codes:
+                del living[rank]
+            fault = control.check(lambda: self._progress(living)) if living else None
+            if fault is not None:
+                return fault
+            last = recorder.peek(shown_file)
+            if last is not None:
+                show(last)
+        return None
+
+    def _fault(self, exit_codes: dict[int, int], living: int) -> Fault | None:
+        """Why the run must end, judged by ranks that have just ended and by a requested stop."""
+        limited = self._part.run.measure.memory_limit_bytes is not None
+        failed = {
+            rank: cause_of_death.Death(
+                exit_code=code,
+                outcome=self._outcome(rank),
+                limited=limited and self._part.run.device_type == "cpu",
+            )
+            for rank, code in exit_codes.items()
+            if code != 0 or "parameters" not in self._outcome(rank)
+        }
+        if cause_of_death.lost_the_image(failed):
+            self._stop.wait(
+                unreadable_image.SIGNAL_S
+            )  # the signal that ended the image is on its way to us, too
+        if self._stop.requested and (failed or len(exit_codes) < living):
+            return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
+        if not failed:
+            return None
+        return cause_of_death.first_to_die(failed, self._part.node, self._kernel_kills_before)
+
+    def _progress(self, living: dict[int, ForkServerProcess]) -> Progress:
+        """Progress of the living ranks. Each also writes its threads' stacks into its log."""
+        for process in living.values():
+            if process.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGUSR1)  # faulthandler's
+        time.sleep(_STACKS_S)
+        last_steps = {rank: recorder.peek(step_file(self._scratch, rank)) for rank in living}
+        return Progress(
+            node=self._part.node,
+            rows={rank: last.rows if last else 0 for rank, last in last_steps.items()},
+            stopped=[rank for rank, process in living.items() if process.pid and is_stopped(process.pid)],
+            busy={rank: where for rank in living if (where := timeout.outside_torch(self._log(rank)))},
+        )
+
+    def _kill(self) -> None:
+        """Kill what is left of each rank's process group: stopped ranks and loader workers, too."""
+        for process in self._processes.values():
+            if process.pid:
+                kill_group(process.pid)
+                process.kill()  # a rank that does not lead its group yet
+        for process in self._processes.values():
+            process.join()
+
+    def _log(self, rank: int) -> Path:
+        return self._logs / f"rank{rank}.log"
+
+    def _outcome(self, rank: int) -> dict[str, Any]:
+        try:
+            outcome: dict[str, Any] = json.loads(outcome_file(self._scratch, rank).read_text())
+        except FileNotFoundError:
+            return {}
+        return outcome

@@ -1,0 +1,87 @@
+"""The fault of a run that took too long: which rank the others wait for, and where that rank is."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.records.messages import Fault, Progress
+from bench.records.run_spec import RunSpec
+
+_SHOWN = 16
+"""Most ranks, nodes or groups of ranks that a message names."""
+_TAIL_BYTES = 1 << 16
+"""End of a log that is searched for stacks; far more than the stacks of one rank."""
+_STACK = re.compile(r"^(?:Current thread|Thread) 0x.*\n((?:  .*\n)+)", re.M)
+_FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
+
+
+def timed_out(run: RunSpec, reported: list[Progress], silent: Sequence[str] = ()) -> Fault:
+    """The fault of a run that exceeded its time limit. `reported` is each agent's progress of its living ranks.
+
+    `silent` names the nodes of agents that did not answer. If there are any, only a stopped rank is blamed."""
+    node_of = {rank: progress.node for progress in reported for rank in progress.rows}
+    steps = {rank: count for progress in reported for rank, count in progress.rows.items()}
+    stopped = sorted(rank for progress in reported for rank in progress.stopped)
+    busy = {rank: where for progress in reported for rank, where in progress.busy.items()}
+    behind = None if silent and not stopped else _behind(steps, stopped, busy)
+    nodes = {progress.node for progress in reported}
+    return Fault(
+        status="timeout",
+        error=f"not done after {run.measure.timeout_s:g} s (measure.timeout_s); steps completed: {_listed(steps)}; "
+        + _each(stopped, "rank {} is stopped; ", "ranks are stopped; ")
+        + _each(silent, "the agent on {} does not answer; ", "agents do not answer; ")
+        + (f"rank {behind} is in {busy[behind]}; " if behind in busy else "")
+        + "stacks are in the ranks' logs",
+        rank=behind,
+        node=node_of[behind] if behind is not None else nodes.pop() if len(nodes) == 1 else None,
+    )
+
+
+def _behind(steps: Mapping[int, int], stopped: list[int], busy: Mapping[int, str]) -> int | None:
+    """The rank that the others wait for: a stopped rank; else the rank with fewest steps; if several have as few, the
+    only one of them that is busy, since the others wait inside torch. Null if that does not single out one rank."""
+    if stopped:
+        return stopped[0]
+    least = min(steps.values(), default=0)
+    fewest = [rank for rank, count in steps.items() if count == least]
+    if len(fewest) > 1:
+        fewest = [rank for rank in fewest if rank in busy]
+    return fewest[0] if len(fewest) == 1 else None
+
+
+def _listed(steps: Mapping[int, int]) -> str:
+    """Steps of each rank; of many ranks, the number of ranks for each count of steps, slowest first."""
+    if len(steps) <= _SHOWN:
+        return ", ".join(f"rank {rank}: {count}" for rank, count in sorted(steps.items()))
+    groups: dict[int, list[int]] = {}
+    for rank, count in steps.items():
+        groups.setdefault(count, []).append(rank)
+    listed = [
+        f"{f'{len(ranks):,} ranks' if len(ranks) > 1 else f'rank {ranks[0]}'}: {count}"
+        for count, ranks in sorted(groups.items())
+    ]
+    return ", ".join(listed if len(listed) <= _SHOWN else [*listed[: _SHOWN - 1], "...", listed[-1]])
+
+
+def _each(names: Sequence[object], one: str, more: str) -> str:
+    listed = "".join(one.format(name) for name in names[:_SHOWN])
+    left = len(names) - _SHOWN
+    return listed + (f"{left:,} more {more}" if left > 0 else "")
+
+
+def outside_torch(log: Path) -> str | None:
+    """Where a rank's own code is, such as `held.py:12, in wait`, by the stacks that faulthandler wrote into its log.
+
+    Null if torch is the innermost code, as in a collective, or if there is no stack."""
+    if not log.exists():
+        return None
+    with log.open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+        stacks = _STACK.findall(file.read().decode(errors="replace"))
+    innermost = _FRAME.match(stacks[-1]) if stacks else None  # the main thread's stack comes last
+    if innermost is None or "/torch/" in innermost[1]:
+        return None
+    return f"{Path(innermost[1]).name}:{innermost[2]}, in {innermost[3]}"

@@ -1,0 +1,163 @@
+"""The end of `bench suite`: load the rows, print the scaling table, one sentence, and where the results are."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bench.cli._output import say
+from bench.common import unreadable_image
+from bench.session.stop import ToldToStop
+
+if TYPE_CHECKING:
+    from bench.session.result import SessionResult
+
+
+def prepare() -> None:
+    """Import now what the end of a stopped session needs: its container's image may be gone by then."""
+    import analysis.wording.plain_text  # noqa: F401 - used by bench/cli/_output.py
+
+    unreadable_image.read_pages()
+
+
+def check_custom_rules(*, load: bool) -> None:
+    """Raise AnalysisError, before anything is measured, if $BENCH_RULES would keep the session out of the database."""
+    from bench.common.paths import rules_folder
+
+    folder = rules_folder()
+    if load and folder is not None and importlib.util.find_spec("duckdb") is not None:
+        from analysis.diagnosis import custom_rules
+
+        custom_rules.check(folder)
+
+
+def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
+    """Print the end of a session; returns the exit code."""
+    if result.stopped_by is not None:
+        # the image that holds the rest of the program may be going away: nothing more is imported
+        if result.stopped_by != 128 + signal.SIGHUP:
+            click.echo(_stopped(result), err=True)
+        return result.stopped_by
+    rows: dict[str, Any] = {}
+    show = partial(_add_rows, rows, result.folder) if as_json else partial(_show, result.folder)
+    try:
+        with unreadable_image.awaiting_its_signal():
+            is_complete = _load_and_show(result.folder, load=load, show=show, quiet=as_json)
+    except (ToldToStop, KeyboardInterrupt) as error:
+        stop = error if isinstance(error, ToldToStop) else ToldToStop(signal.SIGINT)
+        if not stop.terminal_gone:
+            click.echo(_stopped(replace(result, stopped_reason=str(stop))), err=True)
+        return stop.exit_code
+    code = max(result.exit_code, 0 if is_complete else 1)
+    if as_json:
+        answer = {
+            "session_id": result.session_id,
+            "results": str(result.folder),
+            "statuses": result.statuses,
+            "failed_probes": result.failed_probes,
+            "exit_code": code,
+        }
+        click.echo(json.dumps(answer | rows, indent=1))
+        return code
+    for lost in result.lost:
+        click.echo(f"bench: {lost}", err=True)
+    if result.left_for_time or result.lost:
+        left = (
+            f"{result.left_for_time} runs did not fit into the allocation: " if result.left_for_time else ""
+        )
+        click.echo(f"{left}`{result.resume_command}` runs what is left", err=True)
+    click.echo(f"results: {result.folder}")
+    return code
+
+
+def show_loaded(session: Path, *, load: bool) -> int:
+    """Print the end of `bench import`, which ran nothing; returns the exit code."""
+    is_complete = _load_and_show(session, load=load, show=partial(_show, session), quiet=False)
+    click.echo(f"results: {session}")
+    return 0 if is_complete else 1
+
+
+def write_page(session: Path, folder: Path) -> Path | None:
+    """Write the session's page into a folder, for an archive; null, and a line on stderr, if it is in no database."""
+    if importlib.util.find_spec("duckdb") is None or importlib.util.find_spec("altair") is None:
+        click.echo("bench: no report: duckdb and altair are not installed here", err=True)
+        return None
+    from analysis.errors import AnalysisError
+    from analysis.report import write
+
+    try:
+        write(session.parent, [session.name], folder)
+    except AnalysisError as error:
+        say(f"bench: no report: {error}", err=True)
+        return None
+    return next(path for path in folder.glob("*.html") if path.name != "index.html")
+
+
+def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet: bool) -> bool:
+    """Load and show the session if wanted; returns whether the database has all of it.
+
+    If the database cannot be used, as when someone else has it open, the message says that the results are written."""
+    if not load or importlib.util.find_spec("duckdb") is None:
+        return True
+    from analysis.errors import AnalysisError
+    from bench.measure.raw_rows import finalise
+
+    try:
+        from analysis.loading.load import load as load_results
+        from bench.common.paths import rules_folder
+
+        unreadable_image.read_pages()  # DuckDB's
+        problems = finalise(session)  # of interrupted attempts, if this session was resumed
+        report = load_results(session.parent, rules_folder())
+        if not quiet:
+            click.echo("\n".join([str(report), *problems]))
+        show()
+    except AnalysisError as error:
+        from bench.session.result import SessionResult
+
+        later = SessionResult.command("load", str(session.parent))
+        click.echo(
+            f"bench: {error}\nbench: the result files are complete; load them later with `{later}`", err=True
+        )
+        return False
+    # problems of other sessions are printed, but this session did not fail
+    own = [problem for problem in report.problems if Path(problem.path).parts[:1] == (session.name,)]
+    return not own and not problems
+
+
+def _show(session: Path) -> None:
+    from analysis import summary
+    from bench.common.paths import called
+
+    summary.show(session.parent, session.name, every_run=False, program=called())
+
+
+def _add_rows(rows: dict[str, Any], session: Path) -> None:
+    from analysis import summary
+
+    rows |= summary.answer(session.parent, session.name)
+
+
+def _stopped(result: SessionResult) -> str:
+    runs, undone = sum(result.statuses.values()), ("not run", "interrupted")
+    done = runs - sum(result.statuses.get(status, 0) for status in undone) - result.left_for_time
+    text = (
+        f"{result.stopped_reason} after {done} of {runs} run{'s' * (runs != 1)}; what was measured is kept."
+    )
+    # a script of `bench script` leaves Slurm's record of the job in the folder; it loads the session and is resubmitted
+    job = os.environ.get("SLURM_JOB_ID", "")
+    if any((result.folder / f"slurm-job-{job}.{kind}").exists() for kind in ("json", "txt")):
+        return text
+    load = result.command("load", str(result.folder.parent))
+    if done == runs:
+        return f"{text} `{load}` shows it."
+    return f"{text} `{load}` shows it, `{result.resume_command}` finishes the session."

@@ -1,0 +1,142 @@
+"""Options that several commands share, and types of options."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from bench.suite.models import ResolvedSuite
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+results_option = click.option(
+    "--results", metavar="DIR", help="Results folder.  [default: $BENCH_RESULTS, then ./results]"
+)
+
+_SUITE_OPTIONS = (
+    click.option("--quick", is_flag=True, help="Merge the suite's quick section over it."),
+    click.option(
+        "--case", "cases", metavar="GLOB", multiple=True,
+        help="Only cases whose name matches; repeatable. The name of a case with a matrix selects all combinations.",
+    ),
+    click.option(
+        "--set", "settings", metavar="KEY=VALUE", multiple=True,
+        help="Override a key of the suite, as in train.precision=bf16; repeatable.",
+    ),
+    click.option("--world", metavar="N,...", help="Replace the cases' world sizes: 1,2,4 or 2x4 or auto."),
+    click.option(
+        "--repeats", type=click.IntRange(min=1), metavar="N", help="Run exactly N repeats.  [default: the suite's]"
+    ),
+    click.option(
+        "--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device to run on.  [default: the suite's]"
+    ),
+    click.option(
+        "--ranks-per-node", type=click.IntRange(min=1), metavar="N",
+        help="Slots per node.  [default: its GPUs, else its CPUs / threads]",
+    ),
+    click.option(
+        "--oversubscribe", is_flag=True, help="Also run world sizes beyond the slots; their rows get no verdict."
+    ),
+    click.option(
+        "--trace", is_flag=True,
+        help="Keep each rank's profiled steps as trace.rankN.json.gz; profiles 2 steps if the suite sets none.",
+    ),
+    click.option(
+        "--selfcheck/--no-selfcheck", default=None,
+        help="Measure recorder overhead with 100 or more extra steps, or never.  [default: as the suite says]",
+    ),
+    results_option,
+    click.option("--data", "data_root", metavar="DIR", help="Folder with real data sets."),
+    click.option("--session", metavar="NAME", help="Name of the session; if it exists, it is resumed."),
+    click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable."),
+)  # fmt: skip
+
+
+def suite_options(function: _Function) -> _Function:
+    """Decorate a command with all options of a suite, in this order."""
+    for option in reversed(_SUITE_OPTIONS):
+        function = option(function)
+    return function
+
+
+def options_named(*names: str) -> Callable[[_Function], _Function]:
+    """Decorate a command with the options of a suite that have these names, in the order of all."""
+
+    def decorate(function: _Function) -> _Function:
+        every: list[click.Parameter] = vars(suite_options(lambda: None))["__click_params__"]
+        kept = vars(function).setdefault("__click_params__", [])
+        kept += [parameter for parameter in every if parameter.name in names]
+        return function
+
+    return decorate
+
+
+def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]:
+    """The arguments that the command was called with, except the parameters of these names."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in without or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        for one in value if parameter.multiple else [value]:
+            if not isinstance(parameter, click.Option):
+                words.append(str(one))
+            elif parameter.is_flag:
+                words.append(parameter.opts[0] if one else parameter.secondary_opts[0])
+            else:
+                words += [parameter.opts[0], str(one)]
+    return words
+
+
+def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
+    """The suite that these options select. Raises InputError if the suite or an option is wrong."""
+    from bench.suite.resolve import load_suite
+    from bench.suite.selection import Selection
+
+    selecting = ("quick", "cases", "settings", "world", "repeats", "device")
+    return load_suite(suite, Selection(**{key: options[key] for key in selecting if key in options}))
+
+
+def folders_read(suite: str | None, data_root: str | None) -> list[str]:
+    """Folders that a session reads; a container must bind them."""
+    is_file = suite and ("/" in suite or Path(suite).suffix in (".yaml", ".yml"))
+    return ([str(Path(suite).parent)] if suite and is_file else []) + ([data_root] if data_root else [])
+
+
+class Finite(click.FloatRange):
+    """FloatRange without nan and inf."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+class _Percent(click.ParamType[float]):
+    """A fraction from 0 to below 1, written as `5%` or 0.05."""
+
+    name = "percent"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", str(value))
+        if match is None:
+            self.fail(f"{value!r} is not a share: write 5% or 0.05", param, ctx)
+        fraction = float(match[1]) / (100 if match[2] else 1)
+        if fraction >= 1:
+            self.fail(
+                f"{value!r} is {100 * fraction:g} %: write a share below 100 %, as 5% or 0.05", param, ctx
+            )
+        return fraction
+
+
+PERCENT = _Percent()

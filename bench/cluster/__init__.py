@@ -1,0 +1,1 @@
+"""Several agents: how they meet, exchange messages and run a session together."""

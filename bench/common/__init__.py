@@ -1,0 +1,1 @@
+"""Errors, files, paths and processes: used by every part of the runner."""

@@ -1,0 +1,17 @@
+"""Errors that a user can fix. Only the command line turns them into exit codes."""
+
+from __future__ import annotations
+
+import errno
+
+OF_THE_MACHINE = (
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EIO, errno.ESTALE,
+    errno.ENAMETOOLONG, errno.ELOOP,
+)  # fmt: skip
+"""Error numbers of an OSError that is no defect: an unwritable folder, a full or broken disk, an impossible name."""
+
+
+class InputError(ValueError):
+    """The call, a suite file or the environment is unusable; the message names the place and the remedy."""
+
+    exit_code = 2

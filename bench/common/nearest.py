@@ -1,0 +1,27 @@
+"""Suggest the right name for a wrong one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_LONGEST = 200
+"""Characters of a name that are compared; the time grows with their square."""
+_MOST_SHOWN = 40
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`; did you mean NAME?`, or an empty text if no name is near."""
+    known = list(names)
+    name = name[:_LONGEST]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
+        right for right in known if len(name) > 1 and right.startswith(name)
+    ]
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def near_or_all(name: str, names: Iterable[str]) -> str:
+    """The same, or a list of all names if none is near."""
+    known = list(names)
+    more = f" and {len(known) - _MOST_SHOWN:,} more" if len(known) > _MOST_SHOWN else ""
+    return did_you_mean(name, known) or f"; there are {', '.join(known[:_MOST_SHOWN])}{more}"

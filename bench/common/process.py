@@ -1,0 +1,53 @@
+"""Processes: name them, end them with their parent, and look at their state."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from pathlib import Path
+
+from setproctitle import setproctitle
+
+_PR_SET_PDEATHSIG = 1
+
+
+def name_process(name: str) -> None:
+    """Show this process as `bench: NAME` in ps, nvidia-smi and `top -c`."""
+    os.environ.setdefault("SPT_NOENV", "1")  # else the name overwrites /proc/PID/environ
+    setproctitle(f"bench: {name}")
+
+
+def die_with_parent(expected_parent: int | None = None) -> None:
+    """SIGKILL this process when its parent ends. Exits at once if `expected_parent` is already gone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if expected_parent is not None and os.getppid() != expected_parent:
+        os._exit(1)
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL the process group that `pid` leads: a rank and its loader workers. It may be gone already."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    return _state(pid) not in ("", "Z", "X")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether the process was stopped by a signal (SIGSTOP, a debugger)."""
+    return _state(pid) in ("T", "t")
+
+
+def _state(pid: int) -> str:
+    """The state letter of proc(5); empty if there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[0]

@@ -1,1 +1,0 @@
-"""Where and when: sessions, agents, the processes that ranks are forked from."""

@@ -1,0 +1,1 @@
+"""The machine: its slots, limits, container, environment and identity."""

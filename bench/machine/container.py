@@ -1,0 +1,41 @@
+"""The container around this process, and whether it was started without the machine's GPUs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
+"""Also visible in a container that was started without the driver's libraries."""
+WITH_GPUS = {
+    "apptainer": "start it with --nv",
+    "docker": "start it with --gpus all",
+    "podman": "start it with --device nvidia.com/gpu=all",
+}
+"""How to give the machine's GPUs to each kind of container."""
+
+
+def apptainer_image() -> str | None:
+    """Path of the Apptainer or Singularity image around this process; null outside of one."""
+    return os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER")
+
+
+def container_kind() -> str | None:
+    """`apptainer`, `podman` or `docker`; null outside of a container."""
+    if apptainer_image() is not None or Path("/.singularity.d").is_dir():
+        return "apptainer"
+    if Path("/run/.containerenv").exists():
+        return "podman"
+    return "docker" if Path("/.dockerenv").exists() else None
+
+
+def gpus_left_out(visible_gpus: int) -> str | None:
+    """A warning with a remedy if the machine has NVIDIA devices and this container sees none; otherwise null."""
+    kind = container_kind()
+    if kind is None or visible_gpus or os.environ.get("CUDA_VISIBLE_DEVICES") == "":
+        return None
+    if not KERNEL_DRIVER.exists():
+        return None
+    return (
+        f"this machine has NVIDIA devices, but this {kind} container sees no CUDA driver: {WITH_GPUS[kind]}"
+    )

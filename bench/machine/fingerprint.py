@@ -1,0 +1,95 @@
+"""The fingerprint of a run: its code, machine and settings, for comparisons with other runs.
+
+It is a flat object of text. A missing key is unknown or does not matter for the run. fingerprint_class.sql says which
+keys must be equal for a fair comparison of two runs, and which are only shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.common.files import digest
+from bench.machine.environment import OBEYED
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import DeviceType
+
+Facts = Mapping[str, str]
+"""Facts of one node: environment.gather()."""
+
+_ALWAYS = ("torch", "python", "image", "training_code", "scalebench", "commit", "hostname")
+_OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
+    "cpu": ("cpu_model", "cpus_given"),
+    "cuda": ("driver", "cuda"),
+}
+_AS = {"hostname": "nodes"}
+"""Keys of the fingerprint by fact, if their names differ."""
+_NOT_IN_SETTINGS = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck")
+"""Settings of the measurement that do not change a run that is ok: how often and how long to measure, and what happens
+after the measured steps."""
+_SETTINGS = (
+    "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
+    "global_batch",
+)  # fmt: skip
+"""Settings that a run's training depends on, besides workload and measurement. `threads` is a key of its own."""
+
+
+def fingerprint(spec: RunSpec, nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
+    """The fingerprint of the run `spec`, from the facts of its nodes and those that its ranks reported (`said`)."""
+    found = {"settings": _settings(spec), "device_type": spec.device_type}
+    facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
+    found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
+    found["variables"] = _distinct(_variables(node) for node in nodes)
+    if spec.device_type == "cuda":
+        found |= _gpus(nodes, said)
+    elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
+        found["threads"] = str(spec.threads)
+    found |= {key: str(said[key]) for key in ("nccl", "transport") if said.get(key)}
+    return {key: value for key, value in found.items() if value} | own_file(spec.workload)
+
+
+def own_file(workload: str) -> dict[str, str]:
+    """Digest of the user's file, for a workload `FILE.py:CLASS`; empty for other workloads."""
+    path = Path(workload.rpartition(":")[0])
+    try:
+        return {f"content of {path.name}": digest(path.read_bytes())} if ":" in workload else {}
+    except OSError:  # removed during the run; the run's outcome says so
+        return {}
+
+
+def _distinct(values: Iterable[str | None]) -> str:
+    """The distinct known values, sorted; empty if none is known."""
+    return ", ".join(sorted({value for value in values if value}))
+
+
+def _gpus(nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
+    """GPU models as ranks report them, or else those of the nodes; and power limits of all GPUs of these models."""
+    models = said.get("device_names") or [
+        value for node in nodes for key, value in node.items() if re.fullmatch(r"gpu\d+_name", key)
+    ]
+    limits = [
+        f"{float(limit):g}"
+        for node in nodes
+        for key, model in node.items()
+        if re.fullmatch(r"gpu\d+_name", key) and any(model in name for name in models)
+        if (limit := node.get(key.replace("_name", "_power_limit_w")))
+    ]
+    return {"gpu": _distinct(models), "gpu_power_limit_w": _distinct(limits)}
+
+
+def _variables(node: Facts) -> str:
+    """Such as `NCCL_ALGO=Ring NCCL_PROTO=LL`; `none set` if no variable is set, since an empty value means unknown."""
+    return " ".join(f"{key}={value}" for key, value in sorted(node.items()) if key in OBEYED) or "none set"
+
+
+def _settings(spec: RunSpec) -> str:
+    """Digest of the settings. The folder of a user's own workload is left out: `my_model.py:MyWorkload`."""
+    asked = spec.to_json()
+    own = ":" in spec.workload
+    settings = {name: asked[name] for name in _SETTINGS} | {
+        "workload": spec.workload.rpartition("/")[2] if own else spec.workload,
+        "measure": {key: value for key, value in asked["measure"].items() if key not in _NOT_IN_SETTINGS},
+    }
+    return digest(json.dumps(settings, sort_keys=True).encode())

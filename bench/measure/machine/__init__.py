@@ -1,0 +1,1 @@
+"""The machine's speed: matrix multiplications and collective operations."""

@@ -1,0 +1,1 @@
+"""Profiled steps: kernels and collective operations of a trace."""

@@ -1,0 +1,1 @@
+"""Power, clocks, memory and utilisation, sampled by a separate process."""

@@ -1,0 +1,1 @@
+"""Plan a suite on the available slots: a list of runs."""

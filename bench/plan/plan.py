@@ -1,0 +1,275 @@
+"""Plan a suite on the available slots: the ordered list of its runs. A pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING
+
+from bench import strategies, workloads
+from bench.common.errors import InputError
+from bench.machine.slots import slots_per_node, threads_per_rank
+from bench.plan.find_batch import size_of
+from bench.plan.world_sizes import Placement, placements, why_not
+from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec, Slots
+from bench.records.vocabulary import DeviceType
+
+if TYPE_CHECKING:
+    from bench.suite.models import Case, ResolvedSuite
+
+TRACED_STEPS = 2
+"""Profiled steps with --trace, if the case sets none."""
+CHECKED_STEPS = 100
+"""Steps of --selfcheck, if the case sets no larger number."""
+OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
+"""The end of a skip reason if there are too few slots."""
+_MAX_RUNS = 100_000
+_MAX_PROBLEMS = 20
+"""Problems that a message names."""
+
+
+def plan(
+    suite: ResolvedSuite,
+    slots: Slots,
+    session_id: str,
+    *,
+    oversubscribe: bool = False,
+    data_root: str | None = None,
+    tags: tuple[str, ...] = (),
+    trace: bool = False,
+    selfcheck: bool | None = None,
+    refuses: bool = True,
+) -> tuple[PlannedRun, ...]:
+    """Every run in its order: the first repeats of all cases, then the second repeats, and so on.
+
+    Repeats are interleaved so that drift of the machine does not look like a difference between cases. Raises
+    InputError, with the numbers, if a batch does not divide or a strategy cannot have a world size; without `refuses`
+    such a run gets a skip reason instead."""
+    planners = [
+        _CasePlan(
+            suite=suite,
+            case=case,
+            slots=slots,
+            session_id=session_id,
+            oversubscribe=oversubscribe,
+            data_root=data_root,
+            tags=tags,
+            trace=trace,
+            selfcheck=selfcheck,
+            refuses=refuses,
+        )
+        for case in suite.cases
+    ]
+    found = (problem for planner in planners for problem in planner.problems())
+    if problems := list(dict.fromkeys(islice(found, 50 * _MAX_PROBLEMS))):
+        more = ["and more"] if len(problems) > _MAX_PROBLEMS else []
+        lines = [f"suite {suite.name} cannot be planned:", *problems[:_MAX_PROBLEMS], *more]
+        raise InputError("\n  ".join(lines))
+    count = sum(planner.count() for planner in planners)
+    if count > _MAX_RUNS:
+        raise InputError(
+            f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
+        )
+    rounds = max((case.measure.repeats for case in suite.cases), default=0)
+    return tuple(run for repeat in range(rounds) for planner in planners for run in planner.runs(repeat))
+
+
+def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
+    """Runs grouped by case and size, in the order of each group's first run."""
+    sizes: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        sizes.setdefault(size_of(run), []).append(run)
+    return list(sizes.values())
+
+
+def most_runs(runs: Iterable[PlannedRun]) -> int:
+    """Number of runs with the repeats that measure.until may add to sizes that are not skipped."""
+    return sum(
+        len(size) if size[0].skip_reason else max(len(size), size[0].spec.measure.most_repeats)
+        for size in by_size(runs)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CasePlan:
+    """The runs of one case on these slots."""
+
+    suite: ResolvedSuite
+    case: Case
+    slots: Slots
+    session_id: str
+    oversubscribe: bool
+    data_root: str | None
+    tags: tuple[str, ...]
+    trace: bool
+    selfcheck: bool | None
+    refuses: bool
+
+    @property
+    def measure(self) -> MeasureSpec:
+        """The case's protocol with --selfcheck and --trace, which needs profiled steps."""
+        asked = self.case.measure
+        if self.selfcheck is not None:
+            asked = replace(
+                asked, selfcheck=max(asked.selfcheck or 0, CHECKED_STEPS) if self.selfcheck else 0
+            )
+        return replace(asked, profiled=asked.profiled or TRACED_STEPS) if self.trace else asked
+
+    @property
+    def device(self) -> DeviceType:
+        return self.slots.device_type if self.case.device == "auto" else self.case.device
+
+    @property
+    def limit(self) -> int | None:
+        """Largest world size of the case's strategy."""
+        return strategies.load(self.case.strategy.name).max_world_size
+
+    @property
+    def least(self) -> int:
+        """Smallest world size of the case's workload."""
+        return getattr(workloads.load(self.case.workload.name), "smallest_world_size", 1)
+
+    def count(self) -> int:
+        """Largest number of runs."""
+        return self.case.measure.most_repeats * sum(1 for _ in self._points())
+
+    def runs(self, repeat: int) -> Iterator[PlannedRun]:
+        """The case's runs of one repeat."""
+        if repeat < self.case.measure.repeats:
+            for placement, threads, written in self._points():
+                yield self._run(placement, threads, repeat, written)
+
+    def problems(self) -> Iterator[str]:
+        """Why no machine could run a world size that the suite writes out, a line each."""
+        for (nodes, ranks), _threads, written in self._points():
+            world = nodes * ranks
+            if self.limit is not None and world > self.limit:
+                name = self.case.strategy.name
+                text = f"{name} runs on {self.limit} rank at most, but world is {world}"
+                yield f"{self._place('world')}case {self.case.name}: {text}"
+            elif written and world < self.least:
+                text = f"{self.case.workload.name} needs {self.least} ranks or more, but world is {world}"
+                yield f"{self._place('world')}case {self.case.name}: {text}"
+            elif written and self.refuses and (misfit := self._misfit(world)):
+                yield f"{self._place('world')}case {self.case.name}: {misfit}"
+            elif written and self.refuses and (uneven := self._uneven(world)):
+                key = "batch_per_rank" if self.case.global_batch is None else "global_batch"
+                yield f"{self._place(key)}case {self.case.name}: {uneven}"
+
+    def _place(self, key: str) -> str:
+        """`FILE:LINE:COLUMN: `; empty if the suite was not read from a file."""
+        where = self.suite.places.get((self.case.name, key))
+        return f"{where}: " if where else ""
+
+    def _points(self) -> Iterator[tuple[Placement, int, bool]]:
+        """Placement, threads per rank, and whether the suite writes the world size out."""
+        for threads in self.case.threads or (None,):
+            per_node = slots_per_node(self.slots, self.device, threads)
+            found = placements(self.case.world, per_node, self.slots, self.limit)
+            enough = {place: written for place, written in found.items() if prod(place) >= self.least}
+            for placement, written in (enough or found).items():
+                yield placement, threads or threads_per_rank(self.slots, self.device), written
+
+    def _run(self, placement: Placement, threads: int, repeat: int, written: bool) -> PlannedRun:
+        case, (nodes, ranks) = self.case, placement
+        world, by_threads = nodes * ranks, case.threads is not None and len(case.threads) > 1
+        per_rank, batch = self._batches(world)
+        fitting = written and self.refuses
+        skip_reason = (None if fitting else self._misfit(world) or self._uneven(world)) or self._why_skipped(
+            placement, threads
+        )
+        suffix = f".t{threads}" if case.threads is not None else ""
+        spec = RunSpec(
+            session_id=self.session_id,
+            run_id=f"{case.name}.{nodes}x{ranks}{suffix}.r{repeat}",
+            suite=self.suite.name,
+            case_name=case.name,
+            workload=case.workload.name,
+            workload_options=case.workload.options,
+            data=case.data,
+            data_root=self.data_root,
+            train=case.train,
+            measure=self.measure,
+            strategy=case.strategy.name,
+            strategy_options=case.strategy.options,
+            scaling=case.scaling,
+            axis="threads" if by_threads else "ranks",
+            workers=threads if by_threads else world,
+            world_size=world,
+            nodes=nodes,
+            ranks_per_node=ranks,
+            threads=threads,
+            oversubscribed=skip_reason is None and self._shares(ranks, threads),
+            repeat=repeat,
+            device_type=self.device,
+            batch_per_rank=per_rank,
+            global_batch=batch,
+            baseline=case.baseline,
+            tags=list(self.tags),
+            find_batch=case.find_batch,
+            trace=self.trace,
+        )
+        return PlannedRun(spec=spec, skip_reason=skip_reason, pending=case.find_batch is not None)
+
+    def _batches(self, world: int) -> tuple[int, int]:
+        """Examples per rank, and over all ranks; 0 if find_batch finds them, or if nothing is trained."""
+        if self.case.global_batch is not None:
+            return self.case.global_batch // world, self.case.global_batch
+        per_rank = self.case.batch_per_rank or 0
+        return per_rank, per_rank * world
+
+    def _misfit(self, world: int) -> str | None:
+        """Why the strategy cannot distribute the model over that many ranks; null if it can."""
+        chosen = self.case.strategy
+        return strategies.misfit(chosen.name, chosen.options, world, self.device)
+
+    def _uneven(self, world: int) -> str | None:
+        """What does not divide, with the numbers, and a batch that does; null if all divides."""
+        per_rank, batch = self._batches(world)
+        if batch % world:
+            return (
+                f"global_batch {batch} does not divide among {world} ranks ({batch} / {world} = {batch / world:g}): "
+                f"{self._dividing(world)}"
+            )
+        micro = self.case.train.accumulate
+        if per_rank % micro:
+            return (
+                f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} do not divide into {micro} "
+                f"micro-batches (accumulate): {per_rank} / {micro} = {per_rank / micro:g}: {self._dividing(world)}"
+            )
+        return None
+
+    def _dividing(self, world: int) -> str:
+        """The --set option for the next larger batch that divides."""
+        case, (per_rank, batch) = self.case, self._batches(world)
+        key, size, unit = "batch_per_rank", per_rank, case.train.accumulate
+        if case.global_batch is not None:
+            key, size, unit = "global_batch", batch, unit * world
+        return f"--set cases.{case.name.partition('~')[0]}.{key}={-(-size // unit) * unit}"
+
+    def _why_skipped(self, placement: Placement, threads: int) -> str | None:
+        if self.device == "cuda" and self.slots.cuda_devices_per_node == 0:
+            chosen, world = self.case.strategy, placement[0] * placement[1]
+            hopeless = strategies.misfit(chosen.name, chosen.options, world, "cpu")
+            return f"needs a GPU, this machine has none{'' if hopeless else ': --device cpu runs it without'}"
+        if self.device == "cpu" and self.case.train.precision == "tf32":
+            return "needs an NVIDIA GPU: tf32 exists only there; a CPU has fp32, bf16 and fp16"
+        if prod(placement) < self.least:
+            return f"needs {self.least} ranks or more, this machine has one slot: --oversubscribe --world {self.least}"
+        stated = threads if self.case.threads is not None else None
+        per_node = slots_per_node(self.slots, self.device, stated)
+        reason = why_not(placement, per_node, self.slots, threads)
+        if reason is None:
+            return None
+        text, possible = reason
+        if not possible:
+            return text
+        return None if self.oversubscribe else f"{text}{OVERSUBSCRIBE_HINT}"
+
+    def _shares(self, ranks: int, threads: int) -> bool:
+        """Whether ranks of a node share devices or cores, also with slots set by --ranks-per-node."""
+        if self.device == "cuda":
+            return ranks > self.slots.cuda_devices_per_node
+        return ranks * threads > self.slots.cpus_per_node

@@ -1,0 +1,138 @@
+"""What is known about the machine that a suite is meant for: command-line options first, then measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from bench.common.errors import InputError
+from bench.predict.network import Fabric, Line, given_fabric
+from bench.records.run_spec import RunSpec
+from bench.records.vocabulary import DeviceType
+from bench.suite.shorthand import memory_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Measurements of earlier sessions on one type of device; empty if there are none."""
+
+    lines: tuple[Line, ...] = ()
+    fabric_sessions: tuple[str, ...] = ()
+    device_name: str | None = None
+    """The device whose network was timed."""
+    flops_per_s: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """The fastest multiplication by (precision, CPU threads)."""
+    matmul_sessions: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fabric: Sequence[Mapping[str, Any]], matmul: Sequence[Mapping[str, Any]]) -> Measured:
+        """From rows of the database."""
+        return cls(
+            lines=tuple(Line(**{one.name: row[one.name] for one in fields(Line)}) for row in fabric),
+            fabric_sessions=tuple(sorted({row["fabric_session_id"] for row in fabric})),
+            device_name=fabric[0]["device_name"] if fabric else None,
+            flops_per_s={(row["precision"], row["threads"]): row["flops_per_s"] for row in matmul},
+            matmul_sessions=tuple(sorted({row["session_id"] for row in matmul})),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    fabrics: Mapping[str, Fabric | None]
+    """By the type of device, as `measured`."""
+    measured: Mapping[str, Measured]
+    given_tflops: float | None
+    given_memory_bytes: int | None
+
+    def fabric(self, spec: RunSpec) -> Fabric | None:
+        return self.fabrics[spec.device_type]
+
+    def flops_per_s(self, spec: RunSpec) -> float | None:
+        """Speed of one device at the run's precision; on a CPU with the run's threads."""
+        if self.given_tflops is not None:
+            return self.given_tflops * 1e12
+        rates = [
+            rate
+            for (precision, threads), rate in self.measured[spec.device_type].flops_per_s.items()
+            if precision == spec.train.precision and (spec.device_type == "cuda" or threads == spec.threads)
+        ]
+        return max(rates, default=None)
+
+    def memory_bytes(self, spec: RunSpec) -> int | None:
+        """Memory of a rank; if not given, that of a rank on this machine."""
+        if self.given_memory_bytes is not None:
+            return self.given_memory_bytes
+        return local_memory(spec.device_type, spec.ranks_per_node)
+
+    def sources(self, device: str) -> tuple[str, str]:
+        """Where the figures of a type of device come from, or how to get them."""
+        fabric, sessions = self.fabrics[device], self.measured[device].matmul_sessions
+        network = (
+            "not known; measure it with `bench suite collectives` or give --bus-gbps"
+            if fabric is None
+            else fabric.source
+        )
+        if self.given_tflops is not None:
+            computation = f"{self.given_tflops:g} TFLOP/s of one device, as given"
+        elif sessions:
+            computation = (
+                f"as fast as the largest multiplication of {', '.join(sessions)}, which no model reaches: real steps "
+                "take longer and hide more of the network"
+            )
+        else:
+            computation = "not known; measure an upper bound with `bench suite matmul` or give --tflops"
+        return f"network: {network}", f"computation: {computation}"
+
+
+def machine(options: Mapping[str, Any], measured: Mapping[str, Measured]) -> Machine:
+    """`measured`: by the type of device. Raises InputError if an option is invalid."""
+    for name in ("latency_us", "inter_bus_gbps", "inter_latency_us"):
+        if options["bus_gbps"] is None and options[name] is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')}: only with --bus-gbps, the bus bandwidth within a node"
+            )
+    memory_bytes = None if options["memory"] is None else memory_size(options["memory"])
+    if options["memory"] is not None and not memory_bytes:
+        raise InputError(f"--memory {options['memory']}: give a size as in 80GiB or 500MB")
+    return Machine(
+        fabrics={kind: _fabric(options, found, trees=kind == "cuda") for kind, found in measured.items()},
+        measured=measured,
+        given_tflops=options["tflops"],
+        given_memory_bytes=memory_bytes,
+    )
+
+
+def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabric | None:
+    if options["bus_gbps"] is not None:
+        return given_fabric(
+            gbps=options["bus_gbps"],
+            latency_us=options["latency_us"],
+            inter_gbps=options["inter_bus_gbps"],
+            inter_latency_us=options["inter_latency_us"],
+            trees=trees,
+        )
+    if not found.lines:
+        return None
+    placements = sorted(
+        {(line.nodes, line.ranks_per_node or 0) for line in found.lines if line.nodes is not None}
+    )
+    shown = ", ".join(f"{nodes}x{ranks}" for nodes, ranks in placements)
+    worst = max((line.relative_error or 0.0 for line in found.lines), default=0.0)
+    source = (
+        f"collectives of {', '.join(found.fabric_sessions)} ({found.device_name}), timed at {shown}, lines off by "
+        f"up to {worst:.0%}; other placements are extrapolated"
+    )
+    return Fabric(lines=found.lines, source=source, trees=trees)
+
+
+@cache
+def local_memory(device: DeviceType, ranks_per_node: int) -> int | None:
+    """Bytes per rank on this machine: the smallest GPU's (null without a GPU), or a share of the free main memory."""
+    from bench.doctor.gather import memory_available_bytes
+    from bench.doctor.gather_nvidia import gather_nvidia
+
+    if device == "cuda":
+        return min((gpu.memory_bytes for gpu in gather_nvidia().gpus), default=None)
+    return memory_available_bytes() // ranks_per_node

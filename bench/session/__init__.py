@@ -1,0 +1,1 @@
+"""One invocation of `bench suite`: its folder, its runs, its end."""

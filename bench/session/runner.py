@@ -1,0 +1,283 @@
+"""Run a session's plan on its agents: host or skip each run, store how it ended, and show the progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+from bench import strategies
+from bench.agent.fork_server import WarmServer
+from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
+from bench.cluster.agents import Agents
+from bench.cluster.gather import Gathered
+from bench.common import unreadable_image
+from bench.common.errors import OF_THE_MACHINE, InputError
+from bench.machine.cgroup import share_bytes
+from bench.machine.fingerprint import fingerprint
+from bench.plan.find_batch import measured, pending_sizes
+from bench.plan.plan import most_runs
+from bench.records.messages import Report
+from bench.records.run_outcome import RunOutcome
+from bench.records.run_spec import PlannedRun, RunSpec
+from bench.session.batch_search import BatchSearch
+from bench.session.flops import Flops, FlopsCounter
+from bench.session.folder import SessionFolder, utc_now
+from bench.session.progress import display
+from bench.session.recovery import BEGUN, agent_scratch, mark, salvage
+from bench.session.repeat_until import Rounds
+from bench.session.result import BENCH, SessionResult, read_outcomes, read_result
+from bench.session.stop import StopRequest
+from bench.session.time_left import TimeLeft
+
+
+def run_plan(
+    session: SessionFolder,
+    plan: tuple[PlannedRun, ...],
+    gathered: Gathered,
+    server: WarmServer,
+    time_left: TimeLeft,
+) -> SessionResult:
+    """Run every run of the plan that is not done, and those that find_batch and measure.until add.
+
+    Raises InputError if results can no longer be written: what is measured after that could be lost."""
+    with StopRequest() as stop, _naming_the_remedy(session):
+        runner = Runner(session, gathered, server, stop, time_left, done=session.done(plan))
+        with _stop_if_image_lost(session, stop):
+            runner.run(plan)
+        session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
+        if runner.facts_of_ranks:
+            session.note_facts(gathered.own.node, runner.facts_of_ranks)
+        plan = session.plan()  # with the runs that were added
+        left = any(outcome.skipped_for for outcome in read_outcomes(session, plan) if outcome)
+        if not stop.requested and not left:
+            session.update(finished_at=utc_now())
+    # after `with`: a signal that arrived until then is no longer the program's to handle
+    return replace(
+        read_result(session, plan),
+        stopped_by=stop.exit_code if stop.requested else None,
+        stopped_reason=stop.reason if stop.requested else None,
+        lost=runner.lost,
+    )
+
+
+class Runner:
+    """One session's plan, on every agent that has gathered."""
+
+    def __init__(
+        self,
+        session: SessionFolder,
+        gathered: Gathered,
+        server: WarmServer,
+        stop: StopRequest,
+        time_left: TimeLeft,
+        *,
+        done: int,
+    ) -> None:
+        self._session = session
+        self._gathered = gathered
+        self._server = server
+        self._stop = stop
+        self._time_left = time_left
+        self._display = display(sys.stderr, done)
+        self._search = BatchSearch(session.path, share_bytes)
+        self._flops = FlopsCounter(server, stop)
+        self._trains_a_model: dict[str, bool] = {}
+        """By strategy. Looked up before the first run: a session that is told to stop may not be able to import one."""
+        self.facts_of_ranks: dict[str, str] = {}
+        """Facts of the machine that only ranks know: their transport, by placement, and NCCL's version."""
+        self.lost: tuple[str, ...] = ()
+        """Which agents were lost, and why."""
+
+    def run(self, plan: tuple[PlannedRun, ...]) -> None:
+        """Search batches, run the plan, then add repeats round by round, until all is done or a stop is requested."""
+        self._trains_a_model = {
+            name: strategies.lays_models(name) for name in {run.spec.strategy for run in plan}
+        }
+        runs = measured(plan)
+        self._display.session_begins(self._session.session_id, len(runs), most_runs(runs))
+        with agent_scratch() as scratch:
+            mark(scratch, self._session.path)
+            agent = Agent(self._server, self._stop, scratch, self._gathered.own.task)
+            self._agents = Agents(self._gathered, agent, self._stop, self._session.stop_file)
+            try:
+                self._agents.await_ready()
+                plan = self._find_batches(plan)
+                probes = tuple(run for run in plan if run.spec.probe)
+                runs, rounds, number = measured(plan), Rounds(self._session.path), 0
+                while number < len(runs):
+                    for planned in runs[number:]:
+                        number += 1
+                        if self._told_to_stop():
+                            return
+                        self._run_one(planned, number)
+                    if not self._stop.requested and (more := rounds.further(runs)):
+                        runs = (*runs, *more)
+                        self._session.replan((*probes, *runs))
+                        self._display.round_begins(more)
+            finally:
+                agent.stop()
+                if not self._stop.terminal_gone:
+                    self._display.session_ends()
+                self.lost = tuple(self._agents.lost.values())
+
+    def _find_batches(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
+        """The plan with the batch of every size whose largest micro-batch is known now.
+
+        Probing runs are written into the plan, before its other runs, before they begin: a resume continues them."""
+        sizes = pending_sizes(plan)
+        if not sizes:
+            return plan
+        self._display.search_begins(len(sizes))
+        while probes := self._search.next(plan):
+            known = {run.spec.run_id for run in plan}
+            new = [probe for probe in probes if probe.spec.run_id not in known]
+            plan = (*(run for run in plan if run.spec.probe), *new, *measured(plan))
+            self._session.replan(plan)
+            for probe in probes:
+                if self._told_to_stop():
+                    return plan
+                self._run_one(probe, 0)
+        self._display.search_ends(self._search.sentences(plan))
+        plan = self._search.settle(plan)
+        self._session.replan(plan)
+        return plan
+
+    def _told_to_stop(self) -> bool:
+        self._stop.look_for(self._session.stop_file)
+        return self._stop.requested
+
+    def _run_one(self, planned: PlannedRun, number: int) -> None:
+        """Run or skip it, unless it is done, and write its run.json. Probing runs have the number 0."""
+        begun = self._session.begin(planned.spec)
+        if begun is None:
+            return
+        folder, attempt = begun
+        spec = replace(planned.spec, attempt=attempt)
+        self._display.run_begins(spec, number)
+        skipped = self._skip(planned)
+        if skipped is not None:
+            outcome, said, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
+        else:
+            nodes = self._agents.nodes(
+                spec
+            )  # before it runs: a node that is lost meanwhile has hosted it all the same
+            flops = self._count_flops(spec)
+            self._session.note_begun(spec, self._agents.run_scratch(spec))
+            started_at, began_ns = utc_now(), time.perf_counter_ns()
+            reports = self._agents.run(spec, folder, self._display.step)
+            if reports[0].fault is not None and not self._stop.requested:
+                self._server.start()  # what ended the run may have ended the server too; alive, it answers at once
+            elapsed_s = (time.perf_counter_ns() - began_ns) / 1e9
+            self._time_left.took(spec, elapsed_s)
+            said = _said(reports)
+            if said.get("transport"):
+                self.facts_of_ranks[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = said["transport"]
+            if said.get("nccl"):
+                self.facts_of_ranks["nccl"] = said["nccl"]
+            outcome = replace(
+                self._outcome(spec, reports, said, flops), started_at=started_at, elapsed_s=elapsed_s
+            )
+        facts = [self._gathered.facts[node] for node in nodes]
+        self._session.write_run(spec, outcome, fingerprint(spec, facts, said))
+        if not self._stop.terminal_gone:
+            self._display.run_ends(spec, outcome)
+
+    def _skip(self, planned: PlannedRun) -> RunOutcome | None:
+        """The outcome of a run that cannot begin, with the reason; null if it can."""
+        if planned.pending and planned.skip_reason is None:  # find_batch found nothing for it
+            return replace(self._search.why_not(planned), started_at=utc_now(), elapsed_s=0.0)
+        skipped_for: Literal["time", "agents"] | None = None
+        reason = planned.skip_reason
+        if reason is None and (reason := self._time_left.too_short_for(planned.spec)):
+            skipped_for = "time"
+        if reason is None and (reason := self._agents.cannot_run(planned.spec)):
+            skipped_for = "agents"
+        if reason is None:
+            return None
+        return RunOutcome(
+            status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
+        )
+
+    def _count_flops(self, spec: RunSpec) -> Flops:
+        new = not self._flops.is_known(spec)
+        flops = self._flops.of(spec)
+        if new and flops.note and not self._stop.requested:
+            self._display.note(f"case {spec.case_name}: FLOPs were not counted: {flops.note}")
+        return flops
+
+    def _outcome(
+        self, spec: RunSpec, reports: list[Report], said: dict[str, Any], flops: Flops
+    ) -> RunOutcome:
+        """How a run went, from the reports of the agents that hosted it."""
+        fault = reports[0].fault
+        own_facts = self._gathered.facts[self._gathered.own.node]
+        device_name = own_facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
+        rows = [count for report in reports for count in report.rows.values()]
+        return RunOutcome(
+            status="ok" if fault is None else fault.status,
+            error=None if fault is None else fault.error,
+            failed_rank=None if fault is None else fault.rank,
+            failed_node=None if fault is None else fault.node,
+            slurm_job_id=own_facts.get("SLURM_JOB_ID"),
+            device_name=device_name,
+            data_source=spec.data.source if self._trains_a_model[spec.strategy] else None,
+            setup_s=reports[0].setup_s,
+            **{name: said.get(name) for name in (*_SAID_BY_RANKS, *OF_THE_SLOWEST)},
+            flops_per_step=flops.per_step,
+            flops_note=flops.note,
+            steps_completed=min(rows, default=0) if len(rows) == spec.world_size else 0,
+            # an agent that is gone leaves raw files, which its keeper brings
+            finalised=len(rows) == spec.world_size and all(report.finalised for report in reports),
+        )
+
+
+_SAID_BY_RANKS = (
+    "parameters", "units", "tokens_per_example", "couples_examples", "dataset_size", "memory_before_bytes",
+)  # fmt: skip
+"""Fields of an outcome that only a rank can know."""
+
+
+def _said(reports: list[Report]) -> dict[str, Any]:
+    """The report of the first agent's ranks, with the devices and the slowest rank of all agents."""
+    said: dict[str, Any] = next((report.said for report in reports if report.said), {})
+    names = {name for report in reports for name in report.said.get("device_names", [])}
+    slowest = {key: largest(report.said.get(key) for report in reports) for key in OF_THE_SLOWEST}
+    return said | {"device_names": sorted(names)} | slowest
+
+
+@contextmanager
+def _naming_the_remedy(session: SessionFolder) -> Iterator[None]:
+    """If results can no longer be written the session ends, with the command that continues it."""
+    resume = f"`{BENCH} suite --resume {session.session_id}` here"
+    try:
+        yield
+    except UnstoredError as error:
+        raise InputError(f"{error}; once that is fixed, {resume} stores them and continues") from error
+    except OSError as error:
+        if error.errno not in OF_THE_MACHINE:
+            raise
+        raise InputError(
+            f"the session cannot be written: {error}; completed runs are kept; once that is fixed, {resume} continues"
+        ) from error
+
+
+@contextmanager
+def _stop_if_image_lost(session: SessionFolder, stop: StopRequest) -> Iterator[None]:
+    """If the image is gone, a failed import or read is the beginning of a stop: its signal is on its way."""
+    try:
+        with unreadable_image.awaiting_its_signal():
+            yield
+    except (ImportError, OSError) as error:
+        if not unreadable_image.is_gone():
+            raise
+        for begun in session.path.glob(f"*/{BEGUN}"):
+            salvage(begun.parent)
+        if not stop.requested:
+            raise InputError(
+                f"the container's image can no longer be read: {error}; completed runs are kept; continue with "
+                f"`{read_result(session, session.plan()).resume_command}`"
+            ) from error

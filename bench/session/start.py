@@ -1,0 +1,230 @@
+"""Start a session: read the suite, gather the agents, plan, create or reopen the session's folder, and run the plan."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.agent.fork_server import WarmServer
+from bench.agent.placement import slot_warnings
+from bench.cluster.gather import Gathered, Gathering
+from bench.common.errors import InputError
+from bench.common.nearest import did_you_mean
+from bench.common.paths import writable_results_folder
+from bench.common.tags import check_tags
+from bench.machine.container import gpus_left_out
+from bench.machine.slots import detect, visible_gpus
+from bench.plan.find_batch import measured
+from bench.plan.plan import plan
+from bench.records.run_spec import PlannedRun, Slots
+from bench.records.session_head import SessionHead
+from bench.session import preflight
+from bench.session.folder import SessionFolder, new_session_id, utc_now
+from bench.session.result import SessionResult, read_result
+from bench.session.runner import run_plan
+from bench.session.time_left import TimeLeft
+from bench.slurm import allocation
+from bench.slurm.job import read_job
+from bench.slurm.step import Step
+from bench.suite.models import ResolvedSuite
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionOptions(Selection):
+    """The options of `bench suite` by name: the selection of a suite, and where and how to run it."""
+
+    suite: str | None
+    """NAME or FILE; null with `resume`."""
+    ranks_per_node: int | None
+    oversubscribe: bool
+    trace: bool
+    selfcheck: bool | None
+    """Whether to measure recorder overhead; null: as the suite says."""
+    results: str | None
+    data_root: str | None
+    session: str | None
+    resume: str | None
+    tags: tuple[str, ...]
+    reserve: float | None = None
+    """Seconds before the end of the allocation that no run may need."""
+
+    def __post_init__(self) -> None:
+        check_tags(self.tags)
+
+
+def start(options: SessionOptions, step: Step | None) -> SessionResult:
+    """Run a new session of a suite, or the rest of an earlier one; `step` is the Slurm step that this task leads.
+
+    Raises InputError, before anything is written, if it cannot run."""
+    results = writable_results_folder(options.results)
+    with Gathering(step, results, options.ranks_per_node) as gathering:
+        if options.resume is not None:
+            folder = SessionFolder(results, options.resume)
+            folder.refuse_an_import()
+            _refuse_options_of_a_plan(options)
+            return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
+        suite = _read_suite(options)  # its mistakes are reported before other agents are waited for
+        left_out = gpus_left_out(visible_gpus())
+        if left_out is not None and any(case.device != "cpu" for case in suite.cases):
+            raise InputError(f"{left_out}; --device cpu measures without")
+        folder = _new_folder(options, results, suite)
+        if folder.exists:
+            folder.refuse_an_import()
+            if suite.to_json() != folder.head()["resolved"]:
+                raise InputError(
+                    f"session {folder.session_id} was begun with another suite or other options: choose another "
+                    f"--session, or finish it as it was with --resume {folder.session_id}"
+                )
+            return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
+        gathered = gathering.wait()
+        created_at = utc_now()
+        runs = _plan(options, suite, gathered.slots, folder)
+        time_left = TimeLeft.here(results, options.reserve)
+        server = _start_server(runs, gathered)
+        folder.lock()
+        if folder.exists:
+            raise InputError(
+                f"session {folder.session_id} exists already: --resume {folder.session_id} continues it"
+            )
+        head = SessionHead(
+            session_id=folder.session_id,
+            suite=suite.name,
+            title=suite.title,
+            why=suite.why,
+            created_at=created_at,
+            quick=suite.quick,
+            tags=list(options.tags),
+            resolved=suite.to_json(),
+            **_machine(folder, gathered),
+        )
+        folder.create(head, runs)
+        return run_plan(folder, runs, gathered, server, time_left)
+
+
+def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> SessionResult:
+    """Run what is left of a session's plan. Raises InputError if there is no such session, or the machine is smaller
+    than the one that it was planned for."""
+    if not session.exists:
+        others = [
+            path.parent.name for path in sorted(session.path.parent.glob("*/session.json"), reverse=True)
+        ]
+        near = did_you_mean(session.session_id, others)
+        raise InputError(f"no session {session.session_id} in {session.path.parent}{near}")
+    runs = session.plan()
+    before = session.head()
+    _refuse_a_smaller_machine(session.session_id, before["slots"], gathered.slots)
+    if before["finished_at"] is not None and session.done(runs) == len(measured(runs)):
+        sys.stderr.write("every run of its plan is done\n")
+        return read_result(session, runs)
+    server = _start_server(runs, gathered)
+    session.lock()
+    runs = session.plan()  # another process may have held the lock, and changed the plan
+    session.replan(runs)  # plan.json and session.json agree again
+    before = session.head()
+    was = {"at": before["created_at"], "environment": before["environment"], "command": before["command"]}
+    session.update(finished_at=None, begun=[*before.get("begun", []), was], **_machine(session, gathered))
+    return run_plan(session, runs, gathered, server, time_left)
+
+
+def planned_runs(options: SessionOptions) -> tuple[tuple[PlannedRun, ...], Path]:
+    """The plan on this machine, and the results folder to estimate its time from.
+
+    Raises InputError if nothing of it can run here."""
+    slots, suite = detect(options.ranks_per_node), _read_suite(options)
+    results = writable_results_folder(options.results)
+    if options.resume is not None:
+        folder = SessionFolder(results, options.resume)
+    else:
+        folder = _new_folder(options, results, suite)
+    runs = _plan(options, suite, slots, folder)
+    _refuse_a_plan_of_skips(runs)
+    return runs, results
+
+
+def _read_suite(options: SessionOptions) -> ResolvedSuite:
+    if options.suite is None:
+        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
+    suite = load_suite(options.suite, options)
+    sys.stderr.write("".join(f"bench: {note}\n" for note in suite.notes))
+    return suite
+
+
+def _new_folder(options: SessionOptions, results: Path, suite: ResolvedSuite) -> SessionFolder:
+    return SessionFolder(results, new_session_id(suite.name) if options.session is None else options.session)
+
+
+def _plan(
+    options: SessionOptions, suite: ResolvedSuite, slots: Slots, folder: SessionFolder
+) -> tuple[PlannedRun, ...]:
+    return plan(
+        suite,
+        slots,
+        folder.session_id,
+        oversubscribe=options.oversubscribe,
+        data_root=None if options.data_root is None else str(Path(options.data_root).resolve()),
+        tags=options.tags,
+        trace=options.trace,
+        selfcheck=options.selfcheck,
+    )
+
+
+def _start_server(runs: tuple[PlannedRun, ...], gathered: Gathered) -> WarmServer:
+    """The process that ranks are forked from, after every workload of the plan was prepared in it once."""
+    _refuse_a_plan_of_skips(runs)
+    gathered.announce_begin()
+    sys.stderr.write("loading torch once for all runs ...\n")
+    server = WarmServer()
+    server.start()
+    preflight.check(server, runs)
+    return server
+
+
+def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
+    """Slots and environment for session.json; prints a warning if Slurm gave an odd allocation."""
+    facts = {str(node): dict(facts) for node, facts in sorted(gathered.facts.items())}
+    own = facts[str(gathered.own.node)]
+    own |= allocation.facts(os.environ, read_job(session.path, os.environ.get("SLURM_JOB_ID", "")))
+    gpus = sum(int(found.get("slurm_gpus_on_node", 0)) for found in facts.values())
+    warnings = [*slot_warnings(gathered.offers), *allocation.mismatches(own, gathered.slots, gpus)]
+    if warnings:
+        own["warnings"] = "; ".join(warnings)
+        sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))
+    return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
+
+
+def _refuse_a_plan_of_skips(runs: tuple[PlannedRun, ...]) -> None:
+    if all(run.skip_reason is not None for run in runs):
+        reasons = sorted({f"{run.spec.case_name}: {run.skip_reason}" for run in runs})
+        raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
+
+
+def _refuse_a_smaller_machine(session_id: str, then: Mapping[str, Any], slots: Slots) -> None:
+    """A plan is made for a number of slots: on fewer, ranks would share cores without a mark in the results."""
+    for key in ("nodes", "slots_per_node", "cpus_per_node", "cuda_devices_per_node"):
+        if getattr(slots, key) < then[key]:
+            raise InputError(
+                f"session {session_id} was planned for {key} = {then[key]}, here it is {getattr(slots, key)}: "
+                "resume it where it was begun, or begin a new session"
+            )
+
+
+def _refuse_options_of_a_plan(options: SessionOptions) -> None:
+    """A resumed session keeps its plan: an option that would change it must not be ignored silently."""
+    given = {
+        "--quick": options.quick, "--case": options.cases, "--set": options.settings, "--world": options.world,
+        "--repeats": options.repeats, "--device": options.device, "--tag": options.tags,
+        "--data": options.data_root, "--oversubscribe": options.oversubscribe, "--trace": options.trace,
+        "--selfcheck": options.selfcheck is True, "--no-selfcheck": options.selfcheck is False,
+        "NAME|FILE": options.suite, "--session": options.session,
+    }  # fmt: skip
+    if changed := [name for name, value in given.items() if value]:
+        raise InputError(
+            f"session {options.resume} is resumed with the plan it began with: leave out {', '.join(changed)}, "
+            "or begin a new session"
+        )

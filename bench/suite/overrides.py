@@ -1,0 +1,96 @@
+"""`--set KEY=VALUE`: the last word on a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.common.errors import InputError
+from bench.common.nearest import near_or_all
+from bench.suite.matrix import varied
+from bench.suite.merge import put
+from bench.suite.models import Case
+from bench.suite.shorthand import with_named_strategy
+from bench.suite.yaml_nodes import Node, parse
+
+SECTIONS = ("workload", "data", "train", "measure", "device")
+"""Keys that a suite sets for all its cases, and a case for itself."""
+_TEXTS = ("title", "why")
+_ROOTS = (*SECTIONS, *_TEXTS, "cases")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One --set."""
+
+    option: str
+    """As it was typed, for messages."""
+    path: list[str]
+    value: Node
+
+
+def parse_settings(options: tuple[str, ...]) -> list[Setting]:
+    """Each KEY=VALUE with its value read as YAML. Raises InputError."""
+    settings = []
+    for option in options:
+        key, equals, text = option.partition("=")
+        path = key.strip().split(".")
+        shown = f"--set {option}"
+        if not equals or not all(path):
+            raise InputError(f"{shown}: it takes KEY=VALUE, as in train.precision=bf16")
+        value = parse(text, shown) if text.strip() else Node(None, shown)
+        settings.append(Setting(shown, path, _placed(value, shown)))
+    return settings
+
+
+def _placed(node: Node, where: str) -> Node:
+    """The node with the option as the place of all its values."""
+    value = node.value
+    if isinstance(value, dict):
+        value = {key: _placed(item, where) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_placed(item, where) for item in value]
+    return Node(value, where, where)
+
+
+def unknown_keys(settings: list[Setting], suite: Node) -> list[str]:
+    """What is wrong with the keys down to the case's name; the keys below are checked with the case."""
+    cases = [case.value["name"].value for case in suite.value["cases"].value]
+    problems = []
+    for setting in settings:
+        option, (root, *rest) = setting.option, setting.path
+        if root not in _ROOTS:
+            near = near_or_all(root, _ROOTS)
+            if root in Case.model_fields.keys() - {"name"}:
+                near = f"; it belongs to a case: --set cases.NAME.{option.removeprefix('--set ')}"
+            problems.append(f"{option}: unknown key {root!r}{near}")
+        elif root == "cases" and rest[1:] == ["name"]:
+            problems.append(f"{option}: cases are found by their name, so it cannot be set")
+        elif root == "cases" and (len(rest) < 2 or rest[0] not in cases):
+            name = rest[0] if rest else ""
+            near = near_or_all(name, cases)
+            problems.append(f"{option}: it takes cases.NAME.KEY=VALUE, and {name!r} names no case{near}")
+    return problems
+
+
+def for_case(settings: list[Setting], case: Node) -> Node:
+    """The case with every setting that concerns it; a setting for the suite wins over the case's own value."""
+    name = case.value["name"].value
+    for setting in settings:
+        path = setting.path
+        if path[:2] == ["cases", name]:
+            path = path[2:]
+        elif path[0] not in SECTIONS:
+            continue
+        if varied(case, ".".join(path)):
+            raise InputError(
+                f"{setting.option}: case {name} varies that key in its matrix; leave one of them out"
+            )
+        case = put(with_named_strategy(case), path, setting.value)
+    return case
+
+
+def for_suite(settings: list[Setting], key: str, suite: Node) -> str:
+    """The suite's `title` or `why`, as set or as written."""
+    values = [setting.value for setting in settings if setting.path == [key]]
+    text = values[-1] if values else suite.get(key)
+    return str(text.value) if text else ""

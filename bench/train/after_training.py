@@ -1,0 +1,99 @@
+"""Steps that a run takes after all measured steps and validations.
+
+First come steps with and without time stamps, alternately (`measure.selfcheck`); then, with `measure.profiled`, steps
+under the profiler; then, if the strategy can, steps in which no rank synchronises. None of them changes the training's
+loss, validation or other figures. The last kind lets the ranks' models diverge, so it ends the run.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.measure.recorder import NO_SYNC, PROFILED
+from bench.train import memory_limit, selfcheck
+
+if TYPE_CHECKING:
+    import torch
+
+    from bench.measure.rank_tables import Writer
+    from bench.records.run_spec import RunSpec
+    from bench.strategies import Strategy
+    from bench.train.loop import Clock, Training
+
+
+def profiled_steps(spec: RunSpec) -> int:
+    """Number of profiled steps that are recorded."""
+    return 0 if spec.probe else spec.measure.profiled
+
+
+def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
+    """Number of optimizer steps after the `trained` ones. The profiled steps and the unsynchronised steps each begin
+    with a step that is not recorded."""
+    steps = profiled_steps(spec)
+    kinds = 2 if hasattr(strategy, "unsynchronised") else 1
+    return 2 * selfcheck.pairs_of(spec, trained) + (kinds * (1 + steps) if steps else 0)
+
+
+def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+    """Take all these steps. Writes rows of the tables `selfcheck`, `profile` and `profile_collectives`, and a trace, to
+    `scratch`."""
+    if not batches_after(training.spec, training.strategy, training.steps):
+        return
+    if training.spec.measure.memory_limit_bytes is not None:
+        memory_limit.lift()  # the profiler's own memory is not the training's
+    training.compilations.stop()
+    training.garbage.settle()
+    try:
+        if pairs := selfcheck.pairs_of(training.spec, training.steps):
+            selfcheck.run(training, pairs, scratch, writer)
+        if profiled_steps(training.spec):
+            _profile(training, clock, scratch, writer)
+    finally:
+        training.garbage.release()
+
+
+def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+    from bench.train.profiling import Profiling
+
+    spec = training.spec
+    sharded_over = spec.strategy_options.get("shard_size") or spec.world_size
+    profiling = Profiling(
+        scratch,
+        writer,
+        training.device,
+        gathering_ranks=min(sharded_over, spec.world_size),
+        trace=spec.trace,
+    )
+    try:
+        clock.resume()
+        with profiling.recording():
+            training.unrecorded_step()  # the first profiled step is slow
+            for step in range(training.steps, training.steps + profiled_steps(spec)):
+                with profiling.step(step):
+                    training.step(clock, PROFILED)
+            clock.flush()
+        if hasattr(training.strategy, "unsynchronised"):
+            training.strategy = _Unsynchronised(training.strategy)  # type: ignore[assignment] # a step needs no more
+            training.unrecorded_step()
+            for _ in range(profiled_steps(spec)):
+                training.step(clock, NO_SYNC)
+        clock.flush()
+    except Exception:
+        clock.abandon()
+        raise
+
+
+class _Unsynchronised:
+    """A strategy that computes all micro-batches without communication."""
+
+    def __init__(self, strategy: Any) -> None:
+        self._strategy = strategy
+
+    def accumulating(self, model: torch.nn.Module, last: bool) -> AbstractContextManager[None]:  # noqa: ARG002
+        context: AbstractContextManager[None] = self._strategy.unsynchronised(model)
+        return context
+
+    def clip(self, model: torch.nn.Module, max_norm: float) -> None:
+        self._strategy.clip(model, max_norm)

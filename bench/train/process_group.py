@@ -1,0 +1,114 @@
+"""The process group of a run's ranks: join, barrier, leave.
+
+The ranks meet at a rendezvous URL. If one agent hosts all ranks it is `file:///a/path`, and nothing listens on a
+network. Otherwise it is `store://ADDRESS:PORT/PREFIX`: rank 0 listens there, on that interface only, and every key
+begins with a random prefix, so that no rank reads values under keys that others could guess. torch's store offers no
+more: it has no authentication, and any client that reaches it and speaks its protocol can list and change its keys.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    import torch
+    from torch.distributed import Store  # type: ignore[attr-defined]
+
+
+def join(
+    rendezvous: str,
+    rank: int,
+    world_size: int,
+    device: torch.device,
+    *,
+    cpu_too: bool = False,
+    shared: bool = False,
+) -> None:
+    """Make the default process group.
+
+    `cpu_too`: GPU ranks also exchange tensors in host memory. `shared`: several ranks share a GPU, see `backend`."""
+    import torch.distributed as dist
+
+    chosen = backend(device.type, cpu_too=cpu_too, shared=shared)
+    where = (
+        {"store": _store(rendezvous, rank)}
+        if rendezvous.startswith("store://")
+        else {"init_method": rendezvous}
+    )
+    dist.init_process_group(
+        chosen,
+        rank=rank,
+        world_size=world_size,
+        # with a device NCCL connects at once, before the first step; gloo takes no device
+        device_id=device if "nccl" in chosen else None,
+        **where,
+    )
+
+
+def backend(device_type: str, *, cpu_too: bool = False, shared: bool = False) -> str:
+    """The backend's name in torch.
+
+    NCCL refuses two ranks on one GPU ("Duplicate GPU detected"). gloo accepts them but copies every tensor to host
+    memory and back: such measurements say nothing about ranks with a GPU each."""
+    if device_type != "cuda" or shared:
+        return "gloo"
+    return "cuda:nccl,cpu:gloo" if cpu_too else "nccl"
+
+
+def reserve(address: str) -> socket.socket:
+    """Reserve a port for this user's rank 0 until the socket is closed.
+
+    The socket is bound and never listens: with SO_REUSEPORT on both sockets, connections reach the one that listens."""
+    reserved = _bindable()
+    reserved.bind((address, 0))
+    return reserved
+
+
+def _store(rendezvous: str, rank: int) -> Store:
+    from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+
+    parts = urlsplit(rendezvous)
+    assert parts.hostname
+    assert parts.port
+    if rank == 0:
+        # without a socket of ours the store would listen on every interface
+        listener = _bindable()
+        listener.bind((parts.hostname, parts.port))
+        listener.listen(1024)
+        store = TCPStore(
+            parts.hostname,
+            parts.port,
+            is_master=True,
+            wait_for_workers=False,
+            master_listen_fd=listener.detach(),
+        )
+    else:
+        store = TCPStore(parts.hostname, parts.port, is_master=False)
+    return PrefixStore(parts.path, store)
+
+
+def _bindable() -> socket.socket:
+    bindable = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bindable.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bindable.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    return bindable
+
+
+def barrier(device: torch.device) -> None:
+    """Wait until all ranks are here and this rank's device is idle; without a group, for the device only."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def leave() -> None:
+    """End the default process group, if there is one."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

@@ -1,0 +1,52 @@
+"""The job that an agent gives a rank, and the files in which the rank answers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NO_OUTCOME = os.EX_IOERR
+"""Exit code of a rank that could not write its outcome."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankJob:
+    """One rank's job, sent as JSON."""
+
+    spec: dict[str, Any]
+    """RunSpec as JSON."""
+    rank: int
+    local_rank: int
+    node: int
+    local_task: int
+    """Index, among its node's agents, of the one that hosts the rank."""
+    cores: list[int]
+    """CPUs this rank may use; the same at every world size."""
+    device_index: int | None
+    """CUDA device; null on CPU."""
+    rendezvous: str
+    """URL at which the ranks meet: see bench/train/process_group.py."""
+    interface: str | None
+    """Network interface for gloo; if null, gloo chooses."""
+    scratch: str
+    """Node-local folder of this run, for recorder files and outcomes."""
+    log: str
+    """File for stdout and stderr of the rank."""
+    server_pid: int
+    """The process that forks this rank; the rank dies with it."""
+
+    def step_file(self) -> Path:
+        return step_file(Path(self.scratch), self.rank)
+
+    def outcome_file(self) -> Path:
+        return outcome_file(Path(self.scratch), self.rank)
+
+
+def step_file(scratch: Path, rank: int) -> Path:
+    return scratch / f"steps.rank{rank}.raw"
+
+
+def outcome_file(scratch: Path, rank: int) -> Path:
+    return scratch / f"outcome.rank{rank}.json"

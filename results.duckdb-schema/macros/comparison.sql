@@ -1,0 +1,213 @@
+-- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline, with
+-- its interval and verdict. A side is a session id or a list of ids. Verdict: `faster` or `slower` if the interval
+-- excludes 1, `same` if it lies within 1 ± margin, else `inconclusive`; null if a side has no ok repeat or was
+-- oversubscribed. Cases match by name, workload, scaling and strategy.
+CREATE OR REPLACE MACRO compare(baseline_session, candidate_session, margin := 0.02, max_regression := 0.05) AS TABLE
+FROM compare_sides(
+    baseline_session, NULL::VARCHAR, candidate_session, NULL::VARCHAR,
+    margin := margin, max_regression := max_regression
+);
+
+-- One row per placement that both of two cases of a session ran, such as two settings measured alternately: throughput
+-- of the candidate divided by that of the baseline. Same columns as `compare`.
+CREATE OR REPLACE MACRO compare_cases(
+    session, only_baseline_case, only_candidate_case, margin := 0.02, max_regression := 0.05
+) AS TABLE
+FROM compare_sides(
+    session, only_baseline_case, session, only_candidate_case, margin := margin, max_regression := max_regression
+);
+
+-- One row per case and placement that both sides ran: throughput of the candidate divided by that of the baseline. A
+-- side is a session or a list of sessions, limited to one case unless that is null. Call `compare` or `compare_cases`
+-- instead; this macro does their arithmetic. Cases match by name, workload, scaling and strategy; two cases given by
+-- name match by workload alone; all need the same unit of throughput. Unit: the session if both sides have two or more
+-- with an ok repeat, else the repeat. Interval: two-sided 95 %, Welch on the difference of mean ln(throughput); null
+-- below two units on either side.
+CREATE OR REPLACE MACRO compare_sides(
+    baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
+) AS TABLE
+WITH baselines AS (
+    SELECT *, CASE WHEN only_baseline_case IS NULL THEN [case_name, scaling, strategy] END AS kind
+    FROM compare_side(baseline_session, only_baseline_case)
+),
+candidates AS (
+    SELECT *, CASE WHEN only_candidate_case IS NULL THEN [case_name, scaling, strategy] END AS kind
+    FROM compare_side(candidate_session, only_candidate_case)
+),
+paired AS (
+    SELECT
+        candidates.case_name, candidates.workload, candidates.throughput_unit, candidates.scaling, candidates.strategy,
+        candidates.axis, candidates.workers,
+        candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
+        candidates.placement,
+        baselines.case_name AS baseline_case,
+        baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
+        len(baselines.session_logs) AS baseline_sessions,
+        len(candidates.session_logs) AS candidate_sessions,
+        len(baselines.repeat_logs) AS baseline_repeats,
+        len(candidates.repeat_logs) AS candidate_repeats,
+        CASE WHEN baseline_sessions > 1 AND candidate_sessions > 1 THEN 'session' ELSE 'repeat' END AS unit,
+        CASE unit WHEN 'session' THEN baselines.session_logs ELSE baselines.repeat_logs END AS baseline_logs,
+        CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
+        fingerprint_difference(
+            baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
+        ) AS fingerprint_diff
+    FROM baselines
+    JOIN candidates
+        ON baselines.kind IS NOT DISTINCT FROM candidates.kind
+        AND baselines.workload = candidates.workload AND baselines.axis = candidates.axis
+        AND baselines.nodes = candidates.nodes AND baselines.ranks_per_node = candidates.ranks_per_node
+        AND baselines.axis_threads = candidates.axis_threads
+        -- trainings/s of an import are not comparable with examples/s
+        AND baselines.throughput_unit = candidates.throughput_unit
+),
+with_moments AS (
+    SELECT
+        *,
+        mean_of(candidate_logs) - mean_of(baseline_logs) AS log_ratio,
+        len(baseline_logs) AS m,
+        len(candidate_logs) AS n,
+        variance_of(baseline_logs) AS baseline_variance,
+        variance_of(candidate_logs) AS candidate_variance,
+        baseline_variance / m AS a,
+        candidate_variance / n AS b
+    FROM paired
+),
+with_welch AS (
+    SELECT
+        *,
+        sqrt(a + b) AS se,
+        welch_df(a, m, b, n) AS welch_df
+    FROM with_moments
+),
+with_tails AS (
+    SELECT
+        *,
+        exp(log_ratio) AS ratio,
+        log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
+        t_quantile(welch_df) * se AS half_width,
+        t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
+        p_not_below(above_limit, se, welch_df) AS limit_p
+    FROM with_welch
+),
+with_interval AS (
+    SELECT
+        *,
+        exp(log_ratio - half_width) AS ratio_lo,
+        exp(log_ratio + half_width) AS ratio_hi,
+        CASE
+            WHEN oversubscribed THEN NULL
+            WHEN se = 0 THEN (log_ratio = 0)::INTEGER
+            ELSE 2 * tail
+        END AS p_value,
+        CASE WHEN NOT oversubscribed THEN limit_p END AS regression_p
+    FROM with_tails
+),
+judged AS (
+    SELECT
+        *,
+        CASE WHEN NOT oversubscribed THEN ratio_verdict(ratio, ratio_lo, ratio_hi, margin) END AS verdict
+    FROM with_interval
+),
+with_steps AS (
+    SELECT *, holm_step(p_value, true) AS p_value_step, holm_step(regression_p, true) AS regression_step FROM judged
+),
+with_holm AS (
+    SELECT
+        *,
+        holm_p_of(p_value, p_value_step, true) AS p_value_holm,
+        holm_p_of(regression_p, regression_step, true) AS holm_p
+    FROM with_steps
+),
+final AS (
+    SELECT
+        case_name,                     -- of the candidate
+        baseline_case,                 -- its counterpart: has another name only if two cases are compared
+        workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        throughput_unit,               -- examples/s, trainings/s: the same on both sides
+        placement,
+        oversubscribed,                -- on either side
+        baseline_sessions,             -- number of sessions with an ok repeat
+        candidate_sessions,            -- number of sessions with an ok repeat
+        baseline_repeats,              -- number of ok repeats
+        candidate_repeats,             -- number of ok repeats
+        unit,                          -- the independent units: session, repeat
+        exp(mean_of(baseline_logs)) AS baseline_throughput,  -- geometric mean over units
+        exp(mean_of(candidate_logs)) AS candidate_throughput,  -- geometric mean over units
+        ratio,                         -- ratio of throughputs: above 1 the candidate is faster
+        ratio_lo,
+        ratio_hi,
+        verdict,                       -- faster, slower, same, inconclusive
+        -- repeats_needed: further units on each side until the verdict changes; 0 if decided, null beyond 1,000
+        CASE
+            WHEN verdict <> 'inconclusive' THEN 0
+            WHEN verdict = 'inconclusive' THEN more_units(
+                baseline_variance, m, candidate_variance, n,
+                -- half-width at which the interval excludes 1 or lies within the margin
+                greatest(abs(log_ratio), least(ln(1 + margin) - log_ratio, log_ratio - ln(1 - margin)))
+            )
+        END AS repeats_needed,
+        p_value,                       -- two-sided, that the ratio is 1
+        p_value_holm,                  -- p_value after Holm's correction over all rows
+        regression_p,                  -- one-sided, that the ratio is not below 1 - max_regression
+        holm_p,                        -- regression_p after Holm's correction over all rows
+        -- regression: whether the interval lies below 1 - max_regression, also over all rows at 5 %
+        ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
+        fingerprint_diff               -- as returned by fingerprint_difference
+    FROM with_holm
+)
+SELECT * FROM final;
+
+-- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean.
+-- Threads per rank distinguish placements only if they are the axis; otherwise a plan gives all ranks of a case the
+-- same number.
+CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
+WITH last_runs AS (
+    SELECT
+        *, CASE WHEN axis = 'threads' THEN threads ELSE 0 END AS axis_threads, runs.fingerprint AS made_by
+    FROM run_summary
+    JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS runs USING (session_id, run_id, attempt)
+    WHERE list_contains(session_list(side_sessions), session_id) AND (only_case IS NULL OR case_name = only_case)
+),
+sessions_of_it AS (
+    SELECT
+        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        min(threads) AS threads,
+        bool_or(oversubscribed) AS oversubscribed,
+        list(ln(throughput) ORDER BY repeat) FILTER (throughput IS NOT NULL) AS logs,
+        list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints
+    FROM last_runs
+    GROUP BY
+        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+),
+final AS (
+    SELECT
+        case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        any_value(workers) AS workers,
+        any_value(world_size) AS world_size,
+        min(threads) AS threads,
+        placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
+        -- axis_threads: threads per rank if they are the axis, else 0
+        bool_or(oversubscribed) AS oversubscribed,
+        -- repeat_logs: one value for each ok repeat
+        -- session_logs: mean over each session's ok repeats
+        coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
+        coalesce(list(mean_of(logs) ORDER BY session_id) FILTER (logs IS NOT NULL), []) AS session_logs,
+        -- fingerprints: of the ok repeats, each once per session, as JSON text
+        coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints
+    FROM sessions_of_it
+    GROUP BY case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+)
+SELECT * FROM final;
+
+-- List of the session ids in an argument, which is one id or a list of ids. It goes through JSON because a macro
+-- argument has no type until the call.
+CREATE OR REPLACE MACRO session_list(sessions) AS (
+    CASE json_type(to_json(sessions))
+        WHEN 'ARRAY' THEN from_json(to_json(sessions), '["VARCHAR"]')
+        ELSE [to_json(sessions) ->> '$']
+    END
+);

@@ -1,0 +1,121 @@
+-- How much a key of runs.fingerprint matters: `must_equal` keys have to agree for a like-for-like comparison;
+-- `worth_knowing` keys may differ: the same program on other nodes of one cluster, or a commit that did not change the
+-- code that ranks execute.
+CREATE OR REPLACE MACRO fingerprint_class(key) AS (
+    CASE WHEN key IN ('nodes', 'commit', 'scalebench') THEN 'worth_knowing' ELSE 'must_equal' END
+);
+
+-- The facts in which two lists of fingerprints differ, as a JSON list of objects with key, class, baseline and
+-- candidate; `[]` if they agree, null if a side has no fingerprint. If a side has several values, they are listed; null
+-- means that the side lacks the fact. The class is that of fingerprint_class, or `worth_knowing` if a side lacks the
+-- fact, because it may be equal. Settings are ignored if two different cases are compared, because these differ
+-- intentionally.
+CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_fingerprints, same_case) AS (
+    WITH fingerprints AS (
+        SELECT true AS is_baseline, unnest(baseline_fingerprints) AS fingerprint
+        UNION ALL
+        SELECT false, unnest(candidate_fingerprints)
+    ),
+    facts AS (
+        SELECT is_baseline, fingerprint, unnest(json_keys(fingerprint)) AS key FROM fingerprints
+    ),
+    by_side AS (
+        SELECT
+            key,
+            string_agg(DISTINCT fingerprint ->> key, ', ' ORDER BY fingerprint ->> key) FILTER (is_baseline)
+                AS baseline,
+            string_agg(DISTINCT fingerprint ->> key, ', ' ORDER BY fingerprint ->> key) FILTER (NOT is_baseline)
+                AS candidate
+        FROM facts
+        GROUP BY key
+    ),
+    classed AS (
+        SELECT
+            *,
+            CASE
+                -- Only imports have it; for others its absence says that scalebench measured.
+                WHEN key = 'measured_by' THEN 'must_equal'
+                WHEN baseline IS NULL OR candidate IS NULL THEN 'worth_knowing'
+                ELSE fingerprint_class(key)
+            END AS class
+        FROM by_side
+    ),
+    final AS (
+        SELECT
+            CASE
+                WHEN len(baseline_fingerprints) > 0 AND len(candidate_fingerprints) > 0
+                THEN coalesce(
+                    to_json(list(
+                        {'key': key, 'class': class, 'baseline': baseline, 'candidate': candidate} ORDER BY key
+                    ) FILTER (baseline IS DISTINCT FROM candidate AND (same_case OR key <> 'settings'))),
+                    '[]'::JSON
+                )
+            END AS difference
+        FROM classed
+    )
+    SELECT difference FROM final
+);
+
+-- The training settings in which two run specifications (runs.config) differ, as text: `global_batch: 64 → 256,
+-- train.precision: fp32 → bf16`; `none` if one side lacks the setting; null if both agree or one is unknown. Names are
+-- the suite's keys. It lists only one batch setting: the one that the suite sets.
+CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) AS (
+    WITH named AS (
+        SELECT unnest([
+            'workload', 'workload_options', 'data', 'train', 'measure', 'strategy', 'strategy_options',
+            'global_batch', 'batch_per_rank', 'threads'
+        ]) AS part
+    ),
+    parts AS (
+        SELECT
+            part,
+            json_extract(baseline_config, part) AS baseline,
+            json_extract(candidate_config, part) AS candidate,
+            'OBJECT' IN (json_type(baseline), json_type(candidate)) AS has_keys
+        FROM named
+        WHERE part <> CASE candidate_config ->> 'scaling' WHEN 'strong' THEN 'batch_per_rank' ELSE 'global_batch' END
+    ),
+    keys AS (
+        SELECT
+            part,
+            unnest(list_distinct(list_concat(
+                coalesce(json_keys(baseline), []::VARCHAR[]), coalesce(json_keys(candidate), []::VARCHAR[])
+            ))) AS key,
+            baseline,
+            candidate
+        FROM parts
+        WHERE has_keys
+    ),
+    facts AS (
+        SELECT
+            part AS name,
+            -- a custom workload without its folder
+            regexp_extract(baseline ->> '$', '[^/]*$') AS baseline,
+            regexp_extract(candidate ->> '$', '[^/]*$') AS candidate
+        FROM parts
+        WHERE has_keys IS NOT TRUE
+        UNION ALL
+        SELECT
+            CASE part
+                WHEN 'workload_options' THEN 'workload'
+                WHEN 'strategy_options' THEN 'strategy'
+                ELSE part
+            END || '.' || key,
+            baseline ->> key,
+            candidate ->> key
+        FROM keys
+        -- The number of repeats, their stopping rule and the timeout do not change an ok run, nor does anything after
+        -- its measured steps.
+        WHERE part <> 'measure'
+            OR key NOT IN ('repeats', 'until', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled', 'selfcheck')
+    ),
+    final AS (
+        SELECT string_agg(
+            name || ': ' || coalesce(baseline, 'none') || ' → ' || coalesce(candidate, 'none'), ', ' ORDER BY name
+        ) AS difference
+        FROM facts
+        WHERE baseline IS DISTINCT FROM candidate
+            AND baseline_config IS NOT NULL AND candidate_config IS NOT NULL
+    )
+    SELECT difference FROM final
+);

@@ -1,0 +1,138 @@
+-- Mean of a list; null if the list is empty. The mean of equal numbers is exactly that number, without rounding error.
+CREATE OR REPLACE MACRO mean_of(numbers) AS (
+    CASE WHEN list_min(numbers) = list_max(numbers) THEN list_min(numbers) ELSE list_avg(numbers) END
+);
+
+-- Sample variance of a list; null for fewer than two numbers. The variance of equal numbers is exactly 0.
+CREATE OR REPLACE MACRO variance_of(numbers) AS (
+    CASE WHEN len(numbers) > 1 AND list_min(numbers) = list_max(numbers) THEN 0 ELSE list_var_samp(numbers) END
+);
+
+-- Aggregate: sample variance of ln(x) over a group; null for fewer than two values. The variance of equal values is
+-- exactly 0.
+CREATE OR REPLACE MACRO variance_of_log(x) AS (
+    CASE WHEN count(x) < 2 THEN NULL WHEN min(x) = max(x) THEN 0 ELSE var_samp(ln(x)) END
+);
+
+-- Aggregate: geometric mean over a group; nulls are ignored. The mean of equal values is exactly that value.
+CREATE OR REPLACE MACRO geometric_mean(x) AS (
+    CASE WHEN min(x) = max(x) THEN min(x) ELSE exp(avg(ln(x))) END
+);
+
+-- Two-sided 95 % quantile of Student's t for the given degrees of freedom; null below 1. Between the rows of student_t,
+-- ln t is interpolated linearly in 1/df; the result is accurate to 0.02 %. Returns one number per call.
+CREATE OR REPLACE MACRO t_quantile(wanted_df) AS (
+    SELECT exp(ln(t) + (1 / wanted_df - 1 / df) / (1 / next_df - 1 / df) * ln(next_t / t))
+    FROM student_t
+    WHERE wanted_df >= df AND wanted_df < next_df
+);
+
+-- Probability that Student's t with df degrees of freedom exceeds |t|, with a relative error of at most 1e-9 (tested).
+-- DuckDB has no t distribution, so the density is integrated from |t| by double-exponential quadrature (x = |t| +
+-- exp(pi / 2 sinh(s)), s = node / 16). This suits both power-law tails, as at df = 1, and tails as short as the normal
+-- distribution's. Returns one number per call.
+CREATE OR REPLACE MACRO t_tail(t, df) AS (
+    SELECT
+        exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi()) / 16
+        * sum(
+            pi() / 2 * cosh(node / 16) * exp(pi() / 2 * sinh(node / 16))
+            * (1 + (abs(t) + exp(pi() / 2 * sinh(node / 16))) ** 2 / df) ** (-(df + 1) / 2)
+        )
+    FROM range(-70, 71) AS nodes(node)
+);
+
+-- Degrees of freedom of Welch's t (Satterthwaite), where a and b are the variances of the means of m and n units. If
+-- one variance is zero, these are Student's degrees of freedom of the other side. If both are zero, the result is 1:
+-- any t times zero is zero. Null if a variance is unknown. Returns one number per call.
+CREATE OR REPLACE MACRO welch_df(a, m, b, n) AS (
+    CASE
+        WHEN a + b > 0 THEN (a + b) ** 2 / (a ** 2 / (m - 1) + b ** 2 / (n - 1))
+        WHEN a + b = 0 THEN 1
+    END
+);
+
+-- Half-width of the 95 % interval of a difference of two mean logarithms (Welch), from each side's number of repeats
+-- and sample variance of the logarithm. If the other side's variance is zero, this is Student's interval. Null if a
+-- side has no variance. Returns one number per call.
+CREATE OR REPLACE MACRO half_width(repeats, log_variance, other_repeats, other_log_variance) AS (
+    t_quantile(
+        welch_df(log_variance / repeats, repeats, other_log_variance / other_repeats, other_repeats)
+    ) * sqrt(log_variance / repeats + other_log_variance / other_repeats)
+);
+
+-- Half-width of the 95 % interval of a mean over repeats (Student's t), from their number and sample variance. Null
+-- below two repeats. Returns one number per call.
+CREATE OR REPLACE MACRO mean_half_width(repeats, variance) AS (
+    t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats)
+);
+
+-- 1-based rank of the lower end of the 95 % interval of the median of n sorted values; the rank of the upper end is n +
+-- 1 minus it. The median lies between the l-th smallest and the l-th largest value with the probability that a binomial
+-- of n fair coins lies between l and n - l. The normal approximation with continuity correction gives the exact rank or
+-- the one before it, never the one after (tested). Null below six values, where no such rank exists.
+CREATE OR REPLACE MACRO median_lo_rank(n) AS (
+    nullif(floor((n + 1 - 1.959964 * sqrt(n)) / 2)::BIGINT, 0)
+);
+
+-- One-sided p-value of a difference this low or lower if the true difference is not below zero, by Student's t with the
+-- given standard error and degrees of freedom. If the standard error is zero, the observed difference counts as the
+-- true one. Null if the standard error is unknown. Returns one number per call.
+CREATE OR REPLACE MACRO p_not_below(difference, se, df) AS (
+    CASE
+        WHEN se = 0 THEN (difference >= 0)::INTEGER
+        ELSE (difference >= 0)::INTEGER
+            + CASE WHEN difference < 0 THEN 1 ELSE -1 END * t_tail(difference / nullif(se, 0), df)
+    END
+);
+
+-- First of the two steps of Holm's correction over the rows of a family (a column or a constant): the smallest of k
+-- p-values times k, the next times k - 1, and so on. Nulls are ignored. `holm_p_of` is the second step.
+CREATE OR REPLACE MACRO holm_step(p, family) AS (
+    p * (
+        count(p) OVER (PARTITION BY family) + 1
+        - row_number() OVER (PARTITION BY family ORDER BY p NULLS LAST)
+    )
+);
+
+-- Second step of Holm's correction over the rows of a family: the corrected p-value, where `step` is the result of
+-- `holm_step`. No corrected p-value is lower than that of a smaller p. Null if p is null.
+CREATE OR REPLACE MACRO holm_p_of(p, step, family) AS (
+    CASE WHEN p >= 0 THEN least(1, max(step) OVER (PARTITION BY family ORDER BY p NULLS LAST)) END
+);
+
+-- Number of further units that each side needs until the interval of their difference is narrow enough: the smallest k
+-- at which t sqrt(a / (m + k) + b / (n + k)) is at most half_width, where a and b are the variances of m and n units.
+-- Null if a variance is unknown or if more than 1,000 would be needed. The normal quantile gives a k that is slightly
+-- too small; the search with t starts there. Returns one number per call.
+CREATE OR REPLACE MACRO more_units(a, m, b, n, half_width) AS (
+    WITH wanted AS (
+        SELECT (half_width / 1.95996398) ** 2 AS square
+    ),
+    roots AS (
+        -- square (m + k) (n + k) = a (n + k) + b (m + k), solved for k
+        SELECT square * (m + n) - a - b AS linear, square * m * n - a * n - b * m AS constant, square FROM wanted
+    ),
+    normal AS (
+        -- mathematically real; rounding must not make it the root of a negative number
+        SELECT greatest(0, floor((sqrt(greatest(linear ** 2 - 4 * square * constant, 0)) - linear) / (2 * square))) AS k
+        FROM roots
+        WHERE square > 0
+    ),
+    tried AS (
+        SELECT
+            k + beyond AS k,
+            a / (m + k + beyond) AS a_of_mean,
+            b / (n + k + beyond) AS b_of_mean
+        FROM normal, range(0, 24) AS steps(beyond)
+    ),
+    with_welch AS (
+        SELECT
+            k, a_of_mean + b_of_mean AS square, welch_df(a_of_mean, m + k, b_of_mean, n + k) AS welch_df
+        FROM tried
+        WHERE k BETWEEN 1 AND 1000
+    ),
+    final AS (
+        SELECT min(k)::BIGINT AS more FROM with_welch WHERE t_quantile(welch_df) * sqrt(square) <= half_width
+    )
+    SELECT more FROM final
+);

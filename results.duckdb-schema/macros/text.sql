@@ -1,0 +1,38 @@
+-- A number as text with three digits, or all digits before the decimal point: `0.0123`, `1.23`, `12.3`, `1,235`.
+CREATE OR REPLACE MACRO number_text(number) AS (
+    CASE
+        WHEN abs(number) >= 99.95 THEN format('{:,.0f}', number::DOUBLE)
+        WHEN abs(number) >= 9.995 THEN format('{:.1f}', number::DOUBLE)
+        WHEN abs(number) >= 0.9995 THEN format('{:.2f}', number::DOUBLE)
+        ELSE format('{:.3g}', number::DOUBLE)
+    END
+);
+
+-- A share as text in percent: `43 %`; below a tenth with one decimal, `4.3 %`.
+CREATE OR REPLACE MACRO percent_text(share) AS (
+    format(if(abs(share) < 0.0995, '{:.1f} %', '{:.0f} %'), 100.0 * share)
+);
+
+-- A share with its interval as text in percent: `43 % [38, 49]`; without the interval if an end is unknown, `43 %`.
+CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
+    percent_text(share) || coalesce(
+        format(' [{}, {}]', replace(percent_text(lo), ' %', ''), replace(percent_text(hi), ' %', '')), ''
+    )
+);
+
+-- Text form of a placement: `2x4` is 2 nodes with 4 ranks each; if threads are the axis, `1x1 t8`.
+CREATE OR REPLACE MACRO placement_of(nodes, ranks_per_node, axis, threads) AS (
+    nodes || 'x' || ranks_per_node || CASE WHEN axis = 'threads' THEN ' t' || threads ELSE '' END
+);
+
+-- Words for a term of efficiency_loss, as used in sentences.
+CREATE OR REPLACE MACRO loss_name(term) AS (
+    CASE term
+        WHEN 'data' THEN 'waiting for data'
+        WHEN 'imbalance' THEN 'waiting for slower ranks'
+        WHEN 'communication' THEN 'exposed communication'
+        WHEN 'clocks' THEN 'lower clocks'
+        WHEN 'work' THEN 'less work per rank'
+        WHEN 'remainder' THEN 'not explained'
+    END
+);

@@ -1,0 +1,36 @@
+-- Verdict on an efficiency; null if the efficiency is null. The efficiency is rounded first, so that 0.7499999999999999
+-- counts as 0.75.
+CREATE OR REPLACE MACRO verdict_of(efficiency) AS (
+    CASE
+        WHEN round(efficiency, 9) > 1.05 THEN 'superlinear'
+        WHEN round(efficiency, 9) >= 0.90 THEN 'excellent'
+        WHEN round(efficiency, 9) >= 0.75 THEN 'good'
+        WHEN round(efficiency, 9) >= 0.50 THEN 'acceptable'
+        WHEN efficiency IS NOT NULL THEN 'poor'
+    END
+);
+
+-- Whether the interval of an efficiency spans more than two verdicts, given the verdicts at its ends; no verdict is
+-- then possible. Null if one of them is unknown.
+CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
+    list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_hi)
+        - list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_lo) > 1
+);
+
+-- Verdict on a ratio of two throughputs with its 95 % interval: `faster` or `slower` if the interval excludes 1, `same`
+-- if it lies within 1 ± margin, else `inconclusive` (also without an interval); null without a ratio.
+CREATE OR REPLACE MACRO ratio_verdict(ratio, ratio_lo, ratio_hi, margin) AS (
+    CASE
+        WHEN ratio IS NULL THEN NULL
+        WHEN ratio_lo > 1 THEN 'faster'
+        WHEN ratio_hi < 1 THEN 'slower'
+        WHEN ratio_lo >= 1 - margin AND ratio_hi <= 1 + margin THEN 'same'
+        ELSE 'inconclusive'
+    END
+);
+
+-- Largest relative difference between losses that rounding explains within 20 steps, by precision; null for other
+-- precisions. docs/methodology.md explains the choice.
+CREATE OR REPLACE MACRO loss_tolerance_of(precision) AS (
+    CASE precision WHEN 'fp32' THEN 1e-4 WHEN 'tf32' THEN 1e-2 WHEN 'fp16' THEN 1e-2 WHEN 'bf16' THEN 5e-2 END
+);

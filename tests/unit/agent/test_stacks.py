@@ -1,0 +1,56 @@
+"""Where a rank is, by what faulthandler wrote into its log when it was asked."""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import threading
+from pathlib import Path
+
+from bench.agent.timeout import outside_torch
+
+CODE = "import os, signal\ndef step():\n    os.kill(os.getpid(), signal.SIGUSR1)\nstep()\n"
+
+
+def ask(log: Path, file: str) -> None:
+    """As an agent asks a rank whose main thread is in line 3 of that file."""
+    with log.open("a") as output:
+        faulthandler.register(signal.SIGUSR1, file=output, all_threads=True)
+        exec(compile(CODE, file, "exec"), {})
+        faulthandler.unregister(signal.SIGUSR1)
+
+
+def test_a_rank_in_its_own_code_is_named_with_the_line(tmp_path: Path) -> None:
+    log = tmp_path / "rank0.log"
+    log.write_text("what the model printed\n")
+    ask(log, "/models/my_model.py")
+    assert outside_torch(log) == "my_model.py:3, in step"
+
+
+def test_a_rank_in_torch_waits_for_others(tmp_path: Path) -> None:
+    ask(tmp_path / "rank0.log", "/opt/venv/lib/python3.11/site-packages/torch/autograd/graph.py")
+    assert outside_torch(tmp_path / "rank0.log") is None
+
+
+def test_of_several_stacks_the_last_one_counts(tmp_path: Path) -> None:
+    log = tmp_path / "rank0.log"
+    for file in ("/models/earlier.py", "/models/later.py"):
+        ask(log, file)
+    assert outside_torch(log) == "later.py:3, in step"
+
+
+def test_the_main_thread_counts_whatever_others_do(tmp_path: Path) -> None:
+    leave = threading.Event()
+    other = threading.Thread(target=leave.wait)
+    other.start()
+    ask(tmp_path / "rank0.log", "/models/my_model.py")
+    leave.set()
+    other.join()
+    assert (tmp_path / "rank0.log").read_text().count("hread 0x") >= 2
+    assert outside_torch(tmp_path / "rank0.log") == "my_model.py:3, in step"
+
+
+def test_without_a_stack_nothing_is_known(tmp_path: Path) -> None:
+    log = tmp_path / "rank0.log"
+    log.write_text("no stack\n")
+    assert outside_torch(log) is None

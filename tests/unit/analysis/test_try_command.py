@@ -1,0 +1,98 @@
+"""The command that tries a remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.diagnosis.try_command import FLAGS, command
+from bench.cli.suite import command as suite
+
+KNOB = "--set cases.small.global_batch=256"
+
+
+def session(*words, imported=None):
+    return {"command": [".venv/bin/bench", *words], "suite": "text_scaling", "imported": imported}
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "line"),
+    [
+        (
+            ["suite", "text_scaling", "--quick", "--world", "1,2", "--session", "before"],
+            KNOB,
+            "bench suite text_scaling --quick --world 1,2 --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "my own.yaml", "--session=a", "--results=r 1", "--no-load", "--json", "--tag", "main"],
+            KNOB,
+            "bench suite 'my own.yaml' --results 'r 1' --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "x", "--repeats", "3", "--set", "data.workers=0", "--set=train.seed=1"],
+            "--repeats 8 --set data.workers=4",
+            "bench suite x --set train.seed=1 --repeats 8 --set data.workers=4",
+        ),
+        (
+            ["suite", "--resume", "s", "--results", "r"],
+            KNOB,
+            "bench suite text_scaling --results r --set cases.small.global_batch=256",
+        ),
+        (
+            ["suite", "x", "--quick", "--results", "r"],
+            "--resume 's 1'",
+            "bench suite --results r --resume 's 1'",
+        ),
+        (["suite", "x"], "--set 'cases.a;b.world=1'", "bench suite x --set 'cases.a;b.world=1'"),
+    ],
+)
+def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, options, line):
+    assert command(session(*words), options) == line
+
+
+def test_a_flag_takes_no_other_option_with_it():
+    for flag in FLAGS:
+        assert (command(session("suite", "x", flag, "--repeats", "2"), "--repeats 6") or "").count(
+            "--repeats"
+        ) == 1
+
+
+def test_every_flag_of_the_command_is_known():
+    names = [
+        {*option.opts, *option.secondary_opts} for option in suite.params if getattr(option, "is_flag", False)
+    ]
+    assert set().union(*names) - {"-h", "--help"} == FLAGS
+
+
+@pytest.mark.parametrize("options", [None, "", "--set 'train.seed=1"])
+def test_there_is_none_where_no_option_helps(options):
+    assert command(session("suite", "x"), options) is None
+
+
+ALONE = f"bench suite x --case small {KNOB}"
+
+
+@pytest.mark.parametrize(
+    ("cases", "options", "line"),
+    [
+        (["small", "large"], KNOB, ALONE),
+        (["small~lr=1", "small~lr=2", "large"], KNOB, ALONE),
+        (["small"], KNOB, f"bench suite x {KNOB}"),
+        (["small~lr=1", "small~lr=2"], KNOB, f"bench suite x {KNOB}"),
+        (["small", "large"], "--set train.seed=1", "bench suite x --set train.seed=1"),
+        (["small", "large"], f"{KNOB} --set train.seed=1", f"bench suite x {KNOB} --set train.seed=1"),
+        (["a", "a.b"], "--set cases.a.b.world=1", "bench suite x --case a.b --set cases.a.b.world=1"),
+        (["[a]", "b"], "--set 'cases.[a].world=1'", "bench suite x --case '[[]a]' --set 'cases.[a].world=1'"),
+    ],
+)
+def test_only_the_case_that_is_changed_runs_again(cases, options, line):
+    assert command(session("suite", "x"), options, cases) == line
+
+
+def test_the_cases_of_the_session_give_way_to_the_one_that_is_changed():
+    chosen = session("suite", "x", "--case", "sm*", "--case=large")
+    assert command(chosen, KNOB, ["small", "large"]) == ALONE
+
+
+def test_there_is_none_of_what_was_measured_elsewhere():
+    assert command(session("import", "a.csv", "--suite", "x", imported={"files": []}), KNOB) is None
+    assert command({"command": [], "suite": "x", "imported": None}, KNOB) is None

@@ -1,0 +1,44 @@
+"""Predictions from a known network for ranks on one node and on several."""
+
+from __future__ import annotations
+
+from bench.predict.network import Fabric, Line, Traffic
+from tests.factory import Case, specs
+
+WITHIN = Line(op="all_reduce", across_nodes=False, bus_bytes_per_s=400e9, step_latency_s=1e-6)
+BETWEEN = Line(op="all_reduce", across_nodes=True, bus_bytes_per_s=50e9, step_latency_s=1e-6)
+
+
+def seconds(*lines: Line) -> tuple[list[float | None], list[str | None]]:
+    """On one node of 8 ranks and on two, and why not."""
+    fabric = Fabric(lines=lines, source="", trees=False)
+    traffic = Traffic(op="all_reduce", phase="last_backward", scope="ranks", messages=1, message_bytes=400e9)
+    sizes = specs(Case(name="ddp", step_ms={8: 1.0, 16: 1.0}, repeats=1), "session", "suite", ())
+    assert [spec.nodes for spec in sizes] == [1, 2]
+    return [fabric.seconds(traffic, spec) for spec in sizes], [
+        fabric.problem(traffic, spec) for spec in sizes
+    ]
+
+
+def test_a_line_of_the_other_locality_is_not_used() -> None:
+    (within, between), problems = seconds(WITHIN)
+    assert within is not None
+    assert between is None
+    assert problems[0] is None
+    assert problems[1] is not None
+    assert "between nodes" in problems[1]
+    assert "--inter-bus-gbps" in problems[1]
+    (within, between), problems = seconds(BETWEEN)
+    assert within is None
+    assert between is not None
+    assert problems[0] is not None
+    assert "within a node" in problems[0]
+
+
+def test_an_operation_that_nobody_timed_is_said() -> None:
+    times, problems = seconds()
+    assert times == [None, None]
+    assert all(
+        "never timed; measure it with `bench suite collectives`" in (problem or "") for problem in problems
+    )
+    assert seconds(WITHIN, BETWEEN)[1] == [None, None]
