@@ -1,1 +1,1 @@
-"""scalebench's analysis: load, query, summarise, report. It uses the runner's files, and its package bench/records."""
+"""scalebench's analysis: load, query, summarise, report. It uses the runner's files and the package bench/records."""

@@ -54,7 +54,7 @@ def show(
 
 
 def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
-    """This suite, or by default that of the newest session. Raises AnalysisError if it has no session."""
+    """The history of a suite [default: the newest session's]. Raises AnalysisError if it has no session."""
     query = "SELECT suite FROM history GROUP BY suite ORDER BY max(created_at) DESC, suite"
     known = [str(name) for (name,) in connection.execute(query).fetchall()]
     if not known:
@@ -65,7 +65,7 @@ def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
 
 
 def _newest(history: History, last: int) -> list[Row]:
-    """Case by case, each placement from the oldest session to the newest."""
+    """A row per session, by case and placement, the oldest session first."""
     numbers = [session["session_order"] for session in history.sessions[:last]]
     panels = history.points.get_column("panel").unique(maintain_order=True).to_list()
     place = pl.col("panel").replace_strict(panels, range(len(panels)))

@@ -1,4 +1,4 @@
-"""`bench summary`: a session's tables, lines about what stood out, and the closing sentence."""
+"""`bench summary`: a session's tables, lines about notable results, and the closing sentence."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def show(
     program: str = "bench",
     out: Console | None = None,
 ) -> None:
-    """Print a session, by default the newest. `every_run` adds a table of the runs and one of every message size and
-    shape that was measured; `program` is the start of the commands that it advises.
+    """Print a session [default: the newest]. `every_run` adds a table of all runs, and tables of all measured message
+    sizes and shapes. `program` starts the commands that it advises.
 
     Raises AnalysisError if no session has that id or tag."""
     out = out or terminal.console()
@@ -81,8 +81,8 @@ def show(
 
 
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
-    """View -> its rows of the session, in the order of the plan: scaling, what was measured of the machine, where
-    efficiency was lost, findings, and what measuring cost. All values fit JSON."""
+    """View -> its rows of the session, in the order of the plan: scaling, measurements of the machine, lost efficiency,
+    findings, and the cost of measuring. All values fit JSON."""
     with connections.reader(results) as connection:
         scaling = {"scaling": session_rows(connection, "scaling", session_id)}
         losses = {"efficiency_loss": session_rows(connection, "efficiency_loss", session_id)}
@@ -92,7 +92,7 @@ def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
 
 
 def compiling(runs: list[Row]) -> Iterator[str]:
-    """The longest time that torch.compile took, if any run compiled. `runs` are rows of run_summary."""
+    """A sentence on the longest time that torch.compile took, if any run compiled. `runs` are rows of run_summary."""
     compiled = [run for run in runs if run["compile_s"] is not None]
     if compiled:
         late = any(run["measured_recompiles"] for run in compiled)

@@ -1,7 +1,7 @@
-"""A training step of ddpm_unet's model against diffusers' UNet2DModel of equal shape, both in plain PyTorch.
+"""Compare a training step of ddpm_unet's model with diffusers' UNet2DModel of equal shape, both in plain PyTorch.
 
-A step is forward, MSE, backward, AdamW, zero_grad on the same noisy images. Both come from their sizes alone, nothing
-is downloaded; diffusers' runs in PyTorch's own layout and, apart, with everything in channels_last.
+A step is forward, MSE, backward, AdamW, zero_grad on the same noisy images. Both models are built from sizes; nothing
+is downloaded. diffusers' model runs in PyTorch's own layout and, in a separate row, with everything in channels_last.
 
     uv sync --all-extras --group dev --group benchmarks
     python benchmarks/against_diffusers.py [--shape original] [--device cuda] [--precision bf16] [--seconds 60]
@@ -26,15 +26,15 @@ from bench.models.unet import Unet, UnetConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Sizes that both understand."""
+    """Sizes that both models support."""
 
     image: int
     base: int
     multipliers: tuple[int, ...]
     blocks: int
-    """Per resolution on the way down."""
+    """ResBlocks per resolution on the way down."""
     attention: int
-    """Height with attention."""
+    """Height at which the model has attention."""
     batch: int
 
 
@@ -111,7 +111,7 @@ def compare(name: str, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shape", choices=sorted(SHAPES), action="append", help="all, where none is named")
+    parser.add_argument("--shape", choices=sorted(SHAPES), action="append", help="[default: all]")
     parser.add_argument("--seconds", type=float, default=60, help="per shape and layout")
     plain.add_options(parser)
     asked = parser.parse_args()

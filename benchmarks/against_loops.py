@@ -1,10 +1,10 @@
 """Compare the cost of other loops and profilers per training step with the cost of scalebench's stamps.
 
-One model, one optimizer and the same batches in one process: a bare PyTorch loop against the same loop under each of
-scalebench's recorder, accelerate, Lightning's Trainer (as it comes, and with its SimpleProfiler), transformers'
-Trainer that logs every step, and torch.profiler around every step. Blocks of the bare loop and of one other alternate
-in random order. For all loops, a step is the time from one request for a batch to the next. It does not include the
-work that a Trainer does once, at the start and the end of its fit() or train().
+All loops train one model with one optimizer on the same batches, in one process. A bare PyTorch loop is compared with
+each of: scalebench's recorder, accelerate, Lightning's Trainer (with its defaults, and with its SimpleProfiler),
+transformers' Trainer that logs every step, and torch.profiler around every step. Blocks of the bare loop and of one
+other loop alternate in random order. For all loops, a step is the time from one request for a batch to the next. It
+excludes the work that a Trainer does once, at the start and the end of its fit() or train().
 
     uv sync --all-extras --group dev --group perturbation
     python benchmarks/against_loops.py [NAME ...] [--workload mnist_cnn] [--seconds 30]
@@ -32,7 +32,7 @@ import torch
 from torch import nn
 
 _STEPS = 500_000
-"""An upper limit; no run takes as many."""
+"""Upper limit; no run takes that many."""
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -58,10 +58,10 @@ class Work:
     """Made in advance: loading is not part of the comparison."""
     folder: Path
     asked_ns: list[tuple[int, int]] = field(default_factory=list)
-    """When each batch was asked for: on the clock, and of processor time."""
+    """Wall-clock time and processor time at which each batch was requested."""
 
     def first(self, count: int) -> Iterator[dict[str, torch.Tensor]]:
-        """So many of them, again from the first where they end."""
+        """Yield `count` batches; start again after the last."""
         for number in range(count):
             self.asked_ns.append((perf_counter_ns(), process_time_ns()))
             yield self.batches[number % len(self.batches)]
@@ -81,7 +81,7 @@ def bare(work: Work) -> Block:
 
 
 def recorder(work: Work) -> Block:
-    """scalebench's stamps, loss and row in that very loop."""
+    """The bare loop with scalebench's stamps, loss and row."""
     clock = one_rank.clock(torch.device("cpu"), work.folder, _STEPS)
 
     def block(steps: int) -> None:
@@ -103,7 +103,7 @@ def recorder(work: Work) -> Block:
 
 
 def accelerate(work: Work) -> Block:
-    """As its manual writes the loop."""
+    """The loop as in accelerate's manual."""
     from accelerate import Accelerator
 
     accelerator = Accelerator(cpu=True)
@@ -120,7 +120,7 @@ def accelerate(work: Work) -> Block:
 
 
 def profiler(work: Work) -> Block:
-    """torch.profiler around each step, with its step(); what it saw is dropped at the end of a block."""
+    """torch.profiler around each step, with its step(); the trace is discarded at the end of a block."""
 
     def block(steps: int) -> None:
         every = torch.profiler.schedule(wait=0, warmup=0, active=1)
@@ -137,7 +137,7 @@ def profiler(work: Work) -> Block:
 
 
 class Examples(torch.utils.data.IterableDataset):
-    """The batches as a data set that is batched already."""
+    """The batches as a data set without further batching."""
 
     def __init__(self, work: Work, count: int) -> None:
         self.work, self.count = work, count
@@ -147,7 +147,7 @@ class Examples(torch.utils.data.IterableDataset):
 
 
 def lightning(work: Work, profiler: str | None = None) -> Block:
-    """Its Trainer with the callbacks that it has by itself: progress bar, summary, checkpoints, its logger, CSV."""
+    """Lightning's Trainer with its default callbacks (progress bar, summary, checkpoints) and its CSV logger."""
     from lightning.pytorch import LightningModule, Trainer
     from lightning.pytorch.loggers import CSVLogger
 
@@ -219,7 +219,7 @@ WAYS: dict[str, tuple[str, Callable[[Work], Block]]] = {
 
 
 def compare(work: Work, way: Block, seconds: float) -> interleaved.Times:
-    """Pairs of blocks for so long, five at least; the first pair is the warm-up."""
+    """Times of pairs of blocks for `seconds`, at least five; the first pair is the warm-up."""
     order, begin = random.Random(0), perf_counter_ns()
     pairs: list[tuple[tuple[float, float], ...]] = []
     ways = (way, bare(work))
@@ -231,7 +231,7 @@ def compare(work: Work, way: Block, seconds: float) -> interleaved.Times:
 
 
 def _a_step(work: Work, block: Block) -> tuple[float, float]:
-    """Mean over a block, without its first steps: ns on the clock, and of processor time."""
+    """Mean over a block, without its first steps, in ns: wall-clock time, and processor time."""
     work.asked_ns.clear()
     block(_BLOCK_STEPS)
     first, last = np.array(work.asked_ns)[[_SETTLING, _BLOCK_STEPS - 1]]
@@ -258,9 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(WAYS)}; all, where none is named"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(WAYS)} [default: all]")
     parser.add_argument("--workload", choices=sorted(bare_loops.SHAPES), default="mnist_cnn")
     parser.add_argument("--seconds", type=float, default=30, help="per row")
     asked = parser.parse_args()
@@ -271,9 +269,7 @@ def main() -> None:
         logging.getLogger(logger).addFilter(lambda record: record.levelno >= logging.ERROR)
     torch.set_num_threads(1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
-    print(
-        f"{asked.workload}, load {os.getloadavg()[0]:.0f}; first: the loop that is named, second: the bare loop"
-    )
+    print(f"{asked.workload}, load {os.getloadavg()[0]:.0f}; first: the named loop, second: the bare loop")
     print(interleaved.HEAD)
     for name in asked.names or WAYS:
         label, way = WAYS[name]

@@ -1,9 +1,9 @@
-"""A training step of transformer_lm under bench against transformers' GPT-2 under accelerate, of equal shape.
+"""Compare a training step of transformer_lm under bench with transformers' GPT-2 under accelerate, of equal shape.
 
-Ours is the measured loop with clock and recorder. Theirs is the loop that accelerate's manual shows: prepare(), a
-loader, forward with labels, accelerator.backward, optimizer, zero_grad. Layers, heads, widths, vocabulary, sequence,
-batch and AdamW are equal and nothing drops out. Theirs has a table of learnt positions, and biases; ours turns queries
-and keys (RoPE). As GPT-2 comes, its GELU is written out in Python; the second row gives it PyTorch's own.
+Ours is the measured loop with clock and recorder. Theirs is the loop of accelerate's manual: prepare(), a loader,
+forward with labels, accelerator.backward, optimizer, zero_grad. Layers, heads, widths, vocabulary, sequence, batch and
+AdamW are equal; neither has dropout. Theirs has learnt positions and biases; ours rotates queries and keys (RoPE).
+GPT-2's default GELU is written in Python; the second row uses PyTorch's own.
 
     uv sync --all-extras --group dev --group benchmarks
     python benchmarks/against_transformers.py [--shape 124m] [--device cuda] [--precision bf16] [--seconds 60]
@@ -25,12 +25,12 @@ import plain
 import torch
 
 _STEPS = 100_000
-"""More than are ever taken."""
+"""Upper limit; no run takes that many."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Sizes that both understand."""
+    """Sizes that both models support."""
 
     layers: int
     d_model: int
@@ -64,7 +64,7 @@ def theirs(shape: Shape, activation: str, tokens: torch.Tensor, asked: argparse.
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
-        use_cache=False,  # of no use in training
+        use_cache=False,  # only useful in inference
         bos_token_id=0,
         eos_token_id=0,
     )
@@ -76,7 +76,7 @@ def theirs(shape: Shape, activation: str, tokens: torch.Tensor, asked: argparse.
 
 
 class Step:
-    """One optimizer step, as accelerate's manual writes it."""
+    """One optimizer step, as in accelerate's manual."""
 
     def __init__(self, accelerator: Any, model: torch.nn.Module, tokens: torch.Tensor, batch: int) -> None:
         self.accelerator = accelerator
@@ -121,9 +121,7 @@ def compare(name: str, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--shape", choices=sorted(SHAPES), action="append", help="small and 10m, where none is named"
-    )
+    parser.add_argument("--shape", choices=sorted(SHAPES), action="append", help="[default: small and 10m]")
     parser.add_argument("--seconds", type=float, default=60, help="per shape and row")
     plain.add_options(parser)
     asked = parser.parse_args()

@@ -1,8 +1,8 @@
 """Measure how much a step costs under bench, compared with the same step in a loop written by hand.
 
-Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is plain PyTorch below: examples
-by index, forward, loss, backward, optimizer, zero_grad, and nothing else. It draws noise from torch's
-own generator; ours derives noise from the example. Both train the same model with the same optimizer, on one thread.
+Ours is `Training.run` with clock and recorder, as a rank calls it, on one rank. Theirs is the plain PyTorch below:
+examples by index, forward, loss, backward, optimizer, zero_grad, and nothing else. It draws noise from torch's own
+generator; ours derives noise from the example. Both train the same model with the same optimizer, on one thread.
 
     python benchmarks/bare_loops.py [WORKLOAD ...] [--device cuda] [--seconds 30]
 """
@@ -31,12 +31,12 @@ Batch = dict[str, torch.Tensor]
 Loss = Callable[[nn.Module, Batch], torch.Tensor]
 
 _STEPS = 500_000
-"""An upper limit; there are examples and rows for as many steps."""
+"""Upper limit; there are enough examples and rows for it."""
 _EXAMPLES = 1_024
 
 
 def classify(inputs: str, labels: str) -> Callable[[Workload, torch.device], Loss]:
-    """Cross entropy of what the model says to the inputs as they are."""
+    """Cross entropy of the model's output for unchanged inputs."""
 
     def of(_workload: Workload, _device: torch.device) -> Loss:
         return lambda model, batch: F.cross_entropy(model(batch[inputs]), batch[labels])
@@ -58,7 +58,7 @@ def next_tokens(_workload: Workload, _device: torch.device) -> Loss:
 
 
 def pictures(workload: Workload, _device: torch.device) -> Loss:
-    """Made in the step, as ours are: they stand for a loader's, which would cost both the same."""
+    """Pictures made in the step, as ours are; a loader would cost both loops the same."""
 
     def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
         pixels: torch.Tensor = workload.pixels(batch)  # type: ignore[attr-defined]
@@ -94,7 +94,7 @@ def diffusion(_workload: Workload, device: torch.device) -> Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A size at which a step takes 5 to 100 ms on one core, where the workload has one."""
+    """A size at which a step takes 5 to 100 ms on one core, if the workload has one."""
 
     batch: int
     options: dict[str, Any] = field(default_factory=dict)
@@ -140,7 +140,7 @@ SHAPES = {
 
 
 def theirs(loop: Training, shape: Shape) -> interleaved.Block:
-    """On the same model and the same optimizer's state, so that neither has other memory than the other."""
+    """The bare loop, on the same model and optimizer state as ours: both use the same memory."""
     count = min(_EXAMPLES, loop.workload.dataset_size)
     examples = loop.workload.batch(torch.arange(count), torch.arange(count))
     model, optimizer, device = loop.model, loop.optimizer, loop.device
@@ -175,7 +175,7 @@ def compare(name: str, device: torch.device, seconds: float) -> interleaved.Time
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="all, where none is named")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="[default: all]")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--seconds", type=float, default=30, help="per workload")
     asked = parser.parse_args()

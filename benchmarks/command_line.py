@@ -1,7 +1,7 @@
-"""Measure how long commands take as whole processes. They are compared with a Python that does nothing, or with one
-that opens the database with DuckDB and runs one query.
+"""Measure how long commands take as whole processes, compared with a Python that does nothing, or with one that opens
+the database with DuckDB and runs one query.
 
-All alternate, on one small session that is measured first. Printed are medians over the rounds.
+All alternate, on one small session that is measured first. Prints medians over the rounds.
 
     python benchmarks/command_line.py [--rounds 15]
 """
@@ -29,7 +29,7 @@ class Wait:
     shown: str
     command: list[str]
     reference: str
-    """Name of the command that this one is compared with: the ratio divides by its time."""
+    """Name of the command that this one is compared with: the ratio's denominator."""
     afresh: bool = False
     """Delete the database first."""
 
@@ -53,7 +53,7 @@ def waits(results: Path, out: Path) -> list[Wait]:
 
 
 def timed(wait: Wait, results: Path) -> float:
-    """Seconds on the clock."""
+    """Wall-clock seconds of the command."""
     if wait.afresh:
         (results / "results.duckdb").unlink(missing_ok=True)
     began = perf_counter()

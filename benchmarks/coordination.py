@@ -1,10 +1,10 @@
-"""How the agents of a step are coordinated, from 8 to 1,024: one leader, for real, and followers without ranks.
+"""Measure the cost of coordinating 8 to 1,024 agents of a step: a real leader, and followers without ranks.
 
     python benchmarks/coordination.py [--agents 8 64 512 1024]
 
-The leader's own code gathers N-1 followers over TCP on loopback, tells all of them to host a run of 8 ranks each, and
-waits for their reports; then it looks on as it does during a run; then one follower dies. A barrier is an order to
-everyone and everyone's report back. `leader` columns are the processor time of the leader's process alone.
+The leader's own code gathers N-1 followers over TCP on loopback, orders each to host a run of 8 ranks, and waits for
+their reports. It then watches as it does during a run, until one follower dies. A barrier is an order to all agents
+and a report from each. `leader` columns are the processor time of the leader's process alone.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ class Measured:
 
     agents: int
     connect_s: float
-    """From the word to all followers until all are known."""
+    """From the signal to all followers until all have joined."""
     ready_s: float
     barrier_s: float
-    """Median: an order to everyone, and everyone's report."""
+    """Median time of a barrier: an order to all, and a report from each."""
     barrier_longest_s: float
     barrier_leader_s: float
-    """The leader's processor time for one."""
+    """The leader's processor time for one barrier."""
     idle_leader_share: float
     """The leader's processor time while a run runs, per second."""
     noticed_s: float
-    """From an agent's death, its connection closed, until the leader knows it."""
+    """From an agent's death, which closes its connection, until the leader notices."""
     ended_s: float
-    """From then on until every other agent has ended the run and said so."""
+    """From then until every other agent has ended the run and reported it."""
     facts_bytes: int
     """Size of the nodes' facts in session.json."""
     fingerprint_bytes: int
     """Size of the fingerprint in run.json."""
     in_order: bool
-    """Every agent was told of every run, in order, once."""
+    """Whether every agent was told of every run once, in order."""
 
 
 def measured(agents: int, results: Path, barriers: int = _BARRIERS, idle_s: float = _IDLE_S) -> Measured:
@@ -114,7 +114,7 @@ def _of_a_session(
 
 
 def _barrier(session_agents: Agents, spec: RunSpec, results: Path) -> tuple[float, float]:
-    """One run, from the question who is left to host it; on the clock, and the leader's processor time."""
+    """Wall-clock time and the leader's processor time of one run, with the check that agents can host it."""
     began_s, processor_s = time.monotonic(), time.process_time()
     assert session_agents.cannot_run(spec) is None
     nodes, reports = session_agents.nodes(spec), session_agents.run(spec, results, _nobody)
@@ -123,7 +123,7 @@ def _barrier(session_agents: Agents, spec: RunSpec, results: Path) -> tuple[floa
 
 
 class _Leader(NoRanks):
-    """The leader's own ranks: in the run called `idle` they go on until a follower has died."""
+    """The leader's own ranks: in the run called `idle` they run until a follower has died."""
 
     def __init__(self, followers: Followers, idle_s: float) -> None:
         super().__init__(0)
@@ -142,7 +142,7 @@ class _Leader(NoRanks):
         return fault
 
     def _look_on(self, control: RunControl, for_s: float) -> None:
-        """As an agent watches its ranks."""
+        """Watch for `for_s` seconds, as an agent watches its ranks."""
         until_s = time.monotonic() + for_s
         while time.monotonic() < until_s:
             connection.wait(control.wait_objects(), timeout=_TICK_S)
@@ -151,7 +151,7 @@ class _Leader(NoRanks):
 
 
 def _nobody(*news: object) -> None:
-    """Nobody listens."""
+    """Discard progress."""
 
 
 def _row(found: Measured) -> str:

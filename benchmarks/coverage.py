@@ -1,9 +1,9 @@
-"""How often 95 % intervals hold the truth, where the truth is known because it was made up.
+"""How often 95 % intervals contain the truth, which is known because the data are made up.
 
     python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
 
-Made-up runs go into a database with the project's own tables, and its own views give the intervals. Printed are two
-tables in Markdown, which docs/methodology.md shows. The truth is what infinitely many repeats would give: for
+Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints two
+tables in Markdown, which docs/methodology.md shows. The truth is the result of infinitely many repeats: for
 throughput exp(E ln throughput), for steps the median over all steps of all runs.
 """
 
@@ -38,9 +38,9 @@ class Truth:
 
     name: str
     noise: Callable[[np.random.Generator, tuple[int, ...], int], Array]
-    """Generator, shape and workers -> ln(time) less that of the ideal."""
+    """Generator, shape and workers -> ln(time / ideal time)."""
     mean: float = 0.0
-    """Its expectation."""
+    """Expectation of the noise."""
     until: float | None = None
     """Add repeats until the interval of throughput is this narrow, as measure.until does."""
 
@@ -54,7 +54,7 @@ def outliers(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) ->
 
 
 def exponential(scale: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
-    """Whatever is in the way only ever adds time."""
+    """Exponential noise: disturbances only add time."""
     return lambda rng, shape, _workers: np.log1p(rng.exponential(scale, shape))
 
 
@@ -64,7 +64,7 @@ def mean_of_exponential(scale: float) -> float:
 
 
 def pareto(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
-    """Seldom and long: what is in the way has no variance."""
+    """Rare and long disturbances, whose variance is infinite."""
     return np.log1p(0.02 * rng.pareto(1.5, shape))
 
 
@@ -94,7 +94,7 @@ TRUTHS = (
 
 
 def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of repeats: the share of intervals that hold the truth, for throughput and for the speedup."""
+    """For every number of repeats: the share of intervals that contain the truth, for throughput and for speedup."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for repeats, workers in itertools.product(planned, (1, 2)):
@@ -126,7 +126,7 @@ def _insert_runs(
     repeats: int,
     noise: Array,
 ) -> None:
-    """A session per draw with a case `NN`, whose number of repeats that is; perfect scaling but for the noise."""
+    """Insert one session per draw, with a case `NN` of NN repeats; scaling is perfect except for the noise."""
     kept = np.arange(noise.shape[1]) < _counts(noise, repeats, truth.until)[:, None]
     draw, repeat = np.nonzero(kept)
     span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))
@@ -137,7 +137,7 @@ def _insert_runs(
 
 
 def _counts(noise: Array, repeats: int, until: float | None) -> Array:
-    """Repeats of every draw."""
+    """Number of repeats of each draw."""
     if until is None:
         return np.full(len(noise), repeats)
     return np.array([_stopped(row, repeats, until) for row in np.exp(noise)])
@@ -161,7 +161,7 @@ class Steps:
     correlation: float = 0.0
     """Correlation of a step's ln(time) with that of the previous step."""
     between: float = 0.0
-    """Standard deviation of ln(time) from run to run, the same for all steps of one."""
+    """Standard deviation of ln(time) between runs; it shifts all steps of a run alike."""
 
 
 PROCESSES = (
@@ -173,7 +173,7 @@ PROCESSES = (
 
 
 def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of steps: the share of intervals of the median step that hold the truth. Steps vary by 2 %."""
+    """For every number of steps: the share of the median step's intervals that contain the truth. Steps vary by 2 %."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for steps in STEPS:

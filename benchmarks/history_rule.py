@@ -1,12 +1,12 @@
-"""How often the view `regressions` finds one though nothing became slower, and how often it finds one that is there.
+"""How often the view `regressions` reports a false regression, and how often it finds a real one.
 
 python benchmarks/history_rule.py --draws 200
 
 Twenty sessions of one placement: ln(throughput) differs between sessions and between repeats by normal deviations; the
 last session is a tenth slower. Made-up runs go into a database with the project's own tables, and the view judges them.
-Prints a Markdown table: among sessions 5 to 19, which are not slower, the share called so, and by the intervals over
-repeats alone, for comparison; among sessions 2 to 4, in which repeats alone decide, the share called so; and the share
-of last sessions that are found.
+Prints a Markdown table with four shares: sessions 5 to 19 wrongly called slower; the same by the intervals over repeats
+alone, for comparison; sessions 2 to 4 wrongly called slower, for which repeats alone decide; last sessions rightly
+called slower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from analysis.loading.derive import derive_and_diagnose
 
 SESSIONS = 20
 FIRST_JUDGED = 5
-"""With three pairs of sessions before it that show what is usual."""
+"""The first session after three pairs of sessions, which show the usual variation."""
 SLOWER = 0.1
 BETWEEN = (0.0, 0.005, 0.01, 0.02, 0.03)
 WITHIN = 0.01
@@ -52,7 +52,7 @@ def shares(
     repeats: int,
     between: float,
 ) -> tuple[float, float, float, float]:
-    """Called slower though it is not; the same by repeats alone; the same of the first sessions; slower and found."""
+    """Four shares: wrongly called slower; the same by repeats alone; the same for the first sessions; rightly found."""
     shape = (draws, SESSIONS, repeats)
     logs = random.normal(0, WITHIN, shape) + random.normal(0, between, (draws, SESSIONS, 1))
     logs[:, -1] += np.log(1 - SLOWER)

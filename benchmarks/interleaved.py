@@ -1,7 +1,7 @@
 """Compare two ways to do the same work, in one process.
 
 Short blocks of both alternate, in random order within each pair, so that other load on the machine affects both alike,
-and slow drift does not affect a pair's quotient. Printed are medians of the quotients with 95 % bootstrap intervals.
+and slow drift does not affect a pair's quotient. Prints medians of the quotients with 95 % bootstrap intervals.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Times:
     wall: Array
     """[pairs, 2]: the first way, the second."""
     processor: Array
-    """[pairs, 2], over all threads: other programs on the machine change this least."""
+    """[pairs, 2], over all threads; other programs on the machine affect it least."""
     block: int
-    """Steps of a block."""
+    """Steps per block."""
 
     def median_ms(self, way: int) -> float:
         return float(np.median(self.wall[:, way])) / 1e6
 
 
 def measure(first: Block, second: Block, *, seconds: float, seed: int = 0) -> Times:
-    """Pairs of blocks for `seconds`, after a warm-up of both; 5 pairs at least."""
+    """Times of pairs of blocks for `seconds`, after a warm-up of both; at least 5 pairs."""
     steps = max(_steps_of_a_block(way) for way in (first, second))
     order = random.Random(seed)
     wall: list[tuple[int, int]] = []
@@ -62,7 +62,7 @@ def _timed(block: Block, steps: int) -> tuple[int, int]:
 
 
 def _steps_of_a_block(block: Block) -> int:
-    """About 0.1 s of them; the calls for it are the warm-up."""
+    """Number of steps that take about 0.1 s; finding it is also the warm-up."""
     block(2)
     steps = 1
     while steps < _BLOCK_STEPS:
@@ -74,7 +74,7 @@ def _steps_of_a_block(block: Block) -> int:
 
 
 def quotient(times: Array, seed: int = 0) -> tuple[float, float, float]:
-    """First over second: the median over pairs, and its 95 % interval."""
+    """Time of the first way over the second: the median over pairs, and its 95 % interval."""
     quotients = times[:, 0] / times[:, 1]
     rng = np.random.default_rng(seed)
     drawn = rng.choice(quotients, (_DRAWS, len(quotients)))
@@ -82,11 +82,11 @@ def quotient(times: Array, seed: int = 0) -> tuple[float, float, float]:
     return float(np.median(quotients)), float(low), float(high)
 
 
-HEAD = f"{'':16} {'ours':>10} {'theirs':>10}  {'ratio':^21}  {'of processor time':^21}  pairs x steps"  # of a table
+HEAD = f"{'':16} {'ours':>10} {'theirs':>10}  {'ratio':^21}  {'of processor time':^21}  pairs x steps"
 
 
 def row(name: str, times: Times) -> str:
-    """A line below HEAD."""
+    """A row of the table below HEAD."""
     wall, processor = (
         "{:.3f} [{:.3f}, {:.3f}]".format(*quotient(taken)) for taken in (times.wall, times.processor)
     )

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of scaling_prediction hold the truth: made-up cases through fit and view.
+"""How often the 95 % intervals of scaling_prediction contain the truth, for made-up cases.
 
 python benchmarks/law_coverage.py --draws 2000
 """
@@ -47,7 +47,7 @@ NOISES = (0.01, 0.03)
 def points(
     truth: Truth, sizes: Sequence[int], noise: float, draws: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """Rows of law_points: a case per draw."""
+    """Rows of law_points, one case per draw."""
     random = np.random.default_rng(seed)
     clean = truth.curve(sizes)
     for draw in range(draws):
@@ -66,7 +66,7 @@ def points(
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """Results for the intervals at one doubling beyond the largest size, or at four."""
+    """Results for the intervals one doubling beyond the largest size, and four."""
 
     given: float
     """Share of the draws that have an interval."""
@@ -88,7 +88,7 @@ def coverage(truth: Truth, sizes: Sequence[int], noise: float, draws: int, seed:
 
 
 def _held(connection: duckdb.DuckDBPyConnection, truth: Truth, workers: int) -> tuple[int, float, float]:
-    """Intervals, the share that holds the truth, the median error."""
+    """Number of intervals, the share that contains the truth, and the median error."""
     query = """
         SELECT
             count(throughput_lo),

@@ -4,7 +4,7 @@ python benchmarks/many_sessions.py RESULTS SESSION --sessions 1 10 100 1000
 
 Copies the session, loads it, and multiplies its rows under other names, each session an hour older than the one before:
 one long history of one suite, the worst case. Then removes the session and loads it again. Prints Markdown tables of
-processor time: the minimum of several attempts, over all threads; for commands it includes the interpreter's start.
+processor time over all threads, the minimum of several attempts; commands include the interpreter's start.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _column(results: Path, session: Path, sessions: int, times: int) -> dict[str, float]:
-    """The time of every command and view with this number of sessions."""
+    """Processor time of every command and view with this number of sessions."""
     shutil.copytree(session, results / session.name)
     load(results)
     with duckdb.connect(connections.database_path(results)) as connection:
@@ -95,7 +95,7 @@ def _processor(words: list[str]) -> float:
 
 
 def _views(results: Path, times: int) -> dict[str, float]:
-    """All rows of each view."""
+    """Processor time to read all rows of each view."""
     with connections.reader(results) as connection:
         return {
             f"`{name}`": min(_asked(connection, name) for _ in range(times))

@@ -53,7 +53,7 @@ class Mutant:
 
 
 def copy_of_the_checkout(folder: Path) -> None:
-    """Its files as they are now, without those that git ignores."""
+    """Copy the checkout's present files, without those that git ignores."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
@@ -64,7 +64,7 @@ def copy_of_the_checkout(folder: Path) -> None:
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """With the copy before any other checkout that this Python may have installed."""
+    """The environment in which Python imports the copy before any installed checkout."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(copy), os.getenv("PYTHONPATH")]))}
 
 
@@ -114,7 +114,7 @@ def applied(mutant: Mutant, copy: Path) -> Iterator[None]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Without its bytecode, which looks up to date if the text has the same length and second of writing."""
+    """Write the file and remove its bytecode, which would look current if the new text has the same length and time."""
     path.write_text(text, encoding="utf-8")
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
@@ -145,7 +145,7 @@ def run_tests(copy: Path, tests: Sequence[str], limit_s: float) -> tuple[int | N
 def fate_of(mutant: Mutant, copy: Path, limit_s: float) -> tuple[str, str]:
     """One of FATES, and the test that decided it."""
     deadline = monotonic() + limit_s
-    # not together: pytest would run a test of a file that is named, too, in that file's order
+    # separately: pytest would otherwise run the first test in the order of its file
     for tests in filter(None, (mutant.tests[:1], mutant.tests[1:])):
         with applied(mutant, copy):
             code, failed = run_tests(copy, tests, deadline - monotonic())

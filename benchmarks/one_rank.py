@@ -1,4 +1,4 @@
-"""Training of a workload on one rank, made as bench/train/rank.py makes it for strategy single."""
+"""Train a workload on one rank, set up as in bench/train/rank.py for strategy single."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def training(
     precision: Precision = "fp32",
     **train: Any,
 ) -> Training:
-    """AdamW on generated examples; `steps` at most, all of them measured. `train`: more of a suite's section."""
+    """A training with AdamW on generated examples, of up to `steps` steps, all measured. `train`: more settings."""
     spec = RunSpec(
         session_id="benchmark", run_id="one", suite="benchmark", case_name="one", workload=name,
         workload_options=options, data=DataSpec(), train=TrainSpec(precision=precision, **train),
@@ -49,7 +49,7 @@ def training(
 
 
 def clock(device: torch.device, folder: Path, steps: int) -> Clock:
-    """With its recorder in `folder`, past the barrier."""
+    """The device's clock with a recorder in `folder`, after the barrier."""
     file = StepFile(folder / "steps.raw", steps, {"rank": 0})
     if device.type == "cuda":
         from bench.measure.clock_cuda import CudaClock
@@ -62,13 +62,13 @@ def clock(device: torch.device, folder: Path, steps: int) -> Clock:
 
 
 def need_a_gpu(parser: argparse.ArgumentParser) -> None:
-    """Ends the program with 2 where there is none."""
+    """End the program with exit code 2 if there is no GPU."""
     if not torch.cuda.is_available():
         parser.error("--device cuda: torch sees no GPU here; `bench doctor` says why")
 
 
 def block(loop: Training, clock: Clock) -> interleaved.Block:
-    """So many steps of the measured loop, validating nothing."""
+    """A block of steps of the measured loop, without validation."""
 
     def steps(count: int) -> None:
         loop.steps = count

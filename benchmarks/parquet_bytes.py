@@ -1,4 +1,4 @@
-"""How many bytes a step row takes in Parquet, for one rank's real run of at least 10,000 steps.
+"""Measure the bytes of a step row in Parquet, in one rank's real run of at least 10,000 steps.
 
 python benchmarks/parquet_bytes.py [--steps 10000]
 """

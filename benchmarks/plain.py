@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settle(asked: argparse.Namespace) -> None:
-    """The process's threads and cores, as asked for."""
+    """Set the process's threads and cores as requested."""
     torch.set_num_threads(asked.threads)
     if asked.device == "cpu":
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-asked.threads :])

@@ -1,7 +1,7 @@
-"""Memory per rank that `bench predict` predicts, against what ranks take: probing runs of find_batch on two ranks.
+"""Compare the memory per rank that `bench predict` predicts with that of find_batch's probing runs on two ranks.
 
-On a CPU that is private memory above what a rank had before its model, which libraries and threads add to; on CUDA what
-torch's allocator reserved.
+On a CPU this is the private memory added since before the model was built, including libraries and threads; on CUDA it
+is the memory that torch's allocator reserved.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How large a session's report is, and how long `bench report` takes as a whole process.
+"""Measure the size of a session's report, and how long `bench report` takes as a whole process.
 
 python benchmarks/report_size.py RESULTS        (benchmarks/synthetic_session.py makes large ones)
 """

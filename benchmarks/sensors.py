@@ -1,6 +1,6 @@
 """Measure the cost of the sensor process for training: compare steps while it samples with steps while it is stopped.
 
-Blocks of about a second of both alternate, in random order within each pair. Printed: the median over pairs of the
+Blocks of about a second of both alternate, in random order within each pair. Prints the median over pairs of the
 quotient of their step times, with its 95 % bootstrap interval.
 
     python benchmarks/sensors.py [--seconds 60] [--device cuda]
@@ -24,13 +24,13 @@ import torch
 from bench.measure.sensors.process import Sensors
 
 _BLOCK_S = 1.0
-"""Five samples."""
+"""Time for five samples."""
 _MOST_STEPS = 500_000
 _FEWEST_PAIRS = 3
 
 
 def training(device: torch.device, folder: Path) -> interleaved.Block:
-    """On a GPU steps of some milliseconds, on a CPU of about one."""
+    """A block of steps of some milliseconds on a GPU, of about one on a CPU."""
     if device.type == "cpu":
         torch.set_num_threads(1)
         loop = one_rank.training("spiral_mlp", {}, batch=128, steps=_MOST_STEPS, device=device)
@@ -44,7 +44,7 @@ def training(device: torch.device, folder: Path) -> interleaved.Block:
 
 
 def pairs(block: interleaved.Block, sensors: Sensors, seconds: float) -> np.ndarray:
-    """ns per step [pairs, 2]: with, without."""
+    """ns per step [pairs, 2]: with samples, without."""
     steps = _steps_of(block)
     order, found, end = random.Random(0), [], monotonic() + seconds
     while monotonic() < end or len(found) < _FEWEST_PAIRS:

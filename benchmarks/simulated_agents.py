@@ -1,7 +1,7 @@
-"""Agents that host no ranks: what a step's followers say and hear, for real, over loopback, many in one process.
+"""Agents that host no ranks: a step's followers exchange real messages over loopback, many in one process.
 
 Each is a thread with its own connection and runs the follower's own code of `bench/cluster`. Instead of forking ranks
-and storing their rows it answers at once or, in a run called `idle`, waits for the run's end.
+and storing their rows, it reports at once or, in a run called `idle`, waits for the run's end.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def offer(task: int) -> Offer:
 
 
 class NoRanks:
-    """In place of an `Agent`: a run's ranks have ended as soon as they are there."""
+    """Replaces `Agent`: a run's ranks end as soon as they start."""
 
     def __init__(self, task: int) -> None:
         self.scratch = Path()
@@ -86,15 +86,15 @@ class NoRanks:
         fault = self.idle(control) if part.run.run_id == IDLE else None
         return Report(
             fault=fault,
-            said={"parameters": 1, "device_names": [platform.processor()]},
+            rank_facts={"parameters": 1, "device_names": [platform.processor()]},
             rows=dict.fromkeys(ranks, 100),
             setup_s=0.1,
             finalised=True,
         )
 
     def idle(self, control: RunControl) -> Fault | None:
-        """Until it is told why the run has to end. An agent with ranks would also look ten times a second, but on a
-        node of its own."""
+        """Wait until the run must end; return why. An agent with ranks would also check ten times a second, but on its
+        own node."""
         while (fault := self.check(control)) is None:
             connection.wait(control.wait_objects())
         return fault
@@ -104,7 +104,7 @@ class NoRanks:
 
 
 class Followers:
-    """All agents of a step but the first, in a few processes."""
+    """All agents of a step except the first, in a few processes."""
 
     def __init__(self, agents: int, results: Path) -> None:
         context = mp.get_context("spawn")
@@ -119,14 +119,14 @@ class Followers:
             self._ends.append(ours)
             self._processes.append(process)
         for end in self._ends:
-            end.recv()  # its threads wait for the word
+            end.recv()  # its threads now wait for the signal
 
     def go(self) -> None:
-        """All join now."""
+        """Let all followers join."""
         self._go.set()
 
     def lose(self, task: int) -> None:
-        """An agent's connection ends as if it had died."""
+        """Close an agent's connection, as if it had died."""
         for end, group in zip(self._ends, self._groups, strict=True):
             if task in group:
                 end.send(task)
@@ -154,7 +154,7 @@ def following(agents: int, results: Path) -> Iterator[Followers]:
 
 @dataclass
 class _Follower:
-    """A thread of its own."""
+    """A follower, which runs in its own thread."""
 
     agents: int
     task: int
@@ -165,7 +165,7 @@ class _Follower:
     channel: Channel | None = None
 
     def follow(self) -> None:
-        """As bench/cluster/follower.py, without loading torch."""
+        """Do as bench/cluster/follower.py does, without loading torch."""
         here, own = step(self.agents, self.task), offer(self.task)
         self.go.wait()
         self.channel = join(here, share(self.results, here.key))
@@ -182,7 +182,7 @@ class _Follower:
 
 
 def _serve(agents: int, tasks: list[int], results: Path, end: connection.Connection, go: Event) -> None:
-    """A process of followers."""
+    """Run followers in this process."""
     facts = environment.gather()
     followers = {task: _Follower(agents, task, results, facts, NoRanks(task), go) for task in tasks}
     threads = [threading.Thread(target=each.follow, daemon=True) for each in followers.values()]
@@ -198,7 +198,7 @@ def _serve(agents: int, tasks: list[int], results: Path, end: connection.Connect
 
 class _NoServer:
     def start(self) -> None:
-        """Ranks are forked from nothing here."""
+        """Do nothing: no ranks are forked."""
 
 
 def run_spec(agents: int, run_id: str) -> RunSpec:

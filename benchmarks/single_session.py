@@ -1,10 +1,10 @@
-"""How often `bench compare` finds equal code faster or slower, by how many sessions the candidate has.
+"""How often `bench compare` finds equal code faster or slower, by the candidate's number of sessions.
 
     python benchmarks/single_session.py [--draws 20000] [--seed 20261121]
 
-A baseline of five sessions against a candidate of one, three and five, ten repeats each; repeats of a session vary by
-1 %, sessions by more. The arithmetic is that of compare_sides: Welch on logs, over sessions where both sides have
-several, else over all repeats. Printed is a table in Markdown, which docs/compare.md shows.
+A baseline of five sessions is compared with a candidate of one, three and five, with ten repeats each; repeats of a
+session vary by 1 %, sessions by more. The arithmetic is that of compare_sides: Welch on logs, over sessions if both
+sides have several, else over all repeats. Prints a table in Markdown, which docs/compare.md shows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOSS = 0.1
 
 
 def shares(candidates: int, sessions_vary: float, loss: float, draws: int, seed: int) -> tuple[float, float]:
-    """The share of comparisons that find a difference, and the share that fail the gate."""
+    """Shares of comparisons that find a difference, and that fail the gate."""
     rng = np.random.default_rng([seed, candidates, round(1e3 * sessions_vary), round(1e3 * loss)])
     sides = [_logs(rng, draws, count, sessions_vary) for count in (BASELINES, candidates)]
     by_session = candidates > 1

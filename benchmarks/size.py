@@ -1,11 +1,11 @@
-"""Measure the cost of a session as it grows. Separate processes make its files, load, query and render it.
+"""Measure the cost of a session as it grows. Separate processes make its files, and load, query and render it.
 
 python -m benchmarks.size FOLDER [--shape rows|ranks|runs]... [--most 1e8]
 
 Makes sessions of 10^5 ... 10^8 step rows, of up to 4,096 ranks and of up to 10,000 runs, and prints a Markdown line for
-each: how long `bench load` takes on the clock and of processors, its largest resident set, then `bench summary`, all
-views one after the other, and `bench report`. 10^8 rows take 2.7 GB as files and as much as a database; one session is
-there at a time, and is removed when it is measured.
+each: wall-clock and processor time of `bench load` and its largest resident set, then the times of `bench summary`, of
+all views one after the other, and of `bench report`. 10^8 rows take 2.7 GB as files and as much as a database; each
+session is removed before the next is made.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ SHAPES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folder", type=Path, help="an empty one, to make and remove sessions in")
+    parser.add_argument("folder", type=Path, help="empty folder in which sessions are made and removed")
     parser.add_argument("--shape", choices=sorted(SHAPES), action="append")
     parser.add_argument("--most", type=float, default=1e8, help="step rows of the largest session")
     asked = parser.parse_args()
@@ -135,7 +135,7 @@ def _timed(*words: str) -> Cost:
 
 
 def _views(results: Path) -> dict[str, float]:
-    """Seconds that each view of the session takes, until all rows have come; not those that have a row per step."""
+    """Seconds to read all rows of each view of the session, without the views that have a row per step."""
     found = {}
     with connections.reader(results) as connection:
         for name in [*schema.derived(), *schema.views()]:

@@ -1,9 +1,9 @@
-"""Measure how much stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread. On a GPU,
-the model is transformer_lm with 10 M parameters, whose steps take some milliseconds there; the time that they add on
-the host is measured, too.
+"""Measure how much stamps, loss and row add to a real training step: spiral_mlp with AdamW on one thread. On a GPU the
+model is transformer_lm with 10 M parameters, whose steps take some milliseconds, and the time added on the host is
+measured, too.
 
-Instrumented and bare steps alternate in pairs of random order inside one process, as those of a session do
-(bench/train/selfcheck.py), because blocks of steps hide effects under 100 us behind drift. Printed: the difference of
+Instrumented and bare steps alternate in pairs of random order in one process, as in a session
+(bench/train/selfcheck.py), because blocks of steps hide effects under 100 us behind drift. Prints the difference of
 medians with a 95 % bootstrap interval.
 
     python benchmarks/stamps.py [--steps 20000] [--device cuda]
@@ -31,7 +31,7 @@ Times = dict[str, Pair]
 
 
 def on_a_cpu(steps: int) -> Times:
-    """From just before start to just after step_done."""
+    """Times from just before a step's start to just after step_done."""
     torch.set_num_threads(1)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])  # a rank stays on its cores too
     device = torch.device("cpu")
@@ -40,7 +40,7 @@ def on_a_cpu(steps: int) -> Times:
 
 
 def on_a_gpu(steps: int) -> Times:
-    """The step's time from an idle device to an idle device; the host's time until it has launched all operations."""
+    """Times of the step, from idle device to idle device, and of the host, until it has launched all operations."""
     device = torch.device("cuda", 0)
     torch.cuda.set_device(device)
     loop = one_rank.training(
@@ -52,7 +52,7 @@ def on_a_gpu(steps: int) -> Times:
 
 
 def alternate(loop: Training, device: torch.device, steps: int) -> tuple[Pair, Pair]:
-    """Times in ns of the whole step, from an idle device to an idle device, and of the host alone; each bare, then
+    """Times in ns of the whole step, from idle device to idle device, and of the host alone; each bare, then
     instrumented."""
     with tempfile.TemporaryDirectory() as folder:
         clock = one_rank.clock(device, Path(folder), steps)

@@ -1,7 +1,7 @@
-"""From the begin of a run to its first step: ranks forked from the warm server against torchrun, the same run.
+"""Measure the time from a run's start to its first step: ranks forked from the warm server, and torchrun.
 
-Both start the same two CPU ranks with the same workload and strategy and end with the same recorder file, whose
-barrier stamp (one monotonic clock for the whole machine) says when training began. The two alternate.
+Both start the same two CPU ranks with the same workload and strategy, and write the same recorder file, whose barrier
+stamp (one monotonic clock for the whole machine) shows when training began. The two alternate.
 
     python benchmarks/startup.py [--pairs 5] [--strategy ddp]
 """
@@ -30,7 +30,7 @@ from bench.train.rank_job import step_file
 
 
 def run_spec(strategy: str, number: int) -> RunSpec:
-    """Two ranks of mnist_cnn on the shipped digits, a handful of steps."""
+    """A run of two ranks of mnist_cnn on the shipped digits, with a few steps."""
     return RunSpec(
         session_id="benchmark", run_id=f"startup{number}", suite="benchmark", case_name="startup", workload="mnist_cnn",
         workload_options={}, data=DataSpec(source="digits"), train=TrainSpec(),
@@ -47,7 +47,7 @@ def cores() -> list[list[int]]:
 
 
 def _nobody(*news: object) -> None:
-    """Nobody listens."""
+    """Discard progress."""
 
 
 def begin_to_barrier_s(scratch: Path, began_ns: int) -> float:
@@ -82,7 +82,7 @@ def torchrun(spec: RunSpec, scratch: Path) -> float:
 
 
 def be_a_rank(job: dict[str, object]) -> None:
-    """Under torchrun: the same entry as a forked rank's."""
+    """Run a rank under torchrun, by the same entry as a forked rank."""
     number = int(os.environ["RANK"])
     ranks.main(
         json.dumps(

@@ -1,4 +1,4 @@
-"""How often the rule of the table `stragglers` blames a rank though none is slow, and how often it finds one that is.
+"""How often the table `stragglers` blames a rank although none is slow, and how often it finds a slow one.
 
 python benchmarks/straggler_rule.py --draws 4000
 
@@ -37,7 +37,7 @@ TABLES = {
 
 
 def blamed(connection: duckdb.DuckDBPyConnection, times: Array) -> Array:
-    """bool [draws, ranks] from [draws, repeats, ranks]: what the view says of a session per draw."""
+    """The view's verdicts, bool [draws, ranks], for times [draws, repeats, ranks]; one session per draw."""
     draws, _repeats, ranks = times.shape
     draw, repeat, rank = (index.ravel() for index in np.indices(times.shape))
     data_ns = STEP_NS * (1 + times.ravel())
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _cell(connection: duckdb.DuckDBPyConnection, times: Array) -> str:
-    """Share of sessions in which a rank is blamed though none is slow, and in which rank 0 is once it is."""
+    """Shares of sessions in which a rank is blamed although none is slow, and in which a slow rank 0 is found."""
     wrongly = blamed(connection, times).any(axis=1).mean()
     times[:, :, 0] += SLOWER
     return f" {100 * wrongly:.1f} %, found {100 * blamed(connection, times)[:, 0].mean():.0f} % |"

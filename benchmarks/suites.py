@@ -1,4 +1,4 @@
-"""How long every suite that ships takes here with --quick, and what became of its runs: a table in Markdown.
+"""Print a Markdown table of every shipped suite: its time with --quick on this machine, and the status of its runs.
 
 python benchmarks/suites.py [SUITE]...
 """
@@ -20,7 +20,7 @@ SUITES = Path(__file__).parents[1] / "suites"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="all, where none is given")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="[default: all]")
     chosen = parser.parse_args().suites or sorted(path.stem for path in SUITES.glob("*.yaml"))
     print("| suite | command | wall time | status |", "| --- | --- | --- | --- |", sep="\n")
     total_s = 0.0

@@ -1,8 +1,8 @@
-"""A results folder whose database holds a made-up session of any size, to measure reports and queries on.
+"""Make a results folder whose database has a made-up session of any size, for measuring reports and queries.
 
 python benchmarks/synthetic_session.py RESULTS --cases 300 --sizes 1 8 --steps 100
 
-It writes results.duckdb alone, no result files: `bench load` would find nothing.
+It writes only results.duckdb, without result files: `bench load` would find nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SQL = Path(__file__).with_suffix(".sql")
 
 
 def make(results: Path, *, memory_limit: str | None = None, **parameters: str | int | float) -> int:
-    """Number of step rows written; parameters as in synthetic_session.sql."""
+    """Write the database; return its number of step rows. Parameters are those of synthetic_session.sql."""
     results.mkdir(parents=True, exist_ok=True)
     with connections.writer(results) as connection, connections.transaction(connection):
         if memory_limit is not None:

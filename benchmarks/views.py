@@ -1,11 +1,11 @@
-"""How long every view takes over 50 million step rows, and the exact median and p95 of each run from raw rows.
+"""Measure how long every view takes over 50 million step rows, and a query for exact medians and p95 of raw rows.
 
 python benchmarks/views.py RESULTS
 
-Makes a session of that size in RESULTS where there is none (some minutes, 3 GB), derives what load derives, and prints
-a Markdown table. Times are until all rows have come as Arrow. `first` is a new connection's: DuckDB reads the columns
-from the file, which the system may hold in memory; `warm` is the median and `least` the least of five that follow, and
-`processor` the least processor time of one, over all threads: it depends less on what else the machine does.
+Makes a session of that size in RESULTS if there is none (some minutes, 3 GB), derives the same tables as load, and
+prints a Markdown table. Times end when all rows have been fetched as Arrow. `first` is on a new connection: DuckDB
+reads the columns from the file, which the system may have cached. `warm` is the median and `least` the minimum of the
+next five. `processor` is the least processor time of one, over all threads: other load affects it less.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SHAPE = {
 """50 cases x 3 repeats at 1, 2, 4 ... 64 ranks: 1,050 runs of 2,625 steps, 127 ranks for each case and repeat."""
 ONE_RUN = f"WHERE session_id = '{SESSION}' AND run_id = 'case_0000.8x8.r0'"
 PER_STEP = {"training_steps"}
-"""They have a row per step, and are asked for one run."""
+"""Views with a row per step; they are queried for one run."""
 MACROS = {
     "compare": f"FROM compare('{SESSION}', '{SESSION}')",
     "compare_cases": f"FROM compare_cases('{SESSION}', 'case_0000', 'case_0001')",
     "validation_curves": "FROM validation_curves(val_loss)",
 }
-"""Table macros that are asked from outside."""
+"""Calls of table macros, which need arguments."""
 RAW = """
 SELECT session_id, run_id, attempt, quantile_disc(step_ns, [0.5, 0.95]) AS median_and_p95_ns
 FROM steps
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def queries() -> dict[str, str]:
-    """Every view and table macro by its name, and the query over raw rows last."""
+    """Queries of every view and table macro, by name, and last the query over raw rows."""
     asked = {
         name: f"FROM {name} {ONE_RUN if name in PER_STEP else ''}".rstrip()
         for name in [*schema.derived(), *schema.views()]
@@ -86,7 +86,7 @@ def _line(results: Path, name: str, query: str) -> str:
 
 
 def _timed(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[float, float, int]:
-    """Seconds on the clock, seconds of processors, rows."""
+    """Wall-clock seconds, processor seconds, and number of rows."""
     began, used = time.perf_counter(), time.process_time()
     rows = connection.sql(query).to_arrow_table().num_rows
     return time.perf_counter() - began, time.process_time() - used, rows

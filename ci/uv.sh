@@ -1,10 +1,10 @@
 # Sourced by ci/quickstart and ci/test. Sets $root, $python and $uv; needs neither root nor a system-wide install.
 #
 # find_python   a Python >= 3.11, or a message and exit 2
-# find_uv       a uv that reads our lock; brought along through pip where there is none
+# find_uv       a uv that reads our lock; installed through pip if there is none
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-uv_folder=$root/.venv-uv   # our own uv, where the machine has none; ignores itself in git
+uv_folder=$root/.venv-uv   # our own uv, if the machine has none; ignores itself in git
 uv_oldest=0.7.0            # the first that reads the lock's revision without complaint
 
 say() { printf '%s\n' "$*" >&2; }
@@ -13,7 +13,7 @@ find_python() {
   local candidate
   for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
     python=$(command -v "$candidate") || continue
-    # A name can be there and not work (a version manager's shim), hence the call.
+    # A program can exist and not work (a version manager's shim), hence the call.
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
   done
   say "No Python 3.11 or newer on PATH: install one (Debian, Ubuntu: apt install python3; a cluster: module load python)"
@@ -21,7 +21,7 @@ find_python() {
   exit 2
 }
 
-# True where $1 is a uv that is new enough.
+# True if $1 is a uv that is new enough.
 uv_works() {
   local version
   version=$("$1" --version 2>/dev/null) || return 1
@@ -29,8 +29,8 @@ uv_works() {
   [ "$(printf '%s\n' "$uv_oldest" "$version" | sort -V | head -n1)" = "$uv_oldest" ]
 }
 
-# The ways to get uv, the least intrusive first. A system Python that is "externally managed" refuses the plain
-# ways; Debian's lacks venv's half (ensurepip) unless python3-venv is installed; some have no pip.
+# Ways to install uv, the least intrusive first. An "externally managed" system Python refuses the plain ways; Debian's
+# lacks ensurepip, which venv needs, unless python3-venv is installed; some have no pip.
 uv_by_venv() { "$python" -m venv "$uv_folder" && "$uv_folder/bin/python" -m pip install --quiet uv; }
 uv_by_target() { "$python" -m pip install --quiet --upgrade --target "$uv_folder" uv; }
 uv_by_user() { "$python" -m pip install --quiet --user uv || "$python" -m pip install --quiet --user --break-system-packages uv; }
@@ -49,7 +49,7 @@ find_uv() {
     echo '*' >"$uv_folder/.gitignore"
     for uv in "$uv_folder/bin/uv" "$("$python" -m site --user-base 2>/dev/null)/bin/uv"; do
       if uv_works "$uv"; then
-        say "brought uv along: $uv"
+        say "installed uv: $uv"
         rm -f "$log"
         return
       fi
@@ -63,7 +63,7 @@ find_uv() {
   exit 2
 }
 
-# Make .venv what uv.lock says; arguments go to uv sync. An existing .venv keeps its Python.
+# Make .venv match uv.lock; arguments go to uv sync. An existing .venv keeps its Python.
 sync_venv() {
   local chosen=$python bytecode=--no-compile-bytecode
   if [ -x "$root/.venv/bin/python" ]; then chosen=$root/.venv/bin/python; fi

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Disk:
-    """A tmpfs of a given size."""
+    """A mounted tmpfs of a given size."""
 
     def __init__(self, folder: Path, size: str) -> None:
         folder.mkdir()

@@ -58,7 +58,7 @@ EVAL_SCHEMA = pa.schema(
 
 
 def write_parquet(path: Path, table: pa.Table, spec: RunSpec, node: int = 0) -> None:
-    """With the file metadata that names its session and run."""
+    """Write the table with metadata that names its session and run."""
     metadata = {
         "session_id": spec.session_id,
         "run_id": spec.run_id,
@@ -77,12 +77,11 @@ def step_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Table
 
 def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int) -> pa.Table:
     random = np.random.default_rng([spec.repeat, spec.workers, rank])
-    noise = np.maximum(
-        1 + case.jitter * random.standard_normal(completed), 0.01
-    )  # no step takes less than no time
+    # step times must be positive
+    noise = np.maximum(1 + case.jitter * random.standard_normal(completed), 0.01)
     wanted = np.rint(case.step_ms_of(spec) * 1e6 * noise).astype(np.int64)
     phases = [np.rint(wanted * share).astype(np.int64) for share in case.shares[:3]]
-    phases.append(wanted - sum(phases))  # the last part absorbs rounding, so that the four add up
+    phases.append(wanted - sum(phases))  # the last part absorbs rounding: the four add up
     steps = np.arange(completed, dtype=np.int32)
     last = case.warmup + (spec.measure.steps or 1) - 1
     loss = case.losses[0] + (case.losses[1] - case.losses[0]) * steps / max(last, 1)
@@ -109,7 +108,7 @@ def _rank_table(case: Case, spec: RunSpec, rank: int, node: int, completed: int)
 
 
 def sample_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Table:
-    """At 5 Hz, the host's row and one for each GPU."""
+    """Samples at 5 Hz: the host's row and one for each GPU."""
     count = int(completed * case.step_ms_of(spec) / 200) + 1
     devices = range(spec.ranks_per_node) if case.device_type == "cuda" else range(0)
     rows = [_sample(case, node, device, number) for number in range(count) for device in (None, *devices)]

@@ -67,7 +67,8 @@ def add_collectives(
     sizes: Sequence[int] = (1024, 1_048_576),
     iterations: int = 3,
 ) -> None:
-    """For every ok run of `collectives`: `time_ns(spec, op, message_bytes)` in every iteration of every rank."""
+    """Write rows for every ok run of `collectives`: each iteration of each rank takes
+    `time_ns(spec, op, message_bytes)`."""
 
     def rows(spec: RunSpec) -> Iterator[dict[str, Any]]:
         for op in ops:
@@ -94,7 +95,7 @@ def add_matmuls(
     sizes: Sequence[int] = (512, 1024),
     iterations: int = 3,
 ) -> None:
-    """For every ok run of `matmul`: `time_ns(spec, n)` of n x n matrices in every iteration of every rank."""
+    """Write rows for every ok run of `matmul`: n x n matrices take `time_ns(spec, n)` per iteration on each rank."""
 
     def rows(spec: RunSpec) -> Iterator[dict[str, Any]]:
         for size in sizes:

@@ -52,7 +52,7 @@ class Step:
         return sum(parts)
 
     def phases(self, is_last: bool) -> tuple[float, float, float, float]:
-        """Backward ends for all at once; the last rank's has computation and communication alone."""
+        """Data, forward, backward and optimizer, in ms. Backward ends on all ranks at once; the last never waits."""
         optimizer = self.computation / 10
         forward = (self.computation - optimizer) / (1 + BACKWARD_TO_FORWARD)
         data = self.data_of_all
@@ -62,7 +62,7 @@ class Step:
         return (data, forward, self.total - data - forward - optimizer, optimizer)
 
     def profile(self, is_last: bool) -> Figures:
-        """A rank that is not the last one waits for it, and counts that wait as communication."""
+        """Figures of a profiled step. The other ranks wait for the last one, and count that wait as communication."""
         waiting = 0.0 if is_last else self.data + self.imbalance
         exposed = self.communication + waiting
         compute = self.computation + (self.imbalance if is_last else 0.0)
@@ -72,7 +72,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """A case of such steps."""
+    """A case that consists of such steps."""
 
     steps: Mapping[int, Step | Sequence[Step]]
     """n -> step of every repeat, or one for each."""
@@ -137,7 +137,7 @@ def _rewrite(folder: Path, spec: RunSpec, step: Step) -> None:
 
 
 def set_clocks(folder: Path, run_id: str, clocks_mhz: Sequence[float]) -> None:
-    """The run's node has as many GPUs, with these clocks."""
+    """Give the run's node one GPU for each of these clocks."""
     for path in (folder / run_id).glob("samples.*"):
         metadata = pq.read_schema(path).metadata
         rows = pq.read_table(path).to_pylist()

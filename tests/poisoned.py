@@ -27,8 +27,6 @@ KEPT = {
     "scaling",
     "axis",
     "strategy",
-    "precision",
-    "device_type",
 }
 """Columns with a fixed set of values, or with a value that several files must share."""
 

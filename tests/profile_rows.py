@@ -24,7 +24,7 @@ Ops = Mapping[str, tuple[int, int, int]]
 def add_profile(
     session: Path, figures: Callable[[RunSpec, int], Figures | None], ops: Ops, steps: int = 2
 ) -> None:
-    """`figures(spec, rank)` for every profiled step of every ok run; runs with None get no such step."""
+    """Write profiled steps with `figures(spec, rank)` for every ok run; runs with None get no such step."""
     for run_json in sorted(session.glob("*/run.json")):
         run = json.loads(run_json.read_text(encoding="utf-8"))
         spec = RunSpec.from_json(run["spec"])
@@ -46,7 +46,7 @@ def add_profile(
 
 
 def without_synchronisation(session: Path, run_id: str, first_step: int) -> None:
-    """Make the run's steps from `first_step` on the kind that synchronises nothing."""
+    """Mark the run's steps from `first_step` on as steps without synchronisation."""
     path = session / run_id / "steps.node0.parquet"
     table = pq.read_table(path)
     alone = pc.greater_equal(table["step"], first_step)

@@ -14,8 +14,8 @@ from bench.records.run_spec import RunSpec
 
 
 def add_selfcheck(run: Path, *, pairs: int, bare_ms: float, added_us: Callable[[int, int], float]) -> None:
-    """`added_us(pair, rank)` is the extra time of a pair's instrumented step; the bare step comes first in every
-    other pair."""
+    """Write `pairs` pairs of steps. `added_us(pair, rank)` is the extra time of a pair's instrumented step; the bare
+    step comes first in every other pair."""
     spec = RunSpec.from_json(json.loads((run / "run.json").read_text(encoding="utf-8"))["spec"])
     first = spec.measure.warmup + (spec.measure.steps or 0)
     for rank in range(spec.world_size):

@@ -1,5 +1,5 @@
-"""Two sides compared, on a terminal or for a merge request.
+"""Compare two sides, for a terminal or a merge request.
 
-Data flow: sides (which sessions) -> comparison (rows of the macro, and what they do not say) -> sentence, cells ->
-terminal, markdown, or the rows themselves as JSON and CSV.
+Data flow: sides (which sessions) -> comparison (rows of the macro, and everything else that differs) -> wording,
+table -> terminal, markdown, or the rows themselves as JSON and CSV.
 """

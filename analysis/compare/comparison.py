@@ -27,7 +27,7 @@ class Difference:
 
     key: str
     must_equal: bool
-    """If not, it is only worth knowing."""
+    """False: the difference is only worth knowing."""
     baseline: str | None
     candidate: str | None
     cases: Sequence[str] | None
@@ -36,7 +36,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two sides, and everything that the output says about them."""
+    """Two sides and all that the output shows about them."""
 
     baseline: Side
     candidate: Side
@@ -45,12 +45,12 @@ class Comparison:
     max_regression: float
     """A ratio fails if it is certainly below 1 - max_regression."""
     rows: Sequence[Row]
-    """Rows of compare_sides. If there is no ratio, `trouble` says how the repeats ended."""
+    """Rows of compare_sides. A row without a ratio says in `trouble` how its repeats ended."""
     alone: tuple[Sequence[str], Sequence[str]]
-    """Cases with placements that only one side ran: the baseline, the candidate."""
+    """Cases, with placements, that only the baseline ran, and those that only the candidate ran."""
     differences: Sequence[Difference]
     imported: Sequence[str] = ()
-    """Sessions that were measured elsewhere."""
+    """Sessions that another program measured."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -76,14 +76,16 @@ def compare(
     margin: float,
     max_regression: float,
 ) -> Comparison:
-    """Two sides as sides.sides reads them; fractions below 1. Raises AnalysisError also where they have no ratio."""
+    """Compare two sides, written as `sides.sides` takes them; `margin` and `max_regression` are fractions below 1.
+
+    Raises AnalysisError if a side names no session, or if no row has a ratio."""
     both = sides(connection, baseline, candidate)
     rows = fetch_rows(connection, QUERY, _parameters(*both, margin, max_regression))
     ran = [_placements(connection, side) for side in both]
     if not rows:
         raise AnalysisError(
-            "no case in common: a case is the same where its name, workload, scaling, strategy and unit of throughput "
-            f"are. {both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
+            "no case in common: both sides need a case with the same name, workload, scaling, strategy and unit of "
+            f"throughput. {both[0].name} has {_listed(ran[0])}; {both[1].name} has {_listed(ran[1])}"
         )
     _add_troubles(connection, rows, both)
     if all(row["ratio"] is None for row in rows):
@@ -145,7 +147,7 @@ def _measured_machines(connection: duckdb.DuckDBPyConnection, both: Iterable[Sid
 
 
 def _without(ran: Places, matched: Iterable[tuple[str, str]]) -> list[str]:
-    """`ddp 1x4 2x4`, a text for each case."""
+    """One text per case: `ddp 1x4 2x4`."""
     common = set(matched)
     sizes: dict[str, list[str]] = {}
     for case, placement in ran:
@@ -163,7 +165,7 @@ def _place(row: Row) -> tuple[str, str]:
 
 
 def _add_troubles(connection: duckdb.DuckDBPyConnection, rows: Iterable[Row], both: Sequence[Side]) -> None:
-    """`baseline: 3 oom`: why a row has no ratio."""
+    """Why a row has no ratio: `baseline: 3 oom`."""
     without = [row for row in rows if row["ratio"] is None]
     names, cases = ("baseline", "candidate"), ("baseline_case", "case_name")
     troubles = [_troubles(connection, side) for side in both] if without else []
@@ -188,14 +190,14 @@ def _troubles(connection: duckdb.DuckDBPyConnection, side: Side) -> dict[tuple[s
 
 
 def _by_plan(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: Sequence[Row]) -> list[Row]:
-    """Cases as the candidate's suite orders them, each by size."""
+    """Rows by case, in the order of the candidate's suite, then by size."""
     planned = session_rows(connection, "coverage", both[1].session_ids[0])
     order = {name: place for place, name in enumerate(dict.fromkeys(row["case_name"] for row in planned))}
     return sorted(rows, key=lambda row: order.get(row["case_name"], len(order)))
 
 
 def _differences(rows: Sequence[Row]) -> list[Difference]:
-    """Facts of all rows, each once, those that must be equal first."""
+    """The facts of all rows, each once; those that must be equal come first."""
     cases: dict[tuple[str, str, str | None, str | None], list[str]] = {}
     for row in rows:
         for fact in json.loads(row["fingerprint_diff"] or "[]"):

@@ -1,4 +1,4 @@
-"""A comparison on standard output, in the form that was asked for."""
+"""Print a comparison in the requested form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from analysis.tables.markdown import markdown as markdown_table
 def write(
     results: Path, baseline: str, candidate: str, *, margin: float, max_regression: float, form: str
 ) -> bool:
-    """Print it as `table`, `markdown`, `json` or `csv`; returns whether a regression is certain.
+    """Print the comparison as `table`, `markdown`, `json` or `csv`; returns whether a regression is certain.
 
     Raises AnalysisError if a side names no session, or the two have no ratio."""
     with connections.reader(results) as connection:
@@ -43,7 +43,7 @@ def write(
 
 
 def show(comparison: Comparison, out: Console | None = None) -> None:
-    """On a terminal: the facts that differ, the table, notes, and the closing sentence."""
+    """Print for a terminal: the facts that differ, the table, notes, and the closing sentence."""
     out = out or terminal.console()
     if comparison.unlike:
         terminal.say(out, UNLIKE, "bold yellow")
@@ -58,7 +58,7 @@ def show(comparison: Comparison, out: Console | None = None) -> None:
 
 
 def markdown(comparison: Comparison) -> str:
-    """For a merge request: the closing sentence first, then the facts that must be equal and differ, and the table."""
+    """The text for a merge request: closing sentence, facts that should be equal but differ, table."""
     parts = [f"**{sentence(comparison, code)}**"]
     if comparison.unlike:
         lines = [f"> - {difference(found, code)}" for found in comparison.unlike]
@@ -73,7 +73,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the table says, with every digit."""
+    """The whole comparison as JSON, with every digit."""
     return {
         "baseline": _side(comparison.baseline),
         "candidate": _side(comparison.candidate),

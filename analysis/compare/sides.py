@@ -1,4 +1,4 @@
-"""Which sessions, and which case of them, the two arguments of a comparison mean."""
+"""Find the sessions and the case that each argument of a comparison names."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Side:
 
     @property
     def name(self) -> str:
-        """Its sessions, and its case where it is of one."""
+        """Its sessions, and its case if it names one."""
         of_case = f" {self.case}" if self.case else ""
         return f"{', '.join(self.session_ids)}{of_case}"
 
 
 def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> tuple[Side, Side]:
-    """Each said as SESSION[,SESSION]...[:CASE], where a SESSION is an id, the beginning of one, or tag:TAG for all that
-    carry it. Raises AnalysisError where that names nothing, or both sides the same."""
+    """Parse both sides, each written SESSION[,SESSION]...[:CASE]. A SESSION is an id, the beginning of one, or tag:TAG
+    for all sessions with that tag. Raises AnalysisError if a side names no session or case, or both sides are equal."""
     both = _side(connection, baseline), _side(connection, candidate)
     cases = [side.case for side in both]
     if cases.count(None) == 1:
@@ -48,17 +48,17 @@ def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) 
     shared = [name for name in both[0].session_ids if name in both[1].session_ids]
     if shared and cases[0] == cases[1]:
         raise AnalysisError(
-            f"both sides hold the session {shared[0]}: nothing differs. Name other sessions, or two cases of it: "
+            f"both sides include session {shared[0]}: nothing differs. Name other sessions, or two of its cases: "
             f"{shared[0]}:CASE {shared[0]}:OTHER_CASE"
         )
     return both
 
 
 def session_ids(connection: duckdb.DuckDBPyConnection, said: str) -> Sequence[str]:
-    """Of SESSION[,SESSION]... as above. Raises AnalysisError."""
+    """The ids that SESSION[,SESSION]... names. Raises AnalysisError if it names no session, or a case."""
     side = _side(connection, said)
     if side.case is not None:
-        raise AnalysisError(f"{said}: names a case: here whole sessions are meant")
+        raise AnalysisError(f"{said}: names a case: give whole sessions here")
     return side.session_ids
 
 
@@ -100,7 +100,7 @@ def _split(said: str) -> tuple[str, str | None]:
 def _sessions(
     connection: duckdb.DuckDBPyConnection, known: dict[str, list[str]], part: str, *, whole: str
 ) -> list[str]:
-    """The session of that id, else those that carry the tag, else the one that begins so."""
+    """The session with that id, else those with the tag, else the one whose id begins with `part`."""
     if not part:
         raise AnalysisError(f"{whole!r}: a session's name is empty: write SESSION, or SESSION,SESSION")
     if part in known:

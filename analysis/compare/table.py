@@ -21,7 +21,7 @@ def tone_of(row: Row) -> Tone:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """One row per case and placement; `repeats` and `sessions` are the baseline's, then the candidate's."""
+    """One row per case and placement; `repeats` and `sessions` show the baseline's count, then the candidate's."""
     rows = comparison.rows
     inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     unit = throughput_unit(rows)

@@ -1,6 +1,6 @@
 """A comparison in words: the closing sentence, the facts that differ, and notes.
 
-Everywhere `name` quotes untrusted text, such as a case's name, for the format of the output.
+The parameter `name` quotes untrusted text, such as a case's name, for the output's format.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ def ratio(row: Row) -> str:
 
 
 def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:
-    """Whether a regression is certain, and what stays open; one line."""
+    """One line: whether a regression is certain, and what is undecided."""
     judged = [row for row in comparison.rows if row["verdict"] is not None]
     if not judged:
         return "No verdict: every row was oversubscribed."
     limit = percent(comparison.max_regression)
     failed = regressions(comparison.rows)
     if failed:
-        return f"{lost(failed, comparison.max_regression, name)}; {_counted(judged)}."
+        return f"{largest_regression(failed, comparison.max_regression, name)}; {_counted(judged)}."
     if all(_is_ruled_out(row, comparison) for row in judged):
         return f"No regression beyond {limit}: no interval reaches below it; {_counted(judged)}."
     return f"No regression beyond {limit} is certain, {_open(judged, comparison, name)}; {_counted(judged)}."
 
 
-def lost(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = str) -> str:
+def largest_regression(failed: Sequence[Row], max_regression: float, name: Callable[[str], str] = str) -> str:
     """Name the largest regression; `failed` are all regressions, the largest first."""
     more = f" and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     return f"Regression beyond {percent(max_regression)}: {_named(failed[0], name)}{more}"
@@ -128,7 +128,7 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
 
 
 def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[str]:
-    """What is not in the table, and how far its intervals hold."""
+    """Facts that the table leaves out, and what its intervals cover."""
     for side, alone in zip(("baseline", "candidate"), comparison.alone, strict=True):
         if alone:
             yield f"only the {side} has: {', '.join(map(name, alone))}"
@@ -148,15 +148,15 @@ def _intervals_over(comparison: Comparison) -> str:
     rows = [row for row in comparison.rows if row["ratio"] is not None]
     by_repeat = [row for row in rows if row["unit"] == "repeat"]
     if not by_repeat:
-        return "intervals: over sessions, so that what differs between sessions is in them"
+        return "intervals: over sessions, so they include differences between sessions"
     if comparison.baseline.session_ids == comparison.candidate.session_ids:
         return "intervals: over repeats, which both cases ran in turn"
-    outside = "what differs between sessions (nodes, neighbours, temperature) is not in"
+    between = "differences between sessions (nodes, neighbours, temperature)"
     mixed = [row for row in by_repeat if max(row[name] for name in _SESSIONS.values()) > 1]
     if not mixed:
-        return f"intervals: over repeats; {outside} them: several sessions a side would have it in"
+        return f"intervals: over repeats, without {between}; run several sessions per side to include them"
     single = [side for side, name in _SESSIONS.items() if any(row[name] == 1 for row in mixed)]
     return (
-        f"intervals: over repeats, since of the {' or the '.join(single)} one session has ok repeats: {outside} its "
-        "interval, so that equal code can come out faster or slower; two sessions or more a side have it in"
+        f"intervals: over repeats, as only one session of the {' or the '.join(single)} has ok repeats. They leave "
+        f"out {between}, so equal code can come out faster or slower: run two or more sessions per side"
     )

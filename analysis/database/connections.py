@@ -1,4 +1,4 @@
-"""Open results.duckdb for one writer, or for many readers that can do nothing but read."""
+"""Open results.duckdb for one writer, or for many readers that can only read."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ LOCKED = {
 }
 """A query reads the database and nothing else: no file, extension, setting or variable of this process."""
 BOUNDED = {"memory_limit": "50%", "max_temp_directory_size": "64GiB"}
-"""A share of the memory of this machine or control group. A query that needs more spills to files next to the database.
-"""
+"""The limit is a share of the memory of the machine or control group. A query that needs more spills to files next to
+the database."""
 
 _DAMAGED = re.compile(
     r"not a valid DuckDB|version number|[Cc]orrupt|checksum|WAL file|read enough bytes|[Ss]erializ|INTERNAL|FATAL"
 )
-"""Words of DuckDB's messages about a file that is damaged or of another version."""
+"""Words in DuckDB's messages about a file that is damaged or from another version."""
 _LOCKED = re.compile(r"Could not set lock on file(?:.*Conflicting lock is held in .*PID (?P<holder>-?\d+))?")
-"""Its message about a file that another process has open."""
+"""DuckDB's message about a file that another process has open."""
 _QUOTED = re.compile(r"""(?<!\w)(["']).*?\1""")
 """Quoted text in a message; an apostrophe inside a word starts no quotation."""
 
@@ -55,8 +55,8 @@ def database_path(results: Path) -> Path:
 def reader(results: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that can only read.
 
-    Raises AnalysisError if there is no database, it is in use, or another version of scalebench made its views: their
-    answers would not be what the docs say."""
+    Raises AnalysisError if there is no database, if it is in use, or if another version of scalebench made its views:
+    they would not match the docs."""
     path = database_path(results)
     if not path.is_file():
         if not results.is_dir():
@@ -116,8 +116,8 @@ def writer(
 
 
 def _confine(connection: duckdb.DuckDBPyConnection, results: Path) -> None:
-    """Allow access to the result files and the links to them, and to no other file: if the database came from another
-    person, its views may try to read any file."""
+    """Allow access to the result files and the links to them only: in a database from another person, views may try to
+    read any file."""
     folders = {
         str(folder) for folder in (results, results.absolute(), results.resolve(), glob_links.links_folder())
     }
@@ -138,7 +138,7 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _open_or_make(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that writes. A new file for which there is no room is removed: it would look damaged later."""
+    """A connection that writes. If the disk is full, a new file is removed: it would look damaged later."""
     is_new = not path.exists()
     try:
         return _connect(path, read_only=False, config=_WRITE)
@@ -190,7 +190,7 @@ def _explain_failed_write(path: Path, message: str) -> str:
 
 
 def _without_quotes(path: Path, message: str) -> str:
-    """DuckDB's message without the path and other quoted text, which may contain any word."""
+    """DuckDB's message without the path and other quoted text: both may contain any word."""
     for known in sorted({str(path), str(path.absolute()), str(path.resolve())}, key=len, reverse=True):
         message = message.replace(known, "")
     return _QUOTED.sub("", message)

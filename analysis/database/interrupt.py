@@ -13,11 +13,11 @@ from threading import Event, Thread, current_thread, main_thread
 import duckdb
 
 _GRACE_S = 2.0
-"""DuckDB checks for an interrupt between pieces of work, and a piece may be long. A process that is ended after this
-time has only read the database; the other files that it was writing are in `_temporary`."""
+"""Time before the process is ended. DuckDB checks for an interrupt only between pieces of work, and a piece may be
+long. The process has only read the database; the other files that it was writing are in `_temporary`."""
 _temporary: set[Path] = set()
 _INTERRUPTED = "Query interrupted"
-"""Message of the RuntimeError that DuckDB's module raises if it has noticed the signal itself."""
+"""Message of the RuntimeError that DuckDB raises if it notices the signal itself."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def temporary(path: Path) -> Iterator[None]:
-    """Remove the file or folder if the process is ended at once inside the block; else its owner removes it."""
+    """Remove the file or folder if the process is ended inside the block; otherwise its owner removes it."""
     _temporary.add(path)
     try:
         yield

@@ -1,7 +1,7 @@
 """Temporary views and tables that hide the database's own tables of the same names.
 
-A query of derived/ or of a rule then sees the rows of some sessions alone, and costs what it would cost in a database
-that holds no other sessions."""
+A query of derived/ or of a rule then sees only the rows of some sessions, and is as fast as in a database without the
+others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.database import schema
 from analysis.database.sql_text import identifier, literal
 
 _ORDERED = "planned_runs"
-"""Its rowid is the order of the plan; a view has no rowid."""
+"""This must be a table: its rowid is the order of the plan, and a view has no rowid."""
 
 
 class Overlay:
@@ -37,7 +37,7 @@ class Overlay:
         self._created[name] = kind
 
     def store(self, name: str) -> None:
-        """Append the rows of the temporary view or table to the table that it hides, or make that table of them."""
+        """Append the rows of the temporary view or table to the table that it hides; create that table if missing."""
         if name in self._stored:
             self.connection.execute(f"INSERT INTO {self.stored(name)} BY NAME FROM temp.{name}")
         else:
@@ -52,7 +52,7 @@ class Overlay:
             self.create(kind, table, f"FROM {self.stored(table)} WHERE {condition}")
 
     def drop(self) -> None:
-        """Drop everything that was created, the last first."""
+        """Drop everything that was created, the newest first."""
         for name, kind in reversed(self._created.items()):
             self.connection.execute(f"DROP {kind} temp.{name}")
 

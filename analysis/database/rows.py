@@ -16,7 +16,7 @@ _PLACEMENT = ("workers", "nodes", "ranks_per_node", "threads")
 def fetch_rows(
     connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = ()
 ) -> list[Row]:
-    """All rows of a query; `parameters` are given by place or by name."""
+    """All rows of a query; `parameters` are positional or named."""
     given = dict(parameters) if isinstance(parameters, Mapping) else list(parameters)
     result = connection.execute(query, given)
     names = [column[0] for column in result.description or []]
@@ -24,7 +24,7 @@ def fetch_rows(
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Row]) -> None:
-    """Insert rows into a table; all have the same columns."""
+    """Insert rows, all with the same columns, into a table."""
     import pyarrow as pa  # takes longer to import than most queries run
 
     if not rows:
@@ -35,9 +35,9 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: list[Ro
 
 
 def session_rows(connection: duckdb.DuckDBPyConnection, view: str, session_id: str) -> list[Row]:
-    """A session's rows of a table or view that has a row per case, placement or run.
+    """A session's rows of a table or view with one row per case, placement or run.
 
-    Cases come in the order of the suite, then placements by size. `view` must be a trusted name."""
+    Rows are in the suite's order of cases, then by size of placement. `view` must be a trusted name."""
     rows = fetch_rows(connection, f"FROM {view} WHERE session_id = $1", [session_id])
     measured = "SELECT case_name FROM planned_runs WHERE session_id = $1 AND probe IS NOT TRUE"
     planned = fetch_rows(connection, measured, [session_id])

@@ -1,13 +1,16 @@
-"""The SQL definitions in results.duckdb-schema/: tables/ are filled from files and from Python, derived/ are tables
-that load fills with a query, views/ are computed on every read, rules/ find problems. Each has its own file; a file of
-macros/ has all macros of one subject."""
+"""The SQL definitions in results.duckdb-schema/.
+
+tables/ are filled from files and from Python, derived/ are tables that load fills with a query, views/ are computed on
+every read, rules/ find problems. Each has its own file. A file of macros/ has all macros of one subject. load/ has
+templates of load's statements, for str.format."""
 
 from __future__ import annotations
 
 import graphlib
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -23,17 +26,20 @@ SESSION_TABLES = ("sessions", "runs", *PARQUET_TABLES, "environment", "planned_r
 RUN_TABLES = ("step_stats", "run_rank_stats", "run_stats", "run_device_stats", "run_part_stats", "sensors")
 """Derived from the rows of single runs, in this order."""
 FITTED_TABLE = "law_fits"
-"""Filled in Python with the scaling laws that are fitted to law_points."""
+"""Filled from Python with the scaling laws fitted to law_points."""
 FOUND_TABLE = "findings"
 """Filled by the rules of diagnosis."""
 COMPARED_TABLES = ("fabric_fits", "matmul_rates", "history_points")
-"""Views read other sessions' rows of these to say something of one."""
+"""Tables whose rows of other sessions a view reads for its rows of one session."""
+PAIRED_VIEW = "regressions"
+"""Compares sessions with earlier ones: it is empty if there is only one session."""
+_ERRORS_IN_DEFINITIONS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _MACRO_NAME = re.compile(r"CREATE OR REPLACE MACRO (\w+)")
 
 
 @cache
 def folder() -> Path:
-    """The definitions: in the installed package, or at the top of a checkout."""
+    """The folder of definitions: in the installed package, or at the top of a checkout."""
     here = Path(__file__).resolve().parents[1]
     installed = here / "_schema"
     return installed if installed.is_dir() else here.parent / "results.duckdb-schema"
@@ -47,7 +53,7 @@ def _files(kind: str) -> dict[str, Path]:
 
 @cache
 def _macros() -> dict[str, str]:
-    """Name -> definition. A file of macros/ has several, with an empty line between them."""
+    """Name -> definition. An empty line separates the definitions in a file of macros/."""
     texts = [path.read_text(encoding="utf-8").rstrip() for path in _files("macros").values()]
     parts = [part for text in texts for part in re.split(r"(?<=;)\n\n", text)]
     return {_MACRO_NAME.findall(part)[0]: part for part in parts}
@@ -55,8 +61,8 @@ def _macros() -> dict[str, str]:
 
 @cache
 def text(name: str) -> str:
-    """The SQL of a table, a view, a macro or a step of load; of a derived table the query that fills it, without a
-    semicolon."""
+    """The SQL of a table, a view, a macro or a step of load; for a derived table, the query that fills it, without a
+    semicolon. Raises KeyError for other names."""
     if name in _macros():
         return _macros()[name]
     for kind in ("tables", "derived", "views", "load"):
@@ -65,8 +71,19 @@ def text(name: str) -> str:
     raise KeyError(name)
 
 
+@contextmanager
+def errors_name(name: str) -> Iterator[None]:
+    """DuckDB's message about an error in the definition of a table, view, macro or rule begins with its file."""
+    try:
+        yield
+    except _ERRORS_IN_DEFINITIONS as error:
+        found = [path for kind in ("tables", "derived", "views", "rules") if (path := _files(kind).get(name))]
+        place = found[0].relative_to(folder().parent) if found else f"the macro {name}"
+        raise type(error)(f"{place}: {error}") from error
+
+
 def tables() -> list[str]:
-    """Names of the tables that are not derived by a query."""
+    """Names of the tables that no query fills."""
     return sorted(_files("tables"))
 
 
@@ -76,7 +93,7 @@ def derived() -> list[str]:
 
 
 def derived_of_sessions() -> list[str]:
-    """Those that are derived from whole sessions, with the one that Python fills."""
+    """Names of the tables derived from whole sessions, including the one that Python fills."""
     known = _files("derived").keys() - {*RUN_TABLES} | {FITTED_TABLE}
     return [name for name in _in_order() if name in known]
 
@@ -87,12 +104,12 @@ def views() -> list[str]:
 
 
 def macros() -> list[str]:
-    """Names of the macros: a table macro is read like a view, `FROM compare('a', 'b', 0.02)`."""
+    """Names of the macros. A table macro is read like a view: `FROM compare('a', 'b', 0.02)`."""
     return [name for name in _in_order() if name in _macros()]
 
 
 def session_tables() -> list[str]:
-    """Every table that has the column session_id; each comes after those that it is derived from."""
+    """Every table with a column session_id; each comes after those that it is derived from."""
     return [*SESSION_TABLES, *derived(), FOUND_TABLE]
 
 
@@ -134,14 +151,14 @@ def reached_from(names: Iterable[str]) -> set[str]:
 
 @cache
 def digest() -> str:
-    """SHA-256 of all definitions. Load rebuilds a database that was made with others."""
+    """SHA-256 of all definitions. Load rebuilds a database that has another one."""
     files = sorted(folder().rglob("*.sql"))
     parts = [f"{path.relative_to(folder())}\n{path.read_text(encoding='utf-8')}" for path in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def existing_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Names of the tables that the database has; temporary ones do not count."""
+    """Names of the database's tables, without temporary ones."""
     query = "SELECT table_name FROM duckdb_tables() WHERE NOT temporary"
     return {name for (name,) in connection.execute(query).fetchall()}
 
@@ -153,22 +170,26 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make what a load needs before it derives rows of whole sessions."""
-    for name in tables():
-        connection.execute(text(name))
-    for name in _early():
-        _create(connection, name)
+    """Make the tables that load fills from files, and the macros that read nothing derived: load needs them before it
+    derives rows."""
+    for name in [*tables(), *_early()]:
+        with errors_name(name):
+            connection.execute(text(name))
 
 
 def complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make everything else, and note the rules and the definitions.
+    """Make everything else, and record the rules and the definitions.
 
-    Derived tables may be there already: DuckDB takes as long to plan their queries for the columns alone as for rows,
-    so the first load makes these tables when it has the rows."""
+    Derived tables may already exist: the first load makes them when it has the rows, because DuckDB takes as long to
+    plan a query for its columns alone as for its rows."""
     there = {*existing_tables(connection), *_early()}
     for name in _in_order():
         if name not in there:
-            _create(connection, name)
+            is_derived = name in _files("derived")
+            with errors_name(name):
+                connection.execute(
+                    f"CREATE TABLE {name} AS {text(name)} WITH NO DATA" if is_derived else text(name)
+                )
     rules.note(connection, shipped_rules())
     values = ("scalebench", SCHEMA_VERSION, digest())
     connection.execute("INSERT INTO database_info VALUES (?, ?, ?)", values)
@@ -181,11 +202,6 @@ def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
 
 @cache
 def _early() -> tuple[str, ...]:
-    """Names of macros and derived tables that read nothing derived from whole sessions, and no view."""
-    late = {*derived_of_sessions(), *views()}
+    """Names of the macros that read neither a derived table nor a view."""
+    late = {*derived(), *views()}
     return tuple(name for name in _in_order() if reached_from([name]).isdisjoint(late))
-
-
-def _create(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    is_derived = name in _files("derived")
-    connection.execute(f"CREATE TABLE {name} AS {text(name)} WITH NO DATA" if is_derived else text(name))

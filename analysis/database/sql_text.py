@@ -10,7 +10,7 @@ _CALLED = re.compile(r"\b(\w+)\(")
 
 
 def referred_to(sql: str) -> set[str]:
-    """Names that the query reads from or calls; the set may contain other names, too."""
+    """Names that the query reads from or calls; the set may contain other names too."""
     code = _COMMENT.sub("", sql)
     return set(_READ.findall(code)) | set(_CALLED.findall(code))
 

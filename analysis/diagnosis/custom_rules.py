@@ -1,4 +1,4 @@
-"""Read the custom rules in a user's folder, and refuse files that cannot be rules."""
+"""Read custom rules from a user's folder, and refuse files that cannot be rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MADE_BY_RULES = {"diagnosis", "findings"}
 
 
 def check(folder: Path) -> None:
-    """Raise AnalysisError if a file cannot be a rule. This needs no rows: `bench suite` calls it before it measures."""
+    """Raise AnalysisError if a file cannot be a rule. It needs no rows, so `bench suite` calls it before measuring."""
     own = read(folder)
     with duckdb.connect() as connection:
         if own:
@@ -55,7 +55,7 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def problem(connection: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
-    """Why it cannot be a rule; None if it can."""
+    """Why the file cannot be a rule; None if it can."""
     if reason := misnamed(rule):
         return reason
     try:
@@ -66,12 +66,12 @@ def problem(connection: duckdb.DuckDBPyConnection, rule: Rule) -> str | None:
             return f"it reads {min(circular)}: a rule must not read what rules have found"
         described = connection.execute(f"DESCRIBE SELECT * FROM (\n{rule.definition}\n)").fetchall()  # noqa: S608
     except duckdb.Error as error:
-        return says(error)
+        return duckdb_message(error)
     return _wrong_columns({name: kind for name, kind, *_ in described})
 
 
 def misnamed(rule: Rule) -> str | None:
-    """Why it cannot have its name; None if it can."""
+    """Why the rule cannot have its name; None if it can."""
     if not rules.NAME.fullmatch(rule.finding):
         return "its name may contain only a-z, 0-9 and _"
     if rule.finding in {shipped.finding for shipped in schema.shipped_rules()}:
@@ -80,7 +80,7 @@ def misnamed(rule: Rule) -> str | None:
 
 
 def _tables(definition: str) -> set[str]:
-    """Names of the tables and views that it reads, in lower case. In an empty database no view is expanded."""
+    """Lower-case names of the tables and views that the query reads. An empty database expands no view."""
     with duckdb.connect(config=dict(LOCKED)) as empty:
         return {name.lower() for name in empty.get_table_names(definition)}
 
@@ -97,6 +97,6 @@ def _wrong_columns(found: dict[str, str]) -> str | None:
     return None
 
 
-def says(error: duckdb.Error) -> str:
+def duckdb_message(error: duckdb.Error) -> str:
     """The first line of DuckDB's message."""
     return f"DuckDB says: {str(error).splitlines()[0]}"

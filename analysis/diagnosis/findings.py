@@ -22,7 +22,7 @@ _SHOWN = ("critical", "warning")
 _MOST = 3
 """Number of findings that the terminal shows."""
 _WIDTH = 100
-"""Columns of their text, at most."""
+"""Largest width of their text, in columns."""
 _BOUND = re.compile(r" (?=%)|(?<=,) (?=[\d.,-]+\])")
 
 
@@ -37,7 +37,7 @@ class Group:
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> list[Row]:
-    """Rows of the view `diagnosis` in order, each with `command`: it tries the remedy; None if no command does."""
+    """Rows of the view `diagnosis` in order. The extra field `command` tries the remedy; None if no command does."""
     session = choose_session.head(connection, session_id)
     query = "SELECT DISTINCT case_name FROM runs WHERE session_id = $1 ORDER BY ALL"
     cases = [case for (case,) in connection.execute(query, [session_id]).fetchall()]
@@ -46,8 +46,8 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> list[Row]:
 
 
 def gravest(found: Sequence[Row], points: Sequence[Row], most: int = _MOST) -> list[Group]:
-    """Critical findings and warnings, each once however many cases have it. Where repeats have not decided a case,
-    advice that makes the result surer comes before advice that changes the training. `points` are rows of `scaling`."""
+    """Critical findings and warnings, each once even if several cases have it. If repeats do not decide a case, advice
+    to narrow the result comes before advice to change the training. `points` are rows of `scaling`."""
     undecided = {point["case_name"] for point in largest_sizes(points) if verdicts.is_open(point)}
     firsts: dict[str, Group] = {}
     for row in sorted(found, key=lambda row: _rank(row, undecided)):
@@ -62,7 +62,7 @@ def gravest(found: Sequence[Row], points: Sequence[Row], most: int = _MOST) -> l
 
 
 def _rank(row: Row, undecided: Set[str]) -> int:
-    """Order: findings that spoil the figures, then decided cases, then undecided ones."""
+    """Sort key: findings that spoil the figures, then those of decided cases, then those of undecided ones."""
     if row["finding"] == "one_repeat":
         return 1
     if row["severity"] == "critical" and row["cost"] is None:
@@ -84,9 +84,9 @@ def lines(
     program: str = "bench",
     width: int = _WIDTH,
 ) -> Iterator[str]:
-    """Lines of the gravest findings with their advice and a command to try, then how to see all; none without findings.
+    """Lines with the gravest findings, their advice and a command to try, then how to see all; empty without findings.
 
-    `points` are rows of scaling, `name` escapes text of others, `program` begins a command, `width` is the terminal's.
+    `points` are rows of scaling, `name` escapes untrusted text, `program` starts a command, `width` is the terminal's.
     """
     groups = gravest(found, points)
     width = min(width, _WIDTH)
@@ -105,7 +105,7 @@ def lines(
 
 
 def _wrapped(text: str, indent: int, width: int) -> list[str]:
-    """Lines of the text; none ends inside an interval or before a percent sign."""
+    """Wrap the text; no line ends inside an interval or before a percent sign."""
     margin, bound = " " * indent, "\0"
     whole = _BOUND.sub(bound, text)
     lines = textwrap.wrap(

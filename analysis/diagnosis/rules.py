@@ -29,9 +29,9 @@ COLUMNS = {
     "caution": "VARCHAR",
     "options": "VARCHAR",
 }
-"""Columns that a rule's SELECT may give; those left out are null. A finding about a whole case has no placement, one
-about a session no case. `magnitude`, in any unit, orders the placements of a finding without a cost. A terminal leaves
-out `details` (further figures) and `alternatives` (what else may help), but shows `caution`, a side effect."""
+"""Columns that a rule's SELECT may give; the others are null. A finding about a whole case has no placement; one about
+a session has no case. `magnitude`, in any unit, orders the placements of a finding without a cost. A terminal shows
+`caution` (a side effect), but not `details` (further figures) or `alternatives` (other remedies)."""
 REQUIRED = ("session_id", "certainty", "evidence", "advice")
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -87,7 +87,7 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
 
 
 def note(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
-    """Add rules to `diagnosis_rules`; custom rules are due to run."""
+    """Add rules to `diagnosis_rules`, and mark custom rules as due to run."""
     rows = [
         (
             rule.finding,

@@ -1,4 +1,4 @@
-"""Run a user's custom rules at load, each in its own transaction: a rule that fails is left out, the others stay."""
+"""Run a user's custom rules at load, each in its own transaction: a rule that fails does not affect the others."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ def remembered(results: Path) -> list[Rule]:
 
 
 def make_due(connection: duckdb.DuckDBPyConnection) -> None:
-    """Have every custom rule run again because a session came, changed or went. Part of the load's transaction."""
+    """Mark every custom rule as due, because the sessions have changed. Part of the load's transaction."""
     connection.execute("UPDATE diagnosis_rules SET is_due = true WHERE is_own")
 
 
-def ask(
+def run_due(
     connection: duckdb.DuckDBPyConnection, own: Sequence[Rule], limit_s: float = LIMIT_S
 ) -> Iterator[tuple[Rule, str]]:
-    """Make `own` the database's custom rules, and run each that is new or due.
+    """Make `own` the database's custom rules, and run those that are new or due.
 
-    Yields each rule that is left out, and why; the database keeps it with that reason and without findings. If the load
-    is stopped in between, the other rules stay due. The connection is locked because the rules may come from a database
-    that someone else sent."""
+    Yields each rule that fails, with the reason; the database keeps both, without findings. If the load is stopped
+    in between, the remaining rules stay due. The connection is locked, because the rules may come from someone else's
+    database."""
     with transaction(connection):
         _replace(connection, own)
     for rule in own:
-        if not _is_asked(connection, rule) and (reason := _left_out(connection, rule, limit_s)):
+        if not _is_current(connection, rule) and (reason := _left_out(connection, rule, limit_s)):
             if custom_rules.misnamed(rule) is None:  # else the findings of that name belong to a shipped rule
                 with transaction(connection):
                     connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
@@ -68,7 +68,7 @@ def ask(
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, own: Sequence[Rule]) -> None:
-    """Rules that are new, changed or were left out become due."""
+    """Mark rules that are new, changed or failed before as due."""
     kept = {name for (name,) in connection.execute(f"{_CUSTOM_NAMES} AND problem IS NULL").fetchall()}
     new = [rule for rule in own if rule.finding not in kept or not _is_known(connection, rule)]
     wanted = [[rule.finding for rule in own if rule not in new]]
@@ -84,22 +84,22 @@ def _is_known(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
     return found == [(rule.finding, rule.title, rule.severity, rule.meaning, rule.definition)]
 
 
-def _is_asked(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
-    """Whether the database has its findings for all current sessions."""
+def _is_current(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
+    """Whether the database has the rule's findings for all current sessions."""
     found = connection.execute(f"{_CUSTOM_RULES} AND finding = $1 AND NOT is_due", [rule.finding]).fetchall()
     return bool(found)
 
 
 def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
-    """Why the rule is left out; None if its findings are stored."""
+    """Run the rule and store its findings. Returns None, or why it failed."""
     try:
         # In this order: an interrupt that came in a rollback would leave the transaction open.
         with transaction(connection), _limited(connection, limit_s):
-            _ask(connection, rule)
+            _run(connection, rule)
     except duckdb.InterruptException:
         return f"takes longer than {limit_s:g} s"
     except duckdb.Error as error:
-        return custom_rules.says(error)
+        return custom_rules.duckdb_message(error)
     except AnalysisError as error:
         return str(error)
     return None
@@ -107,7 +107,7 @@ def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float)
 
 @contextmanager
 def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[None]:
-    """Interrupt after the limit, repeatedly: an interrupt between two statements ends neither."""
+    """Interrupt repeatedly after the limit: an interrupt between two statements ends neither."""
     ended = Event()
 
     def interrupt() -> None:
@@ -125,8 +125,8 @@ def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[
         thread.join()  # a late interrupt would end the next statement
 
 
-def _ask(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
-    """Raises AnalysisError, or DuckDB's error, if it cannot be a rule of this database."""
+def _run(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
+    """Run the rule and store its findings. Raises AnalysisError or DuckDB's error if this database cannot have it."""
     # A rule that an older database kept was checked with other definitions.
     if reason := custom_rules.problem(connection, rule):
         raise AnalysisError(reason)

@@ -29,10 +29,10 @@ Option = tuple[str, ...]
 
 
 def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str | None:
-    """One line for a shell; None if `options`, those to try, are empty or `bench suite` did not run the session.
+    """One line for a shell that adds `options`; None if they are empty or `bench suite` did not run the session.
 
-    `session` is a row of the table sessions, `cases` the names of its cases. Only the cases that the remedy changes run
-    again, with their baselines."""
+    `session` is a row of the table sessions, `cases` the names of its cases. Only the cases that the remedy changes,
+    and their baselines, run again."""
     words = session["command"] or []
     try:
         added = list(_options(shlex.split(options or "")))
@@ -80,7 +80,7 @@ def _is_the_suite(option: Option) -> bool:
 
 
 def _is_dropped(option: Option, added: Iterable[Option]) -> bool:
-    """Whether a new session does not repeat the option, or the remedy replaces it."""
+    """Whether to omit the option: a new session does not repeat it, or the remedy replaces it."""
     return option[0] in _NOT_REPEATED or any(_key(option) == _key(other) for other in added)
 
 

@@ -1,6 +1,6 @@
 """A session as files for other programs: rows for a spreadsheet, tables for a paper or a ticket, pictures for slides.
 
-A format is a file in `formats/` with a `FORMAT`; its name is the format's. Importing this costs nothing.
+A format is a file in `formats/` that defines `FORMAT`; the file has the format's name. Importing this package is cheap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A chart of the report as a picture that stands alone: its question, how to read it, its legend, its rows."""
+"""A chart of the report as a self-contained picture: its question, how to read it, its legend, its rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from analysis.report.drawing.chart import ROWS, Cases, Chart, distinct, drawing,
 from analysis.report.pages.frame import asset
 
 WIDTH = 640
-"""CSS pixels: text of 12 pixels is 9 points high in a text column of 16 cm."""
+"""CSS pixels. In a text column of 16 cm, text of 12 pixels is 9 points high."""
 FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
-"""All have the same widths, so that the text fits everywhere: vl-convert brings one, other machines have another."""
+"""These fonts have the same widths, so the text fits with any of them: one comes with vl-convert, machines have
+others."""
 _LINE = 104
-"""Characters of the small print."""
+"""Characters in a line of small print."""
 _PANELS = 2
 _AXIS, _MARGIN = 70, 74
 """Between panels, as in the report's page."""
@@ -29,7 +30,7 @@ _CHANNELS = ("color", "shape", "strokeDash")
 
 
 def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[tuple[str, str]]:
-    """File names without ending, and SVG, of each of the chart's pictures; `rows` are not empty."""
+    """File name without ending, and SVG, of each picture of the chart; `rows` must not be empty."""
     drawn = drawing(chart, rows, cases)
     values = [_finite(row) for row in rows.to_dicts()]
     for place, (label, view) in enumerate(drawn.views.items()):
@@ -64,7 +65,7 @@ def render(spec: dict[str, Any]) -> str:
 
 
 def _numbered(svg: str) -> str:
-    """With its clips counted from the first: Vega goes on counting, and the same rows would make another file."""
+    """Renumber the clips from 0: Vega numbers them across pictures, so the same rows would give a different file."""
     places: dict[str, int] = {}
     return re.sub(
         r'(<clipPath id="|clip-path="url\(#)(clip\d+)',
@@ -74,7 +75,7 @@ def _numbered(svg: str) -> str:
 
 
 def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
-    """With the width and the legends that a page adds."""
+    """The specification with the width and the legends that a page adds."""
     spec = _legends(spec)
     if "facet" not in spec:
         return spec | {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
@@ -85,8 +86,8 @@ def _whole(spec: dict[str, Any], rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _legends(part: Any) -> Any:
-    """In as many columns as fit; none where one value would explain itself, unless it is the case's name: a picture
-    travels without the page that says it."""
+    """The specification with legends in as many columns as fit. A single value needs no legend, unless it is the
+    case's name: a picture has no page that names it."""
     if isinstance(part, list):
         return [_legends(item) for item in part]
     if not isinstance(part, dict):
@@ -94,9 +95,7 @@ def _legends(part: Any) -> Any:
     own = {key: _legends(item) for key, item in part.items() if key != "datasets"}
     own |= {key: item for key, item in part.items() if key == "datasets"}
     encodings = own.get("encoding", {})
-    if encodings.get("size", {}).get(
-        "legend"
-    ):  # of a line: Vega would make the legend's symbols as small as it is wide
+    if encodings.get("size", {}).get("legend"):  # Vega would make the symbols as small as the line is wide
         encodings["strokeWidth"] = encodings.pop("size") | {"legend": None}
     for channel in _CHANNELS:
         encoding = encodings.get(channel, {})
@@ -116,11 +115,11 @@ def _legend(encoding: dict[str, Any], channel: str) -> dict[str, Any] | None:
 
 
 _LABEL = 260
-"""CSS pixels of a name."""
+"""Largest width of a name, in CSS pixels."""
 _SYMBOLS = {"encoding": {"symbols": {"size": {"value": 100}, "opacity": {"value": 1}}}}
-"""However small the points are, and however pale the bands."""
+"""The same in every legend, even if the points are small or the bands are pale."""
 _DASHES = {"symbolType": "stroke", "symbolSize": 600}
-"""Lines that are long enough to show their dashes."""
+"""Long enough to show the dashes."""
 
 
 def _config() -> dict[str, Any]:
@@ -144,17 +143,17 @@ def _config() -> dict[str, Any]:
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN; the report's pages have null there too."""
+    """The row with null for NaN and infinities, which JSON does not have; the report's pages do the same."""
     return {key: None if value in _NOT_FINITE or value != value else value for key, value in row.items()}  # noqa: PLR0124
 
 
 _NOT_FINITE = (float("inf"), float("-inf"))
 
 
-# The report's light colours as values: a picture has no style sheet that would say what `var(--ink)` is.
+# The report's light colours as values: a picture has no style sheet that defines `var(--ink)`.
 
 _NAMES = ("domain", "values", "oneOf", "equal")
-"""Keys of a specification that hold names of users, which are left alone."""
+"""Keys of a specification whose values are users' names; they stay unchanged."""
 
 
 @cache
@@ -165,7 +164,7 @@ def colours() -> dict[str, str]:
 
 
 def light(part: Any) -> Any:
-    """A specification, or a part of it, with the colours in it."""
+    """A specification, or a part of it, with values in place of colour variables."""
     if isinstance(part, str):
         return colours().get(part, part)
     if isinstance(part, list):
@@ -175,13 +174,13 @@ def light(part: Any) -> Any:
     return part
 
 
-# What every exported SVG has: where it comes from, which makes it known as ours again.
+# Every exported SVG says where it comes from, so that a later export recognises it as its own.
 
 MARK = "written by bench export"
-"""In every picture."""
+"""Every picture contains it."""
 
 
 def described(svg: str, title: str, origin: str) -> str:
-    """With a title and a description for readers and programs; neither is drawn."""
+    """The SVG with a title and a description for screen readers and programs; neither is drawn."""
     marked = f"<title>{html.escape(title)}</title><desc>{html.escape(origin)}; {MARK}</desc>"
     return re.sub(r"<svg[^>]*>", lambda found: found[0] + marked, svg, count=1)

@@ -18,7 +18,7 @@ from analysis.wording.closing import closing_sentence
 from analysis.wording.failures import reasons
 
 Name = Callable[[str], str]
-"""Quotes untrusted text, a name or an error, for a format."""
+"""Quotes untrusted text, such as a name or an error, for a format."""
 
 _FACTS = (
     ("scalebench", "scalebench"),
@@ -46,7 +46,7 @@ class Content:
         return scaling_table(self.points, self.coverage)
 
     def on_paper(self) -> Table:
-        """The columns that fit between the margins of a page; nodes only if a row has more than one."""
+        """The columns that fit on a page; the column of nodes only if a row has more than one."""
         wanted = {*_ON_PAPER, throughput_unit(self.points)}
         if any(point["nodes"] > 1 for point in self.points):
             wanted.add("nodes")
@@ -71,7 +71,7 @@ class Content:
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
-    """The session must be in the database."""
+    """Read the content of a session, which must be in the database."""
     points, coverage = (session_rows(connection, view, session_id) for view in ("scaling", "coverage"))
     nodes = nodes_of(named_queries.frame(connection, "environment", session_id).to_dicts())
     return Content(

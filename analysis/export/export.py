@@ -28,12 +28,13 @@ class Wanted:
     chart: str | None = None
     """One chart instead of all."""
     out: Path | None = None
-    """A file, or a folder for several pictures; null: the stream."""
+    """A file, or a folder for several pictures; None: the stream."""
 
 
 def export(results: Path, session: str | None, wanted: Wanted, stream: BinaryIO) -> list[Path]:
-    """Return the files written; none if the output went to the stream. The default is the newest session. Raises
-    AnalysisError, with nothing written, if the session, view or chart does not exist or has no such format."""
+    """Export the session [default: the newest]. Returns the files written; empty if the output went to the stream.
+
+    Raises AnalysisError, with nothing written, if the session, view or chart does not exist or has no such format."""
     kind = formats.named(wanted.form)
     _check(kind, wanted)
     with connections.reader(results) as connection:
@@ -86,5 +87,5 @@ def _pictures(
 
 
 def _first(files: Mapping[str, bytes]) -> bytes:
-    """The picture that a page shows first, if a chart has several."""
+    """The chart's picture; if it has several, the one that a page shows first."""
     return next(iter(files.values()))

@@ -20,19 +20,19 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The summary as a person reads it."""
+    """Exports the summary as a table to read."""
 
     write: Callable[[Content], str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
-    """The summary and every chart, a file for each."""
+    """Exports the summary and every chart, each as a file."""
 
     write: Callable[[str, str], bytes]
-    """From an SVG, and a sentence on where it comes from, to a file's bytes; both hold what is in `is_ours`."""
+    """Takes an SVG and a sentence on its origin; returns the file's bytes, which `is_ours` recognises."""
     is_ours: Callable[[bytes], bool]
-    """Whether a file's bytes were written by this."""
+    """Whether this format wrote a file with these bytes."""
 
 
 Format = Rows | Page | Pictures

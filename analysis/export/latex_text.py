@@ -1,7 +1,7 @@
 """Untrusted text as LaTeX: every engine reads it as these characters and nothing else.
 
-The document that takes the table has its own encoding of fonts, so that only ASCII and commands that every LaTeX has
-are written. Any other character, such as one of a script from right to left or an emoji, becomes its number in Unicode.
+The document that includes the table sets its own font encoding, so the output has only ASCII and commands that every
+LaTeX has. Any other character, such as an emoji or a right-to-left letter, becomes its number in Unicode.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pylatexenc.latexencode import (
 from analysis.wording.plain_text import printable
 
 OPEN, CLOSE = "\ue000", "\ue001"
-"""Around a name in a sentence: private characters, which a name cannot hold, since `printable` writes them out."""
+"""Mark a name in a sentence. No name contains these private characters, because `printable` writes them out."""
 _OWN = {
-    # By their places, which every typewriter font has: the commands for them take fonts from elsewhere.
+    # By code, which works in every typewriter font; their commands would switch to other fonts.
     **{character: rf"\char{ord(character)}{{}}" for character in '\\{}$~^<>|"`'},
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
@@ -36,7 +36,7 @@ _EVERYWHERE = re.compile(
     r"""\\[&#%_]|~|\\[`'^"~=.](?:[A-Za-z]|\\[ij]|\{[A-Za-z]\})|\\[uvHcr]\{(?:[A-Za-z]|\\[ij])\}"""
     r"|\\(?:ss|ae|AE|oe|OE|o|O|l|L|i|j)|\\text(?:endash|emdash|ellipsis|quoteleft|quoteright|quotedblleft|quotedblright)"
 )
-"""Commands of the library's table that need no package and no encoding of fonts."""
+"""Commands of the library's table that need no package and no font encoding."""
 
 
 @cache
@@ -57,21 +57,21 @@ def _encoder() -> UnicodeToLatexEncoder:
 
 def escaped(text: str) -> str:
     written = _encoder().unicode_to_latex(text)
-    return re.sub("([-',])(?=\\1)", r"\1{}", written)  # two hyphens would be a dash, two quotes another sign
+    return re.sub("([-',])(?=\\1)", r"\1{}", written)  # else two hyphens become a dash
 
 
 def marked(name: str) -> str:
-    """A name within a sentence; `escaped` sets it in typewriter."""
+    """Mark a name within a sentence; `escaped` sets it in typewriter."""
     return f"{OPEN}{printable(name)}{CLOSE}"
 
 
 def typewriter(text: str) -> str:
-    """A name; nothing if it is empty."""
+    """A name in typewriter; empty if the name is."""
     return escaped(marked(text)) if text else ""
 
 
 def label(session_id: str) -> str:
-    """For \\ref: `tab:20261121T014925Z-smoke-3f9a`; with a hash of the whole if the name has other characters."""
+    """For \\ref: `tab:20261121T014925Z-smoke-3f9a`; with a hash of the id if it has other characters or is too long."""
     safe = re.sub(r"[^A-Za-z0-9.-]", "-", session_id)[:80]
     if safe == session_id:
         return f"tab:{safe}"

@@ -20,8 +20,8 @@ SUMMARY = "summary"
 def draw(
     connection: duckdb.DuckDBPyConnection, session_id: str, wanted: str | None
 ) -> dict[str, tuple[str, str]]:
-    """Name -> SVG and where it comes from; of one chart its pictures. Raises AnalysisError where there is no such
-    chart, or no row for it."""
+    """Name -> SVG and its origin, for all pictures or only those of the chart `wanted`. Raises AnalysisError if there
+    is no such chart, or no row for it."""
     charts = all_charts()
     if wanted not in (None, SUMMARY, *charts):
         raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join([SUMMARY, *charts])}")

@@ -1,4 +1,4 @@
-"""Rows of one session, not yet fetched: of the summary, or of any table or view that knows sessions."""
+"""Rows of one session, not yet fetched: of the summary, or of any table or view with a column session_id."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def summary(connection: duckdb.DuckDBPyConnection, session_id: str) -> duckdb.Du
 
 
 def of_view(connection: duckdb.DuckDBPyConnection, name: str, session_id: str) -> duckdb.DuckDBPyRelation:
-    """Tables of what the files hold as they were loaded, all others in the order of their columns: the same rows are
-    the same file. Raises AnalysisError where there is none of that name with a column session_id."""
+    """The session's rows of a table or view. Tables loaded from files keep their order; all others are sorted by their
+    columns, so the same rows give the same file. Raises AnalysisError if none of that name has a column session_id."""
     names = [found for (found,) in connection.execute(_query("with_sessions")).fetchall()]
     if name not in names:
         raise AnalysisError(f"--view: no table or view {name!r} of sessions: there are {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The summary as a picture: the cells of every other exported table, drawn as a chart of texts."""
+"""The summary as a picture: the same cells as in the other exported tables, drawn as a chart of texts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from analysis.tables.column import Column
 from analysis.wording.plain_text import printable
 
 _SIZE, _ROW, _GAP = 13, 24, 22
-"""CSS pixels: letters, from row to row, between columns."""
+"""CSS pixels: font size, height of a row, space between columns."""
 _NOTE_SIZE, _NOTE_ROW = 11, 15
 _LONGEST = 48
-"""Characters of a cell; a longer one is cut, and whole in its description (`aria-label`)."""
+"""Characters of a cell. A longer text is cut; its description (`aria-label`) has all of it."""
 _LEAST_WIDTH = 618
-"""With the margins, the width of a chart's picture."""
+"""Plus the margins, it is the width of a chart's picture."""
 _MOST_REASONS = 12
 _NARROW, _WIDE = frozenset("ijlftI.,:;|!'()[] "), frozenset("mwMW%@—")
 
@@ -85,7 +85,7 @@ def svg(content: Content) -> str:
 def _cells(
     columns: Sequence[Column], lines: Sequence[Sequence[str]], widths: Sequence[float]
 ) -> tuple[list[Mark], list[Mark], float]:
-    """Texts and rules of the table, whose headings are the first line, and where it ends."""
+    """Texts and rules of the table, and the y at which it ends. The first of `lines` has the headings."""
     texts, rules, y = [], [], 0.0
     for place, line in enumerate(lines):
         y, left = y + _ROW, 0.0
@@ -107,14 +107,15 @@ def _text(text: str, x: float, y: float, size: float, colour: str, align: str = 
 
 
 def _pixels(field: str) -> dict[str, Any]:
-    """Values that need no scale."""
+    """An encoding by the field's values in pixels, without a scale."""
     return {"field": field, "type": "quantitative", "scale": None, "axis": None} | (
         {"legend": None} if field == "size" else {}
     )
 
 
 def _readable(content: Content) -> tuple[Content, str]:
-    """All rows; if those are too many to read, the ends that the report's page shows too, and a note about that."""
+    """The content with a readable number of rows, and a note if rows are left out. If there are too many, it keeps both
+    ends of the ranking, as the report's page does."""
     measured = [point for point in content.points if point["throughput"] is not None]
     if len(content.points) <= MOST_ROWS or not measured:
         return content, ""
@@ -139,7 +140,7 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
 
 
 def _width(text: str) -> float:
-    """Enough CSS pixels for a text: no font is measured, so that the drawing is the same everywhere."""
+    """A sufficient width for a text, in CSS pixels. It measures no font, so the drawing is the same everywhere."""
     return _SIZE * sum(
         0.34
         if character in _NARROW

@@ -1,4 +1,4 @@
--- One row per table or view that has a session: its name.
+-- One row per table or view with a column session_id: its name.
 SELECT table_name
 FROM duckdb_columns()
 WHERE column_name = 'session_id' AND NOT internal AND schema_name = 'main'

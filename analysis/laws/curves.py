@@ -19,7 +19,7 @@ def rational_law(
 ) -> Law:
     """A law whose curve is p ÷ (1 + overheads); each overhead is a coefficient times a polynomial in p.
 
-    `overheads`: workers to a row per size and a column per coefficient, all zero at one worker."""
+    `overheads` maps workers to the polynomials: a row per size, a column per coefficient, all zero at one worker."""
 
     def denominator(workers: Array, coefficients: Array) -> Array:
         total: Array = 1 + overheads(workers) @ coefficients
@@ -33,8 +33,8 @@ def rational_law(
         return steepness[:, None] * overheads(workers)
 
     def start(workers: Array, throughput: Array) -> Array:
-        """workers ÷ throughput is linear in 1/gamma and the coefficients over gamma; the weights make its residuals
-        close to those of throughput."""
+        """Start from a linear fit: workers ÷ throughput is linear in 1/gamma and in the coefficients over gamma. The
+        weights make its residuals close to those of throughput."""
         from scipy.optimize import nnls
 
         weights = throughput**2 / workers
@@ -63,8 +63,8 @@ AMDAHL = rational_law(
     least_points=3,
     is_relative=True,
 )
-"""X(p) = gamma × p ÷ (1 + alpha (p - 1)), which is gamma ÷ (alpha + (1 - alpha) / p). Strong scaling: one worker does
-the fraction alpha of the work while the others wait."""
+"""X(p) = gamma × p ÷ (1 + alpha (p - 1)) = gamma ÷ (alpha + (1 - alpha) / p). Strong scaling: one worker does the
+fraction alpha of the work while the others wait."""
 
 
 def _curve(workers: Array, coefficients: Array) -> Array:
@@ -77,7 +77,7 @@ def _slopes(workers: Array, coefficients: Array) -> Array:  # noqa: ARG001 - a s
 
 
 def _start(workers: Array, throughput: Array) -> Array:
-    """The law is a straight line with a part that is constant and one that grows, neither negative."""
+    """Start from a linear fit: the law is a straight line with a constant and a growing part, neither negative."""
     from scipy.optimize import nnls
 
     constant, growing = nnls(np.column_stack([np.ones_like(workers), workers]), throughput)[0]
@@ -105,5 +105,5 @@ USL = rational_law(
     least_points=4,
     is_relative=False,
 )
-"""X(n) = gamma × n ÷ (1 + alpha (n - 1) + beta n (n - 1)): contention as in Amdahl's law, and coherency, a cost for
-each pair of workers."""
+"""X(n) = gamma × n ÷ (1 + alpha (n - 1) + beta n (n - 1)). Alpha is contention, as in Amdahl's law; beta is coherency,
+a cost for each pair of workers."""

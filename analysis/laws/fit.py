@@ -1,4 +1,4 @@
-"""A law fitted to measured throughput: bounded non-linear least squares, as R's package `usl` does it."""
+"""Fit a law to measured throughput by bounded non-linear least squares, like R's package `usl`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from analysis.laws.law import Array, Law
 
 _NEAR = 1e-3
-"""Relative change of throughput below which a coefficient counts as being on its bound."""
+"""A coefficient counts as on its bound if moving it there changes throughput by less than this fraction."""
 _ROUNDING = 1e-6
-"""Fraction of that change that the iteration alone leaves between a coefficient and its bound."""
+"""Distance that the iteration may leave between a coefficient and its bound, as a fraction of the one for _NEAR."""
 _EXACT = 1e-24
-"""Sum of squares, relative to that of the throughput, below which only rounding is left."""
+"""Below this sum of squares, relative to that of the throughput, only rounding is left."""
 _PRECISION = 1e-15
 """Relative change at which the iteration stops."""
 
@@ -26,18 +26,18 @@ class Fit:
     values: Array
     """Gamma in the unit of the throughput, then the coefficients."""
     errors: Array | None
-    """Standard errors of the values as R's `usl` and `nls` report them, for noise of the same size at every point; null
-    if the points do not determine them all."""
+    """Standard errors of the values, for noise of the same size at every point, as R's `usl` and `nls` report them;
+    None if the points do not determine all values."""
     covariance: Array | None
-    """Covariance of ln(gamma) and the coefficients, for noise in proportion to the throughput; null likewise."""
+    """Covariance of ln(gamma) and the coefficients, for noise in proportion to the throughput; None as above."""
     is_at_bound: bool
-    """A coefficient is 0 or as large as it can be: what follows from the covariance is then no more than a hint."""
+    """A coefficient is 0 or at its largest value: intervals from the covariance are then only a hint."""
     r2: float | None
-    """1 - residual ÷ total sum of squares of throughput; null where the throughput does not vary."""
+    """1 - residual ÷ total sum of squares of throughput; None if the throughput does not vary."""
 
 
 def fit(law: Law, workers: Array, throughput: Array) -> Fit:
-    """At least `law.least_points` sizes with positive throughput. Raises ValueError where no curve can be found."""
+    """Fit the law to at least `law.least_points` sizes with positive throughput. Raises ValueError if no curve fits."""
     unit = throughput.max()
     problem = _Problem(law=law, workers=workers, throughput=throughput / unit)
     scaled = _on_bounds(problem, _best(problem, law.start(workers, problem.throughput), {}))
@@ -76,7 +76,7 @@ class _Problem:
 
 
 def _best(problem: _Problem, start: Array, fixed: dict[int, float]) -> Array:
-    """The best values with those in `fixed` held; the others begin at `start`."""
+    """The least squares values; those in `fixed` stay, the others begin at `start`."""
     from scipy.optimize import least_squares
 
     values = start.copy()
@@ -104,7 +104,7 @@ def _best(problem: _Problem, start: Array, fixed: dict[int, float]) -> Array:
 
 
 def _on_bounds(problem: _Problem, values: Array) -> Array:
-    """Move coefficients to their bounds: the iteration ends slightly inside them, and a zero must be exactly 0."""
+    """Move coefficients to their bounds: the iteration ends slightly inside them, but a zero must be exactly 0."""
     near = dict(_bounds_reached(problem.law, values, _reach(problem, values)))
     exact = _EXACT * float(np.sum(problem.throughput**2))
     good_enough = max(problem.squares(values), exact)
@@ -117,14 +117,14 @@ def _on_bounds(problem: _Problem, values: Array) -> Array:
 
 
 def _reach(problem: _Problem, values: Array) -> Array:
-    """How far each coefficient can move until some throughput changes by the fraction _NEAR."""
+    """The distance of each coefficient that changes some throughput by the fraction _NEAR."""
     effect = np.abs(problem.law.slopes(problem.workers, values[1:])).max(axis=0)
     reach: Array = _NEAR * problem.law.curve(problem.workers, values[1:]).max() / effect
     return reach
 
 
 def _bounds_reached(law: Law, values: Array, within: Array) -> list[tuple[int, float]]:
-    """Index and bound of each coefficient that is closer than `within` to a bound; the last coefficient first."""
+    """Index and bound of each coefficient that is within `within` of a bound; the last coefficient first."""
     return [
         (1 + place, bound)
         for place in reversed(range(len(law.upper)))
@@ -134,8 +134,8 @@ def _bounds_reached(law: Law, values: Array, within: Array) -> list[tuple[int, f
 
 
 def _spread(jacobian: Array) -> Array | None:
-    """(J'J)⁻¹J': how a deviation of each point moves each value. J is scaled, so that workers by the million do not
-    make it look singular; null where it is."""
+    """(J'J)⁻¹J': how far a deviation of each point moves each value; None if J is singular. J is scaled, so that
+    millions of workers do not make it look singular."""
     sizes = np.linalg.norm(jacobian, axis=0)
     if not sizes.all() or np.linalg.matrix_rank(jacobian / sizes) < jacobian.shape[1]:
         return None
@@ -150,8 +150,8 @@ def _errors(problem: _Problem, values: Array, spread: Array) -> Array:
 
 
 def _covariance(problem: _Problem, values: Array, spread: Array) -> Array:
-    """The variance of the relative noise is taken from what of the relative residuals no change of the values could
-    explain: that has as many degrees of freedom as there are points more than parameters."""
+    """The variance of the relative noise comes from the part of the relative residuals that no change of the values
+    explains. Its degrees of freedom are the number of points minus that of parameters."""
     curve = values[0] * problem.law.curve(problem.workers, values[1:])
     explained, _ = np.linalg.qr(problem.jacobian(values) / curve[:, None])
     residuals = problem.residuals(values) / curve

@@ -40,7 +40,7 @@ def fit_laws(connection: duckdb.DuckDBPyConnection) -> list[Row]:
 
 
 def _fits(points: Sequence[Point]) -> Iterator[Row]:
-    """The laws of one case; its points are in order of workers."""
+    """The rows of one case, whose points are in order of workers."""
     for law in LAWS[points[0].scaling]:
         found = _fit(law, points)
         estimates = {"reason": found} if isinstance(found, str) else _estimates(found)

@@ -13,22 +13,22 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """X(p) = gamma × curve(p): throughput over workers p, the scale gamma being X(1)."""
+    """X(p) = gamma × curve(p): throughput X over workers p; the scale gamma is X(1)."""
 
     name: str
     """The name in `law_fits.law`."""
     upper: tuple[float, ...]
     """Largest value of each coefficient; the smallest is 0."""
     least_points: int
-    """Fewest sizes that it is fitted to: one more than it has parameters."""
+    """Fewest sizes for a fit: one more than the law has parameters."""
     is_relative: bool
-    """Counts workers in units of the smallest measured size, so that its fraction reads like Karp-Flatt's."""
+    """Workers are counted in units of the smallest measured size, so that alpha is comparable with Karp-Flatt's."""
     curve: Callable[[Array, Array], Array]
-    """Workers and coefficients to throughput ÷ gamma."""
+    """Takes workers and coefficients; returns throughput ÷ gamma."""
     slopes: Callable[[Array, Array], Array]
-    """Workers and coefficients to the derivatives of the curve: a row per size, a column per coefficient."""
+    """Takes workers and coefficients; returns the curve's derivatives: a row per size, a column per coefficient."""
     start: Callable[[Array, Array], Array]
-    """Workers and throughput to gamma and the coefficients from which the fit begins."""
+    """Takes workers and throughput; returns gamma and the coefficients from which the fit begins."""
 
     @property
     def parameters(self) -> int:

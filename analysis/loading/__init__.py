@@ -1,1 +1,1 @@
-"""A results folder becomes rows of the database."""
+"""Load a results folder into the database."""

@@ -15,10 +15,11 @@ from analysis.laws.fit_rows import fit_laws
 
 
 def derive_runs(connection: duckdb.DuckDBPyConnection) -> None:
-    """Derive RUN_TABLES from the tables as the connection sees them; they must hold the rows of whole runs."""
+    """Derive RUN_TABLES from the tables that the connection sees; these must have all rows of their runs."""
     with overlay(connection) as hiding:
         for table in schema.RUN_TABLES:
-            hiding.create("TABLE", table, schema.text(table))
+            with schema.errors_name(table):
+                hiding.create("TABLE", table, schema.text(table))
             hiding.store(table)
 
 
@@ -30,8 +31,8 @@ def derive_and_diagnose(
 ) -> None:
     """Derive the other tables from all rows of these sessions, and store what the rules find in them.
 
-    A rule that compares sessions is run on all sessions. With `wanted`, only the tables that these tables and views
-    read are derived."""
+    A rule that compares sessions runs on all sessions. `wanted` limits the derived tables to those that these tables
+    and views read."""
     is_new = not schema.is_complete(connection)
     if sessions:
         with overlay(connection) as hiding:
@@ -54,5 +55,6 @@ def _derive_sessions(hiding: Overlay, wanted: Collection[str] | None) -> None:
             hiding.create("TABLE", table, f"FROM {hiding.stored(table)} LIMIT 0")
             insert_rows(hiding.connection, table, fit_laws(hiding.connection))
         else:
-            hiding.create("TABLE", table, schema.text(table))
+            with schema.errors_name(table):
+                hiding.create("TABLE", table, schema.text(table))
         hiding.store(table)

@@ -1,4 +1,4 @@
-"""Find the files that make a load fail. This runs only after a failure: a load must not read every file twice."""
+"""Find the files that make a load fail. It runs only after a failure, so that a load need not read every file twice."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ T = TypeVar("T")
 
 
 def unreadable(folders: Sequence[SessionFolder], known_bad: Mapping[Path, str]) -> dict[Path, str]:
-    """Files whose rows cannot be read -> why, without the known ones. The footer of such a file may be whole."""
-    paths = [entry.path for folder in folders for attempt in folder.attempts for entry in attempt.parquet]
-    reasons = {path: parquet_files.unreadable(path) for path in paths if path not in known_bad}
+    """Files with an intact footer whose rows cannot be read -> why."""
+    paths = [Path(file.path) for file in read_files.read(list(folders), known_bad).files]
+    reasons = {path: parquet_files.unreadable(path) for path in paths}
     return {path: reason for path, reason in reasons.items() if reason}
 
 
 def unstorable(
     connection: duckdb.DuckDBPyConnection, folders: Sequence[SessionFolder], known_bad: Mapping[Path, str]
 ) -> dict[Path, str]:
-    """Readable files whose values cannot be stored -> why; all files of a run that fail only together.
+    """Readable files whose values cannot be stored -> why. If the files of a run fail only together, all of them.
 
-    If every run can be stored: the folders of sessions that nothing can be derived from -> why."""
+    If every run can be stored: the folders of sessions for which deriving tables fails -> why."""
     batch = read_files.read(list(folders), known_bad)
 
     def store(files: Sequence[ParquetFile]) -> str | None:
@@ -76,7 +76,7 @@ def _not_derivable(
 
 
 def _failing(items: Sequence[T], failure: Callable[[Sequence[T]], str | None]) -> list[T]:
-    """The items that fail alone, found by halves."""
+    """The items that fail alone, found by bisection."""
     if not items or failure(items) is None:
         return []
     if len(items) == 1:

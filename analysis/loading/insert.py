@@ -1,8 +1,8 @@
 """Insert rows and Parquet files into the tables, inside the load's transaction.
 
-Files are inserted in portions of whole runs, so that the memory that a load needs does not depend on its size.
-Temporary views over a portion's files hide the tables `steps`, `samples` and so on: a copy of some million rows would
-take more memory than everything else."""
+Files are inserted in portions of whole runs, so the memory that a load needs does not depend on its size. Temporary
+views over a portion's files hide the tables `steps`, `samples` and so on: copying some million rows would take more
+memory than everything else."""
 
 from __future__ import annotations
 
@@ -41,10 +41,12 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
 
 
 def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, portion_rows: int = PORTION_ROWS) -> None:
-    """Insert everything in the batch, and what is derived from single runs."""
+    """Insert everything in the batch, and derive RUN_TABLES from it."""
     insert_json_rows(connection, batch)
     for files in portions(batch.files, portion_rows):
         insert_files(connection, files)
+    if not batch.files:
+        derive_runs(connection)  # the first load makes these tables
 
 
 def insert_json_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
@@ -54,7 +56,7 @@ def insert_json_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> Non
 
 
 def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:
-    """Insert the files of whole runs, and what is derived from these runs."""
+    """Insert the files of whole runs, and derive RUN_TABLES from them."""
     with files_as_tables(connection, files) as hiding:
         for table in {file.table for file in files}:
             hiding.store(table)
@@ -77,17 +79,18 @@ def files_as_tables(connection: duckdb.DuckDBPyConnection, files: Sequence[Parqu
 
 
 def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
-    """The rows of `incoming_files`: each path and the attempt that its rows belong to."""
+    """The rows of `incoming_files`: each path with the attempt that its rows belong to."""
     return pa.Table.from_pylist(
         [
             {"path": path, "session_id": file.session_id, "run_id": file.run_id, "attempt": file.attempt}
             for path, file in files
-        ]
+        ],
+        schema=pa.schema({"path": "string", "session_id": "string", "run_id": "string", "attempt": "int32"}),
     )
 
 
 def rows_query(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
-    """The query for a table's rows in files, whose owners it reads from `incoming_files`; empty without files.
+    """The query for a table's rows in the files; it reads their owners from `incoming_files`. Empty without files.
 
     Files with the same columns are read together. A column that a file lacks is null."""
     queries = []
@@ -108,7 +111,7 @@ def rows_query(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
 
 
 def portions(files: Iterable[ParquetFile], rows: int = PORTION_ROWS) -> Iterator[list[ParquetFile]]:
-    """Files of whole runs, up to `rows` rows at once: rows derived from a run need all of its rows, and no others."""
+    """Portions of up to `rows` rows. A portion has whole runs: deriving rows from a run needs all of its rows."""
     portion: list[ParquetFile] = []
     held = 0
     for run in by_run(files):

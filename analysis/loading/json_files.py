@@ -1,5 +1,6 @@
-"""Read session.json and run.json, which anyone may have written, as rows of `sessions`, `planned_runs`, `environment`
-and `runs`. A wrong value raises BadFileError, whose message says what is wrong; it is never a traceback."""
+"""Read session.json and run.json as rows of `sessions`, `planned_runs`, `environment` and `runs`.
+
+The files are untrusted. A wrong value raises BadFileError with a message that says what is wrong, never a traceback."""
 
 from __future__ import annotations
 
@@ -33,10 +34,10 @@ T = TypeVar("T")
 _types = functools.cache(functools.partial(get_type_hints, include_extras=True))
 LARGEST_JSON_BYTES = 64 * 2**20
 LARGEST_NUMBER = 1e30
-"""Products and squares of such numbers are still finite."""
+"""Small enough for products and squares of such numbers to be finite."""
 
 _CHECKED_OTHERWISE = ("session_id", "command", "plan", "environment", "begun", "schema_version")
-"""Fields of a session's head that have a check or a table of their own."""
+"""Fields of a session's head that have their own check or table."""
 _NOT_IN_RUNS = ("skipped_for", "finalised")
 """Fields of an outcome that only a resume and a load read."""
 _FROM_SPEC = (
@@ -53,7 +54,7 @@ _FROM_SPEC = (
     ),
     *("threads", "oversubscribed", "repeat", "baseline", "tags"),
 )
-"""Fields of a run's specification that are columns of `runs`, for imported runs, too."""
+"""Fields of a run's specification that are columns of `runs`, also for imported runs."""
 
 
 class BadFileError(ValueError):
@@ -152,7 +153,7 @@ class Fields:
         raise self._wrong(name, "a list of text")
 
     def time(self, name: str) -> datetime:
-        """Naive, in UTC."""
+        """The time in UTC, without a time zone."""
         try:
             value = datetime.fromisoformat(self.text(name))
             return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
@@ -187,7 +188,7 @@ class Fields:
 
     def _value(self, name: str, hint: Any) -> Any:
         origin, arguments = get_origin(hint), get_args(hint)
-        if origin is UnionType or origin is Union:  # `X | None` is the only one
+        if origin is UnionType or origin is Union:  # always `X | None`
             return self.optional(lambda known: self._value(known, arguments[0]), name)
         if origin is Literal:
             return self.one_of(name, *arguments)
@@ -232,7 +233,7 @@ def _check_name(fields: Fields, name: str, folder: str) -> str:
 
 
 def session_row(session: Fields, folder: str) -> Row:
-    """The row of `sessions`. Its command is the one that began the session, not that of a resume."""
+    """The row of `sessions`. Its command is the one that began the session, not that of a later resume."""
     check_version(session.integer("schema_version"))
     earlier = session.optional(session.objects, "begun")
     return session.checked(SessionHead, without=_CHECKED_OTHERWISE) | {
@@ -282,7 +283,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
     imported = run.optional(run.object, "imported")
     elsewhere = imported or Fields({}, "")
     workload = spec.text("workload")
-    if ":" in workload:  # a user's own file, whose folder does not change what is trained and may be private
+    if ":" in workload:  # a custom file: its folder may be private and does not affect the training
         workload = workload.rpartition("/")[2]
 
     def known(fields: Fields, read: Callable[[str], T], name: str) -> T | None:
@@ -315,5 +316,5 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
 
 
 def _is_probe(fields: Fields) -> bool:
-    """Sessions from before find_batch do not have the key."""
+    """Whether the run is a probe of find_batch. Sessions older than find_batch do not have the key."""
     return bool(fields.optional(fields.boolean, "probe"))

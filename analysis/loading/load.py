@@ -1,4 +1,4 @@
-"""Load the sessions that have changed into results.duckdb, in one transaction; every bad file is named and left out."""
+"""Load changed sessions into results.duckdb, in one transaction. Bad files are left out and reported."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import duckdb
 from analysis.database import connections, schema
 from analysis.diagnosis import custom_rules, run_custom_rules
 from analysis.loading.scan import SessionFolder, discover
+from analysis.wording.plain_text import counted
 
 if TYPE_CHECKING:
     from analysis.loading.read_files import Batch
@@ -32,43 +33,35 @@ class LoadReport:
 
     database: Path
     sessions: int
-    """Sessions that this call loaded; unchanged ones do not count."""
+    """Number of sessions that this call loaded, without unchanged ones."""
     runs: int
-    """Attempts of runs of these sessions."""
+    """Number of attempts of runs in these sessions."""
     step_rows: int
-    """Step rows of these sessions."""
+    """Number of step rows in these sessions."""
     unchanged_sessions: int
     removed_sessions: int
-    """Sessions that were in the database and no longer have a folder."""
+    """Number of sessions removed from the database because their folder is gone."""
     problems: tuple[Problem, ...]
     """Problems of all sessions, including unchanged ones."""
 
     def __str__(self) -> str:
         lines = [
-            f"{self.sessions:,} {_plural('session', self.sessions)}, {self.runs:,} {_plural('run', self.runs)}, "
+            f"{counted(self.sessions, 'sessions')}, {counted(self.runs, 'runs')}, "
             f"{self.step_rows:,} step rows loaded into {self.database}"
         ]
         if self.unchanged_sessions:
-            lines.append(
-                f"{self.unchanged_sessions:,} unchanged {_plural('session', self.unchanged_sessions)}"
-            )
+            lines.append(counted(self.unchanged_sessions, "unchanged sessions"))
         if self.removed_sessions:
-            lines.append(
-                f"{self.removed_sessions:,} {_plural('session', self.removed_sessions)} removed: no folder any more"
-            )
+            lines.append(f"{counted(self.removed_sessions, 'sessions')} removed: no folder any more")
         lines += [f"left out: {problem.path}: {problem.reason}" for problem in self.problems]
         return "\n".join(lines)
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def load(results: Path, own_rules: Path | None = None) -> LoadReport:
     """Bring the database up to date with the files of a results folder.
 
-    `own_rules` is a folder with custom rules of diagnosis; without it the database keeps those that it has. Raises
-    AnalysisError if a folder or the database cannot be used; a bad file is a problem in the report."""
+    `own_rules` is a folder of custom rules of diagnosis; without it the database keeps its rules. Raises AnalysisError
+    if a folder or the database cannot be used. A bad file raises nothing; it becomes a problem in the result."""
     own = run_custom_rules.remembered(results) if own_rules is None else custom_rules.read(own_rules)
     folders = discover(results)
     with connections.writer(results, schema.create_tables) as connection:
@@ -86,7 +79,7 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
             custom_rules.refuse(connection, own_rules, own)
         problems += [
             Problem(path=f"rule {rule.finding}", reason=reason)
-            for rule, reason in run_custom_rules.ask(connection, own)
+            for rule, reason in run_custom_rules.run_due(connection, own)
         ]
     return LoadReport(
         database=connections.database_path(results),
@@ -119,7 +112,7 @@ def _replace_sessions(
                 run_custom_rules.make_due(connection)
             return batch
         except duckdb.Error as error:
-            # One run alone may have too many rows.
+            # A single run may have too many rows.
             if is_limited and isinstance(error, duckdb.OutOfMemoryException):
                 connection.execute("RESET memory_limit")
                 is_limited = False
@@ -150,6 +143,6 @@ def _loaded_states(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
 
 
 def problems_of_files(connection: duckdb.DuckDBPyConnection) -> list[Problem]:
-    """The problems of all files that were seen, in order of path."""
+    """The problems of all files in the database's records, by path."""
     query = "SELECT path, problem FROM loaded_files WHERE problem IS NOT NULL ORDER BY path"
     return [Problem(path=path, reason=reason) for path, reason in connection.execute(query).fetchall()]

@@ -1,6 +1,6 @@
-"""Check Parquet files before DuckDB reads them: who owns them, and whether their columns and values can be loaded.
+"""Check Parquet files before DuckDB reads them: which run they belong to, and whether their values can be loaded.
 
-Only the footer of a file is read: it names the smallest and largest value of each column. If it does not, DuckDB finds
+Only a file's footer is read. It normally has the smallest and largest value of each column; otherwise DuckDB finds the
 values that do not fit."""
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from analysis.loading.json_files import BadFileError, check_version
 from bench.records.parquet_tables import PARQUET_TABLES, Column
 
 PATH_COLUMN = "path_of_this_file"
-"""Column that load has DuckDB add: the file that a row comes from."""
+"""Column that DuckDB adds during a load: the file that a row comes from."""
 RESTORE = (
     "put it back; or remove its run's folder, and `bench suite --resume SESSION` measures that run again"
 )
 """Advice if rows of a run are lost."""
 _LARGEST = {"INTEGER": 2**31 - 1, "BIGINT": 10**17}
-"""10^17 ns are three years, 10^17 bytes 100 PB: derived tables add up such values, and the sums must not overflow."""
+"""Derived tables add up such values, and the sums must not overflow. 10^17 ns are three years; 10^17 bytes, 100 PB."""
 _FEW_ROWS, _ROWS_PER_BYTE = 1_000_000, 4
 _SHORT_TEXTS_BYTES, _LONGEST_TEXT_BYTES = 2**20, 64
-"""Limits of a text column: a file stores a kind or an operation once in a row group, or once in a row."""
+"""Limits on a text column. A file stores each kind or operation once per row group, or once per row."""
 
 
 def table_of(path: Path) -> str:
@@ -65,7 +65,7 @@ def _check_owner(metadata: dict[bytes, bytes], owner: dict[str, str]) -> None:
 
 
 def _check_size(footer: pq.FileMetaData, size_bytes: int) -> None:
-    """Refuse a small file that declares huge contents. Measured times differ from step to step, and so take bytes."""
+    """Refuse a small file that declares huge contents: measured times differ between steps, so they need space."""
     if footer.num_rows > _FEW_ROWS + _ROWS_PER_BYTE * size_bytes:
         raise BadFileError(
             f"declares {footer.num_rows:,} rows in {size_bytes:,} bytes: not a file of measured rows: remove it"
@@ -116,7 +116,7 @@ def _fits(found: pa.DataType, sql_type: str) -> bool:
 
 
 def _check_values(footer: pq.FileMetaData, table: str, columns: list[str]) -> None:
-    """Raise BadFileError for the first column with a value that no measurement gives."""
+    """Raise BadFileError for the first column with an impossible value."""
     if table == "steps" and footer.num_rows == 0:
         raise BadFileError("has no rows: remove it, or run it again")
     places = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
@@ -152,7 +152,7 @@ def _check_statistics(found: pq.Statistics, name: str, column: Column) -> None:
 
 
 def unreadable(path: Path) -> str | None:
-    """Why the rows of a file cannot be read, after reading all of them; None if they can."""
+    """Read all rows of a file. Returns why that fails, or None."""
     try:
         for batch in pq.ParquetFile(path).iter_batches():
             batch.validate(full=True)

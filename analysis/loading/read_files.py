@@ -1,4 +1,4 @@
-"""Check every file of some sessions: what a load will insert, and what it leaves out and why."""
+"""Check every file of some sessions: find what a load inserts, what it leaves out, and why."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Batch:
     """Everything that one load inserts."""
 
     known_bad: Mapping[Path, str]
-    """Files, and folders of sessions, that could not be loaded before -> why. They are left out."""
+    """Files and session folders that an earlier attempt could not load -> why. They are left out."""
     rows: dict[str, list[Row]] = field(default_factory=dict)
-    """By table: the rows that come from JSON."""
+    """Table -> its rows from JSON files."""
     files: list[ParquetFile] = field(default_factory=list)
     seen: list[Row] = field(default_factory=list)
     """Rows of `loaded_files`: every file that was seen, with the reason if it was left out."""
@@ -54,7 +54,7 @@ class Batch:
         return sum(file.rows for file in self.files if file.table == "steps")
 
     def note(self, folder: SessionFolder, entry: Entry, problem: str | None) -> None:
-        """Note that a file was seen."""
+        """Record that a file was seen."""
         self.seen.append(
             {
                 "folder": folder.name,
@@ -78,7 +78,7 @@ def read(folders: list[SessionFolder], known_bad: Mapping[Path, str]) -> Batch:
 
 
 def _read_session(batch: Batch, folder: SessionFolder) -> None:
-    """Without a usable session.json no run of the session can be loaded."""
+    """Read session.json; without a usable one, no run of the session can be loaded."""
     try:
         if reason := batch.known_bad.get(folder.place.path):
             raise BadFileError(reason)
@@ -114,7 +114,7 @@ def _read_attempt(
     is_finished: bool,
     seen: set[tuple[str, int]],
 ) -> None:
-    """Its run.json and its Parquet files. `seen` holds the attempts of the session so far."""
+    """Read a run.json and its Parquet files. `seen` has the session's attempts so far."""
     run: Row | None = None
     problem = None
     try:
@@ -143,7 +143,7 @@ def _read_attempt(
 
 
 def _missing_rows(run: Row, files: Sequence[ParquetFile]) -> str | None:
-    """The problem of a run with fewer step rows than its ranks stored; its other rows are loaded all the same."""
+    """The problem of a run that has fewer step rows than its ranks stored; its other rows are still loaded."""
     stored = (run["steps_completed"] or 0) * (run["world_size"] or 0)
     found = sum(file.rows for file in files if file.table == "steps")
     if found >= stored:

@@ -15,7 +15,7 @@ _ATTEMPT = re.compile(r"attempt(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A file or folder, or a place where something is wrong."""
+    """A file, a folder, or an entry that must not be opened."""
 
     path: Path
     relative: str
@@ -63,7 +63,7 @@ class SessionFolder:
 
 
 def discover(results: Path) -> list[SessionFolder]:
-    """The sessions in order of name. Raises AnalysisError if there is no such folder."""
+    """The sessions by name. Raises AnalysisError if there is no such folder."""
     if not results.is_dir():
         raise AnalysisError(f"{results}: {NO_RESULTS}")
     root = results.resolve()
@@ -72,7 +72,7 @@ def discover(results: Path) -> list[SessionFolder]:
 
 
 def _may_be_session(path: Path) -> bool:
-    """A hidden folder is a session that is still being imported or unpacked."""
+    """Whether the path is a visible folder. A hidden one is a session that is still being imported or unpacked."""
     return path.is_dir() and not path.name.startswith(".")
 
 
@@ -112,7 +112,7 @@ def _attempt(
 
 
 def _accept(root: Path, path: Path, folder: SessionFolder) -> Entry | None:
-    """The entry; None if it is refused, which is then noted in `folder.refused`."""
+    """The entry; None if it is refused. Refused entries are added to `folder.refused`."""
     entry = _entry(root, path)
     if entry.problem:
         folder.refused.append(entry)
@@ -121,7 +121,7 @@ def _accept(root: Path, path: Path, folder: SessionFolder) -> Entry | None:
 
 
 def _entry(root: Path, path: Path) -> Entry:
-    """Follows a link only if it stays inside the results folder."""
+    """Look at a file or folder. A link is followed only if it stays inside the results folder."""
     name = path.relative_to(root).as_posix()
     relative = os.fsencode(name).decode(errors="backslashreplace")
     if relative != name:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 
 def write(results: Path, sessions: Sequence[str], out: Path, *, compare: bool = False) -> list[Path]:
-    """Write a page for each of the sessions [default: all], their suites' histories and the index into the folder
-    `out`, which is created if it does not exist. With `compare`, also write a page that compares the sessions, the
-    first being the baseline. Returns the paths of the pages, the index last.
+    """Write a page for each session [default: all], their suites' histories and the index into the folder `out`, which
+    is created if missing. With `compare`, also write a page that compares these sessions with the first, the baseline.
+    Returns the paths of the pages, the index last.
 
     Raises AnalysisError for an unknown session, fewer than two to compare, more than there are colours, or a database
     that cannot be read.

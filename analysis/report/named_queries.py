@@ -1,4 +1,4 @@
-"""The queries of analysis/report/queries, run for a session or several; their rows are polars frames."""
+"""Run the queries in analysis/report/queries for one or several sessions; their rows are polars frames."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import duckdb
 import polars as pl
 
 from analysis.database.sql_text import literal
+from analysis.errors import AnalysisError
 from analysis.wording import plain_text
 
 _QUERIES = Path(__file__).parent / "queries"
@@ -17,12 +18,15 @@ _QUERIES = Path(__file__).parent / "queries"
 Parameter = str | float | Sequence[str]
 """A value of a query's parameter."""
 _EXACT = ("session_id", "config")
-"""Columns that are identifiers or are parsed: their text is not changed."""
+"""Columns that are identifiers or will be parsed: their text stays unchanged."""
 
 
 def query_text(name: str) -> str:
     """The SQL of queries/NAME.sql, with parameters such as `$session_id`."""
-    return (_QUERIES / f"{name}.sql").read_text(encoding="utf-8")
+    path = _QUERIES / f"{name}.sql"
+    if not path.is_file():
+        raise AnalysisError(f"{path} does not exist: a chart reads the query that has its name")
+    return path.read_text(encoding="utf-8")
 
 
 def pasteable(name: str, session_id: str | None = None, **parameters: Parameter) -> str:
@@ -47,7 +51,7 @@ def frame(
 
 
 def _printable(rows: pl.DataFrame) -> pl.DataFrame:
-    """Invisible characters become visible (`\\u202e`): one of them can reverse the text that follows it."""
+    """The rows with invisible characters as escapes (`\\u202e`): one of them can reverse the text that follows it."""
     columns = [name for name, kind in rows.schema.items() if kind == pl.String and name not in _EXACT]
     suspect = [
         name for name in columns if rows.get_column(name).str.contains(r"[^\P{C}\n]|[\u2028\u2029]").any()

@@ -1,1 +1,1 @@
-"""`bench sql`: queries, their output, and what other commands ask the database about a session or a machine."""
+"""`bench sql`: queries and their output. Also the questions of other commands about a session or a machine."""

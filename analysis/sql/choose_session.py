@@ -10,11 +10,11 @@ from analysis.database.rows import Row, fetch_rows
 from analysis.errors import AnalysisError
 
 _SIMILAR = 0.5
-"""Smallest similarity of two names for a suggestion."""
+"""Least similarity of two names for a suggestion."""
 
 
 def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, tag: str | None = None) -> str:
-    """The id of the session with that name, or of the newest; with a tag, of the newest that has it.
+    """The id of the session with this name [default: the newest]; with a tag, the id of the newest session that has it.
 
     Raises AnalysisError if there is none."""
     query = "SELECT session_id, tags FROM sessions ORDER BY created_at DESC, session_id DESC"
@@ -35,13 +35,13 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
 
 
 def head(connection: duckdb.DuckDBPyConnection, session_id: str) -> Row:
-    """The row of the table sessions for a session that `choose` has found."""
+    """The row of the table sessions for a session found by `choose`."""
     (row,) = fetch_rows(connection, "FROM sessions WHERE session_id = $1", [session_id])
     return row
 
 
 def _suggestion(session: str, known: list[str]) -> str:
-    # max takes the first of equally similar names, which is the newest
+    # of equally similar names max takes the first, the newest
     near = max(known, key=lambda name: _similarity(session, name))
     if _similarity(session, near) < _SIMILAR:
         return f'; `bench sql "FROM sessions"` lists all {len(known):,}'
@@ -49,5 +49,5 @@ def _suggestion(session: str, known: list[str]) -> str:
 
 
 def _similarity(typed: str, name: str) -> float:
-    """From 0 to 1: of the typed text and the name, or the most similar part of it (date, suite, last digits)."""
+    """Similarity, from 0 to 1, of the typed text and the name or its most similar part (date, suite, last digits)."""
     return max(difflib.SequenceMatcher(None, typed, part).ratio() for part in (name, *name.split("-")))

@@ -1,4 +1,4 @@
--- Lines of the newest kind of device that has a name: fabric_lines has the newest session for each of its placements.
+-- Lines of the newest named kind of device. fabric_lines has the newest session for each of its placements.
 WITH lines AS (
     SELECT * FROM fabric_lines
     WHERE device_type = $device_type AND device_name IS NOT NULL

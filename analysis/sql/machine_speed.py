@@ -1,4 +1,4 @@
-"""Measured speed of a machine's network and matrix multiplication, on which `bench predict` bases its answers."""
+"""Measured speed of a machine's network and matrix multiplication; `bench predict` bases its answers on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from analysis.database.rows import Row, fetch_rows
 
 
 def measured(results: Path, device_type: str) -> dict[str, list[Row]]:
-    """`fabric`: fitted lines of time over bytes; `matmul`: the fastest multiplications. No database: both are empty.
+    """`fabric`: fitted lines of time over bytes; `matmul`: the fastest multiplications. Both are empty if there is no
+    database.
 
     Raises AnalysisError if the database cannot be read."""
     names = ("fabric", "matmul")

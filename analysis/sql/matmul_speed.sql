@@ -1,5 +1,5 @@
--- The fastest multiplication of one rank on the newest kind of device, by precision and CPU threads: of any session, as
--- in the view utilisation.
+-- The fastest multiplication of one rank on the newest kind of device, by precision and CPU threads, in any session (as
+-- in the view utilisation).
 WITH rates AS (
     SELECT matmul_throughput.*, created_at
     FROM matmul_throughput

@@ -33,18 +33,18 @@ _PLAIN = {
     ),
     *("FLOAT", "DOUBLE", "VARCHAR", "JSON"),
 }
-"""Types that DuckDB's fetchall returns as well as Arrow does. It rounds intervals and times, and infinite dates."""
+"""Types that DuckDB's fetchall returns without loss. It rounds intervals, times and infinite dates; Arrow does not."""
 
 
 def write_table(
     relation: duckdb.DuckDBPyRelation, stream: BinaryIO, *, rows: int = 40, width: int | None = None
 ) -> None:
-    """The first `rows` rows (0: all) and how many are not shown."""
+    """Write the first `rows` rows (0: all) as a table, and how many are not shown."""
     first = relation.limit(rows + 1) if rows else relation
     is_plain = all(str(kind) in _PLAIN for kind in relation.types)
     fetched = (
         first.fetchall() if is_plain else _rows(first)
-    )  # to import PyArrow takes longer than most queries
+    )  # importing PyArrow takes longer than most queries
     shown = [[_without_zero_decimals(value) for value in row] for row in fetched]
     total = len(shown)
     if rows and total > rows:
@@ -63,7 +63,7 @@ def _without_zero_decimals(value: Any) -> Any:
 
 
 def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """CSV with a header; lists and structures are JSON text, null is empty."""
+    """Write CSV with a header; lists and structures are JSON text, null is empty."""
     import pyarrow as pa
     import pyarrow.csv as pa_csv
 
@@ -75,7 +75,7 @@ def write_csv(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
 
 
 def flat(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Columns of nested types, intervals and bytes, which CSV cannot hold, as JSON text."""
+    """The rows with JSON text in columns of nested types, intervals and bytes, which CSV does not have."""
     import pyarrow as pa
 
     columns = [
@@ -94,7 +94,7 @@ def _is_complex(kind: pa.DataType) -> bool:
 
 
 def write_json(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """An array with one object per row, one row per line. NaN and infinities become null, which JSON does not have."""
+    """Write an array with one object per row, one row per line. NaN and infinities become null: JSON lacks them."""
     nested = [str(kind) == "JSON" for kind in relation.types]
     separator = b"[\n"
     for row in _rows(relation):
@@ -135,7 +135,7 @@ def _json_scalar(value: Any) -> str | int | float | None:
 
 
 def write_parquet(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
-    """Raises AnalysisError for a type that Parquet does not have, and for a terminal."""
+    """Write Parquet. Raises AnalysisError if a column's type is not in Parquet, or if the output is a terminal."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

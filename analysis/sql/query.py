@@ -1,4 +1,4 @@
-"""Run one query on results.duckdb, or on the result files, that can read and do nothing else."""
+"""Run one query on results.duckdb or on the result files. The query can only read."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statements that return rows. PIVOT is a MULTI; DESCRIBE, SUMMARIZE and SHOW are a SELECT.
 
-The connection itself forbids most others, but not a PRAGMA that changes the connection alone, nor a COPY to a file that
-it may read: DuckDB allows writing to the files of a read-only database and to all allowed paths."""
+The connection itself forbids most others. It allows a PRAGMA that changes only the connection, and a COPY to a file
+that it may read: DuckDB allows writing to the files of a read-only database and to all allowed paths."""
 
 
 @contextmanager
 def run(results: Path, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
-    """The rows of one statement, not yet fetched. Fetching them, too, may raise AnalysisError with DuckDB's message."""
+    """The rows of one statement, not yet fetched. Opening or fetching may raise AnalysisError with DuckDB's message."""
     with connections.reader(results) as connection, _relation(connection, query) as relation:
         yield relation
 
@@ -34,7 +34,7 @@ def run(results: Path, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
 def run_on_files(
     results: Path, query: str, only: SessionFilter
 ) -> Iterator[tuple[duckdb.DuckDBPyRelation, tuple[Problem, ...]]]:
-    """The same without a database, and the files that were left out."""
+    """The rows of one statement on the result files, without a database, and the files that were left out."""
     from analysis.sql import query_files
 
     with (
@@ -82,8 +82,8 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb
 
 
 def _copies(query: str) -> bool:
-    """Whether the query contains a COPY: EXPLAIN ANALYZE runs it, and so does a SELECT that has one in its WITH. In the
-    text of query() DuckDB itself refuses it."""
+    """Whether the query contains a COPY: EXPLAIN ANALYZE runs it, and so does a SELECT with one in its WITH. DuckDB
+    itself refuses it in the text of query()."""
     text = query.encode()  # positions count bytes
     return any(
         kind == duckdb.token_type.keyword and text[begin : begin + 4].upper() == b"COPY"

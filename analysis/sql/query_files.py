@@ -1,7 +1,7 @@
-"""Query the result files without a database: the same tables and views, while raw rows stay in their files.
+"""Query the result files without a database: the same tables and views, but raw rows stay in their files.
 
-For results that are too large to load, or folders that cannot be written. Raw tables are views over the checked files;
-the derived tables that the query reads are derived in memory."""
+This is for results that are too large to load, or folders that cannot be written. Raw tables are views over the checked
+files; the derived tables that the query reads are made in memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 _CATALOGUE = re.compile(r"query|query_table|show|describe|information_schema|sqlite_master|pg_\w+|duckdb_\w+")
 """Words of a query that may read tables without naming them."""
 _QUERY_ERRORS = (duckdb.ProgrammingError, duckdb.PermissionException, duckdb.OutOfMemoryException)
-"""Errors that no file causes."""
+"""Errors that are not caused by a file."""
 _AFTER_FILES = ("enable_external_access", "lock_configuration")
 _SETTINGS = {
     **{name: value for name, value in connections.LOCKED.items() if name not in _AFTER_FILES},
@@ -41,7 +41,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class SessionFilter:
-    """Which sessions are read; empty means all."""
+    """The sessions to read; if empty, all."""
 
     sessions: Sequence[str] = ()
     """Ids or prefixes of ids."""
@@ -53,14 +53,14 @@ class OpenFiles:
     """Result files that can be queried."""
 
     connection: duckdb.DuckDBPyConnection
-    """It reads these files and nothing else."""
+    """It can read these files and nothing else."""
     problems: tuple[Problem, ...]
     """Files that were left out."""
 
 
 @contextmanager
 def reader(results: Path, query: str, only: SessionFilter) -> Iterator[OpenFiles]:
-    """For one query. Raises AnalysisError if the folder cannot be read or has no such session."""
+    """Open the files for one query. Raises AnalysisError if the folder cannot be read or has no such session."""
     folders = _matching(discover(results), only)
     with ExitStack() as stack:
         connection = _open(stack, folders, query)
@@ -140,7 +140,7 @@ def _create_file_views(
 
 
 def tables_read(query: str) -> set[str]:
-    """Names that a query may read, directly or through views: every word of it counts, so there may be too many."""
+    """Names that a query may read, directly or through views. Every word of it counts, so there may be too many."""
     words = {word.lower() for word in _WORD.findall(query)}
     if any(_CATALOGUE.fullmatch(word) for word in words):
         return {*schema.derived(), schema.FOUND_TABLE}
@@ -160,7 +160,7 @@ def _matching(folders: list[SessionFolder], only: SessionFilter) -> list[Session
 
 
 def _suite(folder: SessionFolder) -> str | None:
-    """None without a usable session.json."""
+    """The suite of a session; None without a usable session.json."""
     if folder.session_json is None:
         return None
     try:

@@ -18,16 +18,16 @@ class Column:
     """A heading and how to write the cell of a row."""
 
     heading: str
-    """With the unit if the cells have none."""
+    """Includes the unit if the cells do not."""
     cell: Callable[[Any], str]
-    """The text of a row's cell, empty without a value; a page's cell may be markup. Columns never escape: the writer of
-    a format makes texts safe for it, once."""
+    """Returns the text of a row's cell, empty without a value; a page's cell may be markup. Columns never escape: each
+    format's writer does that once."""
     number: bool = False
-    """Aligned right, in figures of equal width."""
+    """The cells are aligned right, with digits of equal width."""
     needs: tuple[str, ...] = ()
     """The column is shown only if a row has a value in one of these fields."""
     untrusted: bool = False
-    """Cells are names that someone else chose: Markdown and LaTeX quote them, as code."""
+    """The cells are names chosen by others: Markdown and LaTeX quote them as code."""
     tone: Callable[[Any], Tone] = lambda _row: ""
     """The colour of a row's cell on a terminal."""
 
@@ -47,5 +47,5 @@ def text_of(name: str) -> Callable[[Any], str]:
 
 
 def number_of(name: str, digits: int = 4, factor: float = 1) -> Callable[[Any], str]:
-    """Show the row's number `name` with `digits` significant digits, multiplied by `factor`."""
+    """Show the row's number `name`, multiplied by `factor`, with `digits` significant digits."""
     return lambda row: "" if row[name] is None else number(factor * row[name], digits, strip=False)

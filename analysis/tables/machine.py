@@ -1,4 +1,4 @@
-"""The speed of the machine as tables: the peaks of a session, and every message size and shape behind them."""
+"""The speed of the machine as tables: a session's peaks, and the message sizes and shapes behind them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.wording.machine import Machine, bus_gbps, bytes_text, flops, flops
 from analysis.wording.plain_text import number
 
 _OPS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
-"""In the order in which they are shown, before all others."""
+"""These operations come first, in this order."""
 VIEWS = ("collective_bandwidth", "matmul_throughput")
 
 _CASE = Column("case", text_of("case_name"), untrusted=True)
@@ -51,7 +51,8 @@ def peaks(machine: Machine) -> list[Table]:
 
 
 def read_sizes(connection: duckdb.DuckDBPyConnection, session_id: str) -> dict[str, list[Row]]:
-    """The rows of each of VIEWS that has some: placements as the plan orders them, each by size, then operation."""
+    """View -> its rows, for those of VIEWS that have rows. They are in the plan's order of placements, then by size,
+    then by operation."""
     found = {view: session_rows(connection, view, session_id) for view in VIEWS}
     for rows in found.values():
         places = {place: number for number, place in enumerate(dict.fromkeys(map(_place, rows)))}
@@ -60,7 +61,7 @@ def read_sizes(connection: duckdb.DuckDBPyConnection, session_id: str) -> dict[s
 
 
 def sizes(found: dict[str, list[Row]]) -> dict[str, Table]:
-    """Title -> table, of what `read_sizes` returned."""
+    """Title -> table of the rows that `read_sizes` returned."""
     tables = {}
     if bandwidths := found.get("collective_bandwidth"):
         tables["Bus bandwidth in GB/s"] = _bandwidths(bandwidths)

@@ -1,4 +1,4 @@
-"""A table as Markdown, as GitHub and GitLab draw it."""
+"""A table as Markdown, as GitHub and GitLab render it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from analysis.wording.plain_text import printable
 
 
 def code(text: str) -> str:
-    """Quote untrusted text as code, in which both sites see no markup, mention or link. Where code in backticks cannot
-    hold it, write its special characters as entities."""
+    """Quote untrusted text as code, where both sites find no markup, mention or link. If backticks cannot quote it,
+    write its special characters as entities."""
     shown = printable(text)
     if not shown.strip():
         return "<code></code>"
@@ -24,7 +24,7 @@ def code(text: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Padded, so that it can be read unrendered too."""
+    """The table as text, padded so that it is readable unrendered."""
     columns = table.columns()
     rows = [
         [

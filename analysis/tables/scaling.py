@@ -56,7 +56,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
 
 
 def throughput_unit(points: Sequence[Row]) -> str:
-    """`examples/s`; `trainings/s` of what was imported without its examples; `throughput` where rows differ."""
+    """`examples/s`, `trainings/s` (imported without a number of examples), or `throughput` if rows differ."""
     units = {row["throughput_unit"] for row in points} or {"examples/s"}
     return str(units.pop()) if len(units) == 1 else "throughput"
 
@@ -70,14 +70,14 @@ def _configuration(row: Row) -> str:
 
 
 def _value(name: str) -> Callable[[Row], str]:
-    """Without its interval."""
+    """The speedup without its interval."""
     return lambda row: (
         "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
     )
 
 
 def _epoch(row: Row) -> str:
-    """Its interval is that of the throughput, upside down."""
+    """The time of a step, with an interval from that of the throughput, inverted."""
     epoch, rate = row["time_per_epoch_s"], row["throughput"]
     if epoch is None:
         return ""

@@ -1,4 +1,4 @@
-"""Rows and their columns: a table as terminal, Markdown, LaTeX and pictures write it, each in its own way.
+"""Rows and their columns: a table that terminal, Markdown, LaTeX and pictures each write in their own way.
 
 Exports with every digit (CSV, JSON, Parquet) write the rows of the database as they are, without columns.
 """
@@ -18,12 +18,12 @@ class Table:
 
     rows: Sequence[Any]
     keys: Sequence[Column]
-    """Columns that say which row it is; a table that is split repeats them."""
+    """Columns that identify a row; the parts of a split table repeat them."""
     values: Sequence[Column]
     """All other columns."""
 
     def columns(self) -> list[Column]:
-        """The columns that are shown: all keys, and the values that have at least one cell."""
+        """The columns that are shown: all keys, and values with at least one cell."""
         filled = [column for column in self.values if any(column.cell(row) for row in self.rows)]
         return [*self.keys, *filled]
 

@@ -1,4 +1,4 @@
-"""A table on a terminal. Cells are never cut off: a table that is too wide is split into several below each other."""
+"""A table on a terminal. Cells are never cut off: a table that is too wide is split into parts below each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from analysis.wording.plain_text import printable
 
 _GAP = "  "
 WIDE = 1_000
-"""Columns of a pipe or a file, where each row is best kept on one line."""
+"""Width of a pipe or a file in columns: each row should stay on one line."""
 _STYLES = MappingProxyType(
     {"": "", "good": "green", "fair": "yellow", "bad": "red", "alarm": "bold red", "weak": "dim"}
 )
@@ -28,14 +28,14 @@ _STYLES = MappingProxyType(
 
 
 def console() -> Console:
-    """Standard output: in a pipe without colour and as wide as COLUMNS says, else without a limit."""
+    """Standard output. In a pipe it has no colour, and its width is COLUMNS [default: no limit]."""
     wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(width=WIDE if wide else None, highlight=False, soft_wrap=wide)
 
 
 def say(out: Console, line: str, style: str = "") -> None:
-    """Print a line of text; characters that draw nothing are written out, since names in it may be anyone's."""
-    is_command = line.lstrip().startswith("try: ")  # left to the terminal to wrap, so that it can be copied
+    """Print a line of text. It may contain untrusted names, so invisible characters become escapes."""
+    is_command = line.lstrip().startswith("try: ")  # the terminal wraps it, so that it can be copied
     out.print(Text(printable(line), style=style), soft_wrap=is_command or None)
 
 
@@ -71,7 +71,7 @@ _Drawn = tuple[Column, Sequence[str], Sequence[str]]
 
 
 def _aligned(columns: Sequence[_Drawn], widths: Sequence[int]) -> Text:
-    """As one text: rich's own tables take a second for a thousand rows."""
+    """The table as one text: rich's own tables take a second for a thousand rows."""
     heads = [
         padded(column.heading, width, column.number)
         for (column, _, _), width in zip(columns, widths, strict=True)
@@ -85,7 +85,7 @@ def _aligned(columns: Sequence[_Drawn], widths: Sequence[int]) -> Text:
 
 
 def _folded(columns: Sequence[_Drawn], _widths: Sequence[int]) -> RichTable:
-    """For a terminal that is too narrow for the keys and a single value: cells take several lines."""
+    """A table for a terminal too narrow for the keys and a single value: cells take several lines."""
     table = RichTable(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column, _, _ in columns:
         table.add_column(column.heading, justify="right" if column.number else "left", overflow="fold")

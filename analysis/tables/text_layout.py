@@ -1,4 +1,4 @@
-"""A table as plain text, for `bench sql`: columns side by side, or a block for each row if they are too wide."""
+"""A table as plain text, for `bench sql`: columns side by side or, if that is too wide, a block for each row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def padded(text: str, width: int, right: bool) -> str:
 
 
 def query_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """The rows that a query returned, with every column, also if all its values are null."""
+    """The rows that a query returned, with every column, even if all its values are null."""
     return Table(rows=rows, keys=[_column(rows, i, name) for i, name in enumerate(names)], values=())
 
 

@@ -23,7 +23,7 @@ def why(row: Row) -> str:
 
 
 def division(row: Row) -> str:
-    """A rank's examples per optimizer step as they were measured: `3 x 128`; empty where nothing was."""
+    """The measured examples of a rank per optimizer step, `3 x 128`; empty if nothing was measured."""
     if row["micro_batch"] is None or row["largest_micro_batch"] is None:
         return ""
     return f"{row['accumulate']:,} x {row['micro_batch']:,}"

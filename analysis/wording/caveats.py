@@ -10,8 +10,8 @@ from analysis.wording import verdicts
 
 
 def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool = True) -> Iterator[str]:
-    """`session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`. Exported tables do not
-    show intervals of throughput."""
+    """The sentences. `session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`.
+    Exported tables do not show intervals of throughput."""
     yield from _of_an_import(session["imported"], points)
     if was_compared(points):
         yield "Efficiency is speedup ÷ workers."
@@ -20,8 +20,8 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
     has_intervals = any(point["throughput_lo"] is not None for point in points)
     if has_intervals and (shows_throughput_intervals or any(map(_has_efficiency_interval, points))):
         yield (
-            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not contain "
-            "what differs between allocations: other nodes, other neighbours, another day."
+            "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not include "
+            "differences between allocations: other nodes, other neighbours, another day."
         )
     elif not has_intervals and any(point["throughput"] is not None for point in points):
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
@@ -32,8 +32,8 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
         yield "In rows marked oversubscribed, ranks had to share slots or cores: these rows have no verdict."
     if session["recompiled"]:
         yield (
-            f"torch.compile still compiled among measured steps of {', '.join(session['recompiled'])}: their times "
-            "contain it. More warm-up steps, or batches of one shape, keep it out."
+            f"torch.compile still compiled during measured steps of {', '.join(session['recompiled'])}: their times "
+            "include it. To avoid that, use more warm-up steps, or batches of one shape."
         )
     if session["synthetic"] and any(point["throughput"] is not None for point in points):
         yield "The examples are synthetic: the results say nothing about a real data set."
@@ -73,12 +73,12 @@ def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
 
 
 def _has_efficiency_interval(point: Row) -> bool:
-    """A baseline is its own measure."""
+    """Whether the row has an interval of efficiency. A baseline is compared with itself, so its own does not count."""
     return point["efficiency_lo"] is not None and not point["is_baseline"]
 
 
 def was_compared(points: list[Row]) -> bool:
-    """Whether anything has a speedup over something else."""
+    """Whether a row other than a baseline has a speedup."""
     return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
 
 
@@ -86,13 +86,13 @@ def _limits() -> str:
     first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
-        f"Verdicts: {', '.join(said)}, poor below; retrograde where throughput is lower than at the next smaller "
-        "number of workers, beyond what repeats vary."
+        f"Verdicts: {', '.join(said)}, poor below; retrograde if throughput is lower than at the next smaller "
+        "number of workers by more than repeats vary."
     )
 
 
 def still_too_wide(points: Sequence[Row]) -> Iterator[str]:
-    """A line for each case and size whose throughput is less certain than measure.until requests."""
+    """A line for each case and size whose throughput interval is wider than measure.until requests."""
     for point in _wider(points):
         more = point["repeats_needed_until"]
         would = "more than 1,000 more needed" if more is None else f"about {more:,} more needed"
@@ -137,12 +137,12 @@ def _percent(fraction: float) -> str:
 
 
 MOST_FILES = 3
-"""Imported files that are named; the others are counted."""
+"""Imported files that a sentence names; it counts the others."""
 
 
 def imported_from(session: Row) -> str:
-    """A sentence on the files that an imported session comes from; their names are untrusted. `session` has `imported`
-    and `created_at` of the table sessions."""
+    """A sentence on the source files of an imported session; their names are untrusted. `session` has `imported` and
+    `created_at` of the table sessions."""
     files = json.loads(session["imported"]).get("files") or []
     named = [_file(file) for file in files[:MOST_FILES] if isinstance(file, dict)]
     if len(files) > MOST_FILES:

@@ -1,7 +1,7 @@
-"""The sentences with which a session closes: how far training scales and how certain that is, then the main loss and
-the first remedy.
+"""The closing sentences of a session: how far training scales and how certain that is, then the main loss and the
+first remedy.
 
-Everywhere `name` quotes untrusted text, such as a case's name, for the format of the output.
+The parameter `name` quotes untrusted text, such as a case's name, for the output's format.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from analysis.database.rows import Row
 from analysis.wording import verdicts
 from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
 from analysis.wording.numbers import estimate
+from analysis.wording.plain_text import counted, word
 
 _ESTIMATED = ("imbalance", "communication", "work")
-"""Terms that depend on how the parts of a step are known."""
+"""Terms that may be estimated, depending on how the parts of a step are known."""
 LEAST = 0.005
 """Share of the ranks' time below which a loss is not mentioned."""
 REPEATED = ("one_repeat", "undecided", "noisy", "too_few_repeats")
-"""Findings about certainty: if nothing is decided, they come before any finding that would change the training."""
+"""Findings about certainty. If nothing is decided, they come before all findings that would change the training."""
 _IN_REASON = 2
-"""More repeats are advised up to this many times those that there are, as by the rules about repeats."""
+"""More repeats are advised up to this multiple of the existing ones, as in the rules about repeats."""
 
 
 def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
-    """Speedup and efficiency of the most telling of `points`, rows of `scaling`. If nothing was trained, `machine`:
-    the sentence on what the runs found out about their machine."""
+    """A sentence on speedup and efficiency at the most telling of `points`, rows of `scaling`. If nothing was trained,
+    `machine`: the sentence on the measured machine."""
     measured = [point for point in points if point["throughput"] is not None]
     if not measured and machine:
         return machine
@@ -43,24 +44,21 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
             "report."
         )
     kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
-    axis = (
-        point["baseline_axis"].removesuffix("s") if point["baseline_workers"] == 1 else point["baseline_axis"]
-    )
-    over = f"{point['baseline_workers']:,} {axis}"
+    over = counted(point["baseline_workers"], point["baseline_axis"])
     if point["baseline_case"] != point["case_name"]:
         over = f"{name(point['baseline_case'])} on {over}"
     speedup = " ".join(filter(None, _estimate(point, "speedup")))
     sentence = f"{name(point['case_name'])} on {size_of(point)}: {kind} {speedup} over {over}"
     if point["efficiency"] is None:
-        kinds = f"{point['device_type']} against {point['baseline_device_type']}"
+        kinds = f"{word(point['device_type'], name)} against {word(point['baseline_device_type'], name)}"
         return f"{sentence}; {kinds}, so without efficiency{_judgement(point)}."
     efficiency, interval = _estimate(point, "efficiency", 100)
     return f"{sentence}, efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
 
 
 def most_telling(points: Sequence[Row]) -> Row | None:
-    """The row that the sentence is about: with slots for all ranks, then strong scaling, then the largest size; of
-    equals the first, so that the suite's order of cases decides. None if nothing was compared."""
+    """The row that the sentence is about; None if nothing was compared. Rows with slots for all ranks win, then strong
+    scaling, then the largest size, then the suite's order of cases."""
     compared = [
         point
         for point in points
@@ -80,7 +78,7 @@ def _estimate(point: Row, name: str, factor: float = 1) -> tuple[str, str]:
 
 
 def _judgement(point: Row) -> str:
-    """The verdict, and which others the interval allows."""
+    """The verdict, and the others that the interval allows."""
     if point["oversubscribed"]:
         return "; no verdict, because ranks had to share slots or cores"
     verdict = f": {point['verdict']}" if point["verdict"] else ""
@@ -98,7 +96,9 @@ def _judgement(point: Row) -> str:
     if more is not None:
         is_in_reason = more <= _IN_REASON * repeats
         needed = (
-            f" (about {more:,} more needed)" if is_in_reason else " (more will not do: use a quieter machine)"
+            f" (about {more:,} more needed)"
+            if is_in_reason
+            else " (more will not help: use a quieter machine)"
         )
     return f"{verdict}; undecided after {repeats} repeats{needed}: anything from {low} to {high}"
 
@@ -122,8 +122,8 @@ def because(
 
 
 def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
-    """The gravest finding of that case, or of the session, that explains lost time, but not one that only restates the
-    whole loss without a setting to change. If repeats do not decide how much was lost: what makes them more certain."""
+    """The gravest finding of the case or the session that explains lost time. A finding that restates the whole loss
+    counts only if it has a setting to change. If repeats do not decide the loss: the finding about repeats."""
     of_it = [finding for finding in findings if finding["case_name"] in (None, point["case_name"])]
     repeated = [
         finding
@@ -168,7 +168,7 @@ def _main_loss(point: Row, terms: Sequence[Row]) -> str:
 
 
 def _rivals(other: Row, largest: Row) -> bool:
-    """Whether it may be the larger one, as far as their intervals say."""
+    """Whether, by its interval, the other term may be larger than the largest."""
     is_there: bool = other["share"] >= LEAST and other["share_hi"] is not None
     return is_there and other["share_hi"] >= largest["share_lo"]
 

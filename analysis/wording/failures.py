@@ -12,13 +12,13 @@ _NOT_OK = ("oom", "failed", "timeout", "interrupted", "skipped", "missing")
 
 
 def not_ok_counts(row: Row) -> str:
-    """`1 oom, 2 skipped`: repeats that are not ok, by status, of a row of `coverage`."""
+    """The repeats of a row of `coverage` that are not ok, by status: `1 oom, 2 skipped`."""
     return ", ".join(f"{row[kind]} {kind}" for kind in _NOT_OK if row[kind])
 
 
 def reasons(coverage: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
-    """A line for each placement that has them, so that a failure is never just a gap in a table; placements skipped for
-    the same reason share a line. `name` quotes untrusted text, case names and errors, for the format of the output."""
+    """A line for each placement with runs that are not ok, so that a failure is never just a gap in a table. Placements
+    skipped for the same reason share a line. `name` quotes untrusted text (case names, errors) for the output."""
     rows = [row for row in coverage if row["reasons"]]
     skipped: dict[str, list[Row]] = {}
     for row in rows:

@@ -10,6 +10,7 @@ from functools import cache
 from analysis.database import schema
 from analysis.database.rows import Row
 from analysis.wording import verdicts
+from analysis.wording.plain_text import counted
 
 LEAST = 0.01
 """Share of the ranks' time: smaller terms are not named, and cases that lose less have no line."""
@@ -21,20 +22,19 @@ _PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
 
 def size_of(point: Row) -> str:
     """`4 ranks over 2 nodes`."""
-    axis = point["axis"].removesuffix("s") if point["workers"] == 1 else point["axis"]
     over = f" over {point['nodes']} nodes" if point["nodes"] > 1 else ""
-    return f"{point['workers']:,} {axis}{over}"
+    return f"{counted(point['workers'], point['axis'])}{over}"
 
 
 def explained(losses: Sequence[Row]) -> list[Row]:
-    """Only the losses of sizes with a known cause: those of imported timings have none."""
+    """The losses of sizes with a known cause; imported timings have none."""
     known = {_place(loss) for loss in losses if loss["term"] != "remainder" and loss["share"] is not None}
     return [loss for loss in losses if _place(loss) in known]
 
 
 def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
-    """A line for each of the cases that lose most, at their largest size, in the order of `points`: rows of scaling;
-    `losses` are rows of efficiency_loss."""
+    """A line for each case that loses most, at its largest size, in the order of `points`. `points` are rows of
+    scaling, `losses` of efficiency_loss."""
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
         by_place.setdefault(_place(loss), []).append(loss)
@@ -51,7 +51,7 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
 
 
 def largest_sizes(points: Sequence[Row]) -> list[Row]:
-    """The largest size of each case that is compared, one with slots for all ranks first."""
+    """The largest size of each compared case; preferably one with slots for all ranks."""
     largest: dict[str, Row] = {}
     for point in points:
         known = largest.get(point["case_name"])
@@ -62,7 +62,7 @@ def largest_sizes(points: Sequence[Row]) -> list[Row]:
 
 
 def is_loss_undecided(point: Row) -> bool:
-    """Whether repeats vary so much that it is unknown how much was lost, or whether anything was."""
+    """Whether repeats vary too much to say how much was lost, or whether anything was."""
     low, high = point["efficiency_lo"], point["efficiency_hi"]
     return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
 
@@ -110,7 +110,7 @@ def _part(term: Row) -> str:
 
 
 def _percent(share: float) -> str:
-    """Whole percents: the table has the interval of the efficiency, the view those of the parts."""
+    """A share in whole percents. The table has the interval of the efficiency, the view those of the parts."""
     return f"{100 * share:.0f} %".replace("-", "−")
 
 
@@ -124,46 +124,46 @@ class Term:
     meaning: str
     """A sentence: what happened in that time."""
     definition: str
-    """How it is computed, for those who want to know."""
+    """How the term is computed."""
 
 
 TERMS = {
     "data": Term(
-        meaning="The next batch was not there yet, and all ranks waited for the one that had to wait for it.",
-        definition="By how much waiting for data puts off the rank that the others wait for.",
+        meaning="The next batch was not ready on one rank, and all ranks waited for that rank.",
+        definition="The time by which waiting for data delays the rank that the others wait for.",
     ),
     "imbalance": Term(
-        meaning="Ranks that had finished computing stood still until the last one had, too.",
-        definition="Computation of the rank with most of it in each step minus that of the rank with least.",
+        meaning="Ranks that finished computing early were idle until the last one finished.",
+        definition="Computation of the rank that computes most in each step, minus that of the one computing least.",
     ),
     "communication": Term(
         meaning="Ranks exchanged gradients or parameters and had nothing to compute meanwhile.",
-        definition="Communication during which the rank computes nothing, of the rank that waits least for others. "
+        definition="Communication during which a rank computes nothing, for the rank that waits least for others. "
         "Communication that overlaps computation costs no time.",
     ),
     "clocks": Term(
-        meaning="GPUs ran at a lower clock rate than at the baseline, as heat or a limit on power makes them.",
-        definition="Computation × (1 − clock rate ÷ the baseline's), of the GPU with the highest rate.",
+        meaning="GPUs ran at a lower clock rate than at the baseline, usually because of heat or a power limit.",
+        definition="Computation × (1 − clock rate ÷ the baseline's), for the GPU with the highest rate.",
     ),
     "work": Term(
-        meaning="Each rank has fewer examples in a step than at the baseline: pieces so small leave a device partly "
-        "idle, and what a step costs once is shared by fewer examples.",
-        definition="Under strong scaling: computation of the rank that computes least, without what lower clocks cost.",
+        meaning="Each rank has fewer examples in a step than at the baseline: small batches leave a device partly "
+        "idle, and the fixed cost of a step is spread over fewer examples.",
+        definition="Under strong scaling: computation of the rank that computes least, minus the cost of lower clocks.",
     ),
     "remainder": Term(
-        meaning="What is left once everything known has been taken out.",
-        definition="1 − efficiency − the sum of the other terms; of a term that is not known, too, and under weak "
-        "scaling of computation that costs more than at the baseline.",
+        meaning="The loss that is left after all known causes.",
+        definition="1 − efficiency − the sum of the other terms. It includes unknown terms and, under weak scaling, "
+        "computation that costs more than at the baseline.",
     ),
 }
-"""In the order in which they are taken out, so that nothing is counted twice."""
+"""In the order of subtraction, so that nothing is counted twice."""
 
 KNOWN_BY = {
     "profiled": "profiled: shares of profiled steps",
-    "estimated": "estimated: backward holds what one rank's does, the rest of it is communication",
+    "estimated": "estimated: backward computes in proportion to forward, as on one rank; the rest is communication",
     "one rank": "one rank: no other rank to wait for or to talk to",
 }
-"""How the parts of a step are known; null is not known."""
+"""How the parts of a step are known; null if they are not."""
 _NAME = re.compile(r"WHEN '(\w+)' THEN '([^']+)'")
 
 
@@ -173,13 +173,13 @@ def _names() -> dict[str, str]:
 
 
 def name_of(term: str) -> str:
-    """In a table, a legend, a sentence: as the macro loss_name says it."""
+    """The term's name in tables, legends and sentences, from the macro loss_name."""
     return _names()[term]
 
 
 @cache
 def profile_option() -> str:
-    """The argument that profiles some steps, as the macro of that name says it."""
+    """The argument that profiles some steps, from the macro of the same name."""
     (options,) = re.findall(r"'(--set [^']+)'", schema.text("profile_option"))
     return str(options)
 

@@ -1,4 +1,4 @@
-"""The speed of a machine, from runs that train nothing: how fast ranks exchange data, how fast they multiply."""
+"""The speed of a machine, from runs that train nothing: how fast ranks exchange data and multiply matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb
 
 from analysis.database.rows import Row, session_rows
 from analysis.wording.numbers import estimate
-from analysis.wording.plain_text import number
+from analysis.wording.plain_text import number, word
 
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _FLOPS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
@@ -48,8 +48,8 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Machine:
 
 
 def sentence(machine: Machine, name: Callable[[str], str] = str) -> str:
-    """The fastest exchange of the most ranks, all_reduce first, and the fastest multiplication. `name` quotes a
-    device's name, which is untrusted, for the format of the output."""
+    """Sentences on the fastest exchange among the most ranks, preferably all_reduce, and the fastest multiplication.
+    `name` quotes untrusted text, such as a device's name, for the output's format."""
     found = []
     if machine.exchanges:
         best = max(
@@ -63,16 +63,16 @@ def sentence(machine: Machine, name: Callable[[str], str] = str) -> str:
         )
         over = f" over {best['nodes']:,} nodes" if best["nodes"] > 1 else ""
         found.append(
-            f"{best['op']} on {best['world_size']:,} ranks{over}: {' '.join(bus_gbps(best)).rstrip()} GB/s of bus "
-            f"bandwidth at {bytes_text(best['peak_message_bytes'])}, {' '.join(latency_us(best)).rstrip()} µs for "
-            f"{bytes_text(best['smallest_message_bytes'])}."
+            f"{word(best['op'], name)} on {best['world_size']:,} ranks{over}: "
+            f"{' '.join(bus_gbps(best)).rstrip()} GB/s of bus bandwidth at {bytes_text(best['peak_message_bytes'])}, "
+            f"{' '.join(latency_us(best)).rstrip()} µs for {bytes_text(best['smallest_message_bytes'])}."
         )
     if machine.multiplications:
         best = max(machine.multiplications, key=lambda row: row["peak_flops_per_s"])
         device = f" of {name(best['device_name'])}" if best["device_name"] else ""
         value, interval, unit = flops(best)
         found.append(
-            f"A rank{device} multiplies at {f'{value} {interval}'.rstrip()} {unit} in {best['precision']}, "
+            f"A rank{device} multiplies at {f'{value} {interval}'.rstrip()} {unit} in {word(best['precision'], name)}, "
             f"{shape(best)}."
         )
     return " ".join(found)
@@ -89,7 +89,7 @@ def latency_us(row: Row) -> tuple[str, str]:
 
 
 def flops(row: Row) -> tuple[str, str, str]:
-    """`788`, its interval, and `TFLOP/s`."""
+    """Value, interval and unit: `788`, its interval, `TFLOP/s`."""
     factor, unit = flops_unit(row["peak_flops_per_s"])
     ends = [
         None if row[end] is None else row[end] / factor
@@ -99,7 +99,7 @@ def flops(row: Row) -> tuple[str, str, str]:
 
 
 def flops_unit(flops_per_s: float) -> tuple[float, str]:
-    """The divisor and the unit that show such a rate."""
+    """The divisor and the unit for showing such a rate."""
     return next((one for one in _FLOPS if flops_per_s >= one[0]), _FLOPS[-1])
 
 
@@ -109,6 +109,6 @@ def shape(row: Row) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """`1 KiB`, `2 GiB`: messages are powers of two."""
+    """The size as text: `1 KiB`, `2 GiB`. Messages are powers of two."""
     factor, unit = next(one for one in _BYTES if count >= one[0] or one[0] == 1)
     return f"{number(count / factor, 4)} {unit}"

@@ -1,4 +1,4 @@
-"""How many digits a number deserves: three significant ones, or more if an interval would vanish otherwise.
+"""Choose the digits of a number: three significant ones, or more if its interval would otherwise vanish.
 
 Fewer would hide how rows relate to each other: a speedup of 0.88 on 2 ranks, with an efficiency of 44 %, must not
 read 0.9 and 40 %. The interval shows how uncertain a number is; it ends at the same decimal place.
@@ -11,18 +11,18 @@ import math
 SIGNIFICANT_DIGITS = 3
 """Digits of every number; a larger whole number keeps all its digits."""
 _MOST_DIGITS = 6
-"""However narrow the interval."""
+"""Most digits, even if the interval is narrower."""
 
 
 def estimate(
     value: float, low: float | None, high: float | None, *, apart_from: float | None = None
 ) -> tuple[str, str]:
-    """A value and its interval: `1.51` and `[1.44, 1.57]`; no interval: an empty text. What is not `apart_from` does
-    not read like it: a ratio whose interval excludes 1 must show that it does."""
+    """A value and its interval: `1.51` and `[1.44, 1.57]`, the latter empty without an interval. A number that differs
+    from `apart_from` is written so that it shows: a ratio whose interval excludes 1 must not read as if it did not."""
     decimals = decimals_of(value)
     if low is None or high is None:
         return shown(value, decimals), ""
-    if low < 0 < high:  # a difference that may be nothing: how near to 0 its point lies is chance
+    if low < 0 < high:  # the difference may be nothing, so its small value is chance
         decimals = min(decimals, decimals_of(max(low, high, key=abs)))
     numbers = (value, low, high)
     while decimals < _place(value, _MOST_DIGITS) and (
@@ -33,28 +33,28 @@ def estimate(
 
 
 def _touches(value: float, low: float, high: float, decimals: int) -> bool:
-    """An end of the interval reads like the value itself."""
+    """Whether an end of the interval reads like the value itself."""
     return shown(value, decimals) in (shown(low, decimals), shown(high, decimals))
 
 
 def _hides(numbers: tuple[float, ...], apart_from: float | None, decimals: int) -> bool:
-    """One of the numbers reads like what it is not."""
+    """Whether a number that differs from `apart_from` reads like it."""
     return any(number != apart_from == round(number, decimals) for number in numbers)
 
 
 def spread(mean: float, deviation: float | None) -> tuple[str, str]:
-    """A mean and its standard deviation: `21.2` and `1.7`; no deviation: an empty text."""
+    """A mean and its standard deviation: `21.2` and `1.7`; the latter is empty without a deviation."""
     decimals = decimals_of(mean)
     return shown(mean, decimals), "" if deviation is None else _beside(deviation, decimals)
 
 
 def decimals_of(value: float) -> int:
-    """Decimal places."""
+    """The number of decimal places of the value."""
     return max(_place(value, SIGNIFICANT_DIGITS), 0)
 
 
 def _beside(value: float, decimals: int) -> str:
-    """At the same decimal place, but never 0 where it is not: no interval of a ratio reaches 0."""
+    """The value at the same decimal place. A value above 0 never reads as 0: no interval of a ratio reaches 0."""
     text = shown(value, decimals)
     if not value or float(text.replace(",", "")):
         return text
@@ -68,5 +68,5 @@ def _place(value: float, digits: int) -> int:
 
 
 def shown(value: float, decimals: int) -> str:
-    """`3.81`, `1,230`; never `-0.0`."""
+    """The number as text: `3.81`, `1,230`; never `-0.0`."""
     return f"{value:z,.{min(max(decimals, 0), 12)}f}"

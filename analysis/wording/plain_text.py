@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
 def cell(value: Any) -> str:
-    """A value as text, null as nothing. A writer still has to make it safe for its format."""
+    """A value as text; empty for null. The caller must make it safe for its format."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -21,8 +22,13 @@ def cell(value: Any) -> str:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Untrusted text, safe for a terminal: characters that draw nothing are written out, `\\u202e`, except `keep`."""
+    """Untrusted text, safe for a terminal: invisible characters, except `keep`, become escapes such as `\\u202e`."""
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
+def word(text: str, name: Callable[[str], str]) -> str:
+    """A word of a fixed set, such as a precision. A file may have any other text instead, which `name` quotes."""
+    return text if re.fullmatch(r"[a-z0-9_]{1,40}", text) else name(text)
 
 
 def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
@@ -33,6 +39,11 @@ def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{decimals}f}" if abs(value) >= 10_000 else f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if strip and "." in text else text
+
+
+def counted(count: int, nouns: str) -> str:
+    """`1,024 ranks`, `1 rank`; `nouns` is a plural with an s."""
+    return f"{count:,} {nouns.removesuffix('s') if count == 1 else nouns}"
 
 
 def listed(names: Iterable[str], most: int) -> str:

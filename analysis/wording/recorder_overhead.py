@@ -20,8 +20,8 @@ _WHY = {
 
 
 def lines(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
-    """The cost at the size where it is known best; if it was left out, why, unless it was switched off. `name`
-    quotes a case's name for the format of the output."""
+    """A sentence on the cost at the size where it is known best, or on why it is unknown; empty if measuring it was
+    switched off. `name` quotes a case's name for the output's format."""
     row = surest(rows)
     if row is not None:
         yield sentence(row, name)
@@ -32,13 +32,13 @@ def lines(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str
 
 
 def surest(rows: Sequence[Row]) -> Row | None:
-    """The row whose share of a step has the narrowest interval; null if none has one."""
+    """The row whose share of a step has the narrowest interval; None if none has one."""
     known = [row for row in rows if row["share_lo"] is not None]
     return min(known, key=lambda row: row["share_hi"] - row["share_lo"], default=None)
 
 
 def sentence(row: Row, name: Callable[[str], str] = str) -> str:
-    """`row` has an interval."""
+    """The cost as a sentence; `row` has an interval."""
     of = f"of {estimate(row['bare_step_ms'], None, None)[0]} ms ({name(row['case_name'])} {row['placement']})"
     if row["difference_us_lo"] > 0:
         share = estimate(100 * row["share"], 100 * row["share_lo"], 100 * row["share_hi"])[0]
@@ -48,7 +48,7 @@ def sentence(row: Row, name: Callable[[str], str] = str) -> str:
 
 
 def _a_step(row: Row) -> str:
-    """`15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`."""
+    """The cost of a step: `15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`."""
     values = [row["difference_us"], row["difference_us_lo"], row["difference_us_hi"]]
     unit = "µs"
     if max(map(abs, values)) >= 1_000:

@@ -58,10 +58,12 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
     kills = kernel_oom_kills()
     kernel_killed = kernel_kills_before is not None and kills is not None and kills > kernel_kills_before
     if death.exit_code == -signal.SIGKILL and kernel_killed:
-        error = "ended by the kernel for want of host memory (SIGKILL)"
+        error = "killed by the kernel: the host ran out of memory (SIGKILL)"
         return Fault(status="oom", error=error, rank=rank, node=node)
     if death.limited and -death.exit_code in _REFUSED_MEMORY_SIGNALS:
-        error = f"{_exit_text(death.exit_code)} at its memory limit: a library did not check whether it got memory"
+        error = (
+            f"{_exit_text(death.exit_code)} at its memory limit: a library used memory that it was refused"
+        )
         return Fault(status="oom", error=error, rank=rank, node=node)
     return Fault(status="failed", error=_exit_text(death.exit_code), rank=rank, node=node)
 
@@ -84,5 +86,7 @@ def _exit_text(exit_code: int) -> str:
     if exit_code < 0:
         return f"killed by {signal.Signals(-exit_code).name}"
     if exit_code == NO_OUTCOME:
-        return "the rank could not write down how it went: the disk of its temporary folder may be full; its log says"
+        return (
+            "the rank could not write its outcome: the disk of its temporary folder may be full; see its log"
+        )
     return f"the process ended with exit code {exit_code} before the run was over; its log may say why"

@@ -45,7 +45,7 @@ class EndedError(InputError):
         self.ended_with = ended_with
         """Exit code if 0 or more; otherwise the negative number of a signal."""
         super().__init__(
-            f"a process forked to look at this machine ended with {ended_with}; `bench doctor` says more"
+            f"a process forked to check this machine ended with {ended_with}; `bench doctor` says more"
         )
 
 
@@ -112,7 +112,7 @@ class WarmServer:
 def _use_removed_socket_folder() -> None:
     """Put multiprocessing's sockets into a folder that a keeper removes if this process is killed.
 
-    multiprocessing's own folder would stay then, and its sockets' paths would be too long with a long $TMPDIR."""
+    multiprocessing's own folder would be left behind, and its sockets' paths would be too long with a long $TMPDIR."""
     config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
     if "tempdir" not in config:
         folder = tempfile.gettempdir()

@@ -121,7 +121,7 @@ def slot_warnings(offers: Sequence[Offer]) -> list[str]:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
         found.append(
             f"the nodes of this step have different numbers of slots ({listed}): each is used as if it had "
-            f"{min(counts.values())}; ask for --gpus-per-node instead of --gpus to get them alike"
+            f"{min(counts.values())}; ask for --gpus-per-node instead of --gpus to make them equal"
         )
     slots = total(offers)
     if slots.fixed and slots.cpus_per_node < slots.slots_per_node:

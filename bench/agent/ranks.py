@@ -110,7 +110,6 @@ class RankGroup:
             rank_job = RankJob(
                 spec=spec,
                 rank=place.rank,
-                local_rank=place.local_rank,
                 node=part.node,
                 local_task=part.local_task,
                 cores=place.cores,

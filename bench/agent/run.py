@@ -23,7 +23,7 @@ from bench.records.run_spec import RunSpec
 from bench.session.stop import StopRequest
 
 OF_THE_SLOWEST = ("compile_s", "measured_recompiles")
-"""Facts that ranks report and of which a run takes the largest value: the other ranks wait for the slowest."""
+"""Facts of ranks that a run takes from the slowest rank, the largest value: the others wait for it."""
 
 
 class UnstoredError(InputError):
@@ -112,7 +112,7 @@ class Agent:
             finalised = True
         return Report(
             fault=outcome.fault,
-            said=_facts_of_ranks(outcome),
+            rank_facts=_facts_of_ranks(outcome),
             rows=dict.fromkeys(outcome.outcomes, 0)
             | {rank.identity["rank"]: rank.trained for rank in ranks if rank.identity},
             setup_s=(min(barriers_ns) - span_ns[0]) / 1e9 if barriers_ns else None,

@@ -87,7 +87,7 @@ def main(agent_scratch: str) -> None:
 
 
 def keep(scratch: Path, folder: Path) -> None:
-    """Copy a run's raw files to `folder`, except those that are there already."""
+    """Copy a run's raw files to `folder`, except those that it already has."""
     for path in raw_files(scratch):
         if not (folder / path.name).exists():
             copy_whole(path, folder / path.name)

@@ -115,8 +115,8 @@ def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet
         from analysis.loading.load import load as load_results
         from bench.common.paths import rules_folder
 
-        unreadable_image.read_pages()  # DuckDB's
-        problems = finalise(session)  # of interrupted attempts, if this session was resumed
+        unreadable_image.read_pages()  # DuckDB is now mapped, too
+        problems = finalise(session)  # a resumed session may have interrupted attempts
         report = load_results(session.parent, rules_folder())
         if not quiet:
             click.echo("\n".join([str(report), *problems]))
@@ -151,7 +151,7 @@ def _stopped(result: SessionResult) -> str:
     runs, undone = sum(result.statuses.values()), ("not run", "interrupted")
     done = runs - sum(result.statuses.get(status, 0) for status in undone) - result.left_for_time
     text = (
-        f"{result.stopped_reason} after {done} of {runs} run{'s' * (runs != 1)}; what was measured is kept."
+        f"{result.stopped_reason} after {done} of {runs} run{'s' * (runs != 1)}; everything measured is kept."
     )
     # a script of `bench script` leaves Slurm's record of the job in the folder; it loads the session and is resubmitted
     job = os.environ.get("SLURM_JOB_ID", "")

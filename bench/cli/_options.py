@@ -68,7 +68,7 @@ def suite_options(function: _Function) -> _Function:
 
 
 def options_named(*names: str) -> Callable[[_Function], _Function]:
-    """Decorate a command with the options of a suite that have these names, in the order of all."""
+    """Decorate a command with the suite options of these names, in the order of suite_options."""
 
     def decorate(function: _Function) -> _Function:
         every: list[click.Parameter] = vars(suite_options(lambda: None))["__click_params__"]

@@ -1,4 +1,4 @@
-"""`bench suite --launcher srun`: from the options of the call to srun's command line."""
+"""`bench suite --launcher srun`: build srun's command line from the call's options."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Channel:
         self._socket.close()
 
     def _read_all(self) -> None:
-        """Take every message that has arrived; note the end of the connection behind the last."""
+        """Take every message that has arrived; if the connection has ended, note that after the last one."""
         try:
             ended = self._fill_buffer()
             while (message := self._take_message()) is not None:
@@ -142,9 +142,7 @@ class Channel:
         try:
             return _adapter().validate_python(json.loads(content))
         except ValueError as error:
-            raise Lost(
-                "it sent no message that is known here; do all nodes have the same scalebench?"
-            ) from error
+            raise Lost("it sent an unknown message; do all nodes have the same scalebench?") from error
 
 
 @cache
@@ -175,7 +173,7 @@ def introduce(connection: socket.socket, secret: bytes, patience_s: float) -> Ch
     nonce = secrets.token_bytes(_NONCE_BYTES)
     try:
         if _exactly(connection, len(GREETING), deadline) != GREETING:
-            raise Lost("it is no leader of agents")
+            raise Lost("it is not a leader of agents")
         their_nonce = _exactly(connection, _NONCE_BYTES, deadline)
         connection.sendall(nonce + _mac(secret, b"follower" + their_nonce + nonce))
         proof = _exactly(connection, _DIGEST_BYTES, deadline)

@@ -112,9 +112,7 @@ class Gathering:
             return
         channels = [follower.channel for follower in self._followers.values()]
         if not channels:  # `wait` was not called or not finished
-            patience_s = (
-                _DISMISSAL_S if isinstance(error, Exception) else 0.0
-            )  # 0: a user who interrupts does not wait
+            patience_s = _DISMISSAL_S if isinstance(error, Exception) else 0.0  # no wait after an interrupt
             channels = [one.channel for one in self._meeting.close_after(patience_s)]
             secret_file(self._results, self._step.key).unlink(missing_ok=True)
         for channel in channels:

@@ -78,7 +78,7 @@ class Meeting:
         self.close()
         if missing:
             raise InputError(
-                f"of this step's {self._step.tasks} tasks, {len(missing)} did not join within {patience_s:g} s: "
+                f"{len(missing)} of this step's {self._step.tasks} tasks did not join within {patience_s:g} s: "
                 f"{_named(missing, self._step)}; their own messages say why; do all nodes share the results folder?"
                 + (
                     f" {self.refused} connections were refused: they did not show in time that they know this "
@@ -157,7 +157,7 @@ def join(step: Step, secret: bytes, patience_s: float = PATIENCE_S) -> Channel:
         time.sleep(_PAUSE_S + random.uniform(0, _SPREAD_S * step.tasks))  # noqa: S311 - no secret
     raise InputError(
         f"task {step.task} on {step.node_names[step.node]} could not reach the leading task on {leader} within "
-        f"{patience_s:g} s ({reason}): do all nodes share the results folder, and can they reach each other's names?"
+        f"{patience_s:g} s ({reason}): do all nodes share the results folder, and can they resolve each other's names?"
     )
 
 
@@ -177,7 +177,7 @@ def own_address(step: Step) -> str:
             return str(probe.getsockname()[0])
     except OSError as error:
         raise InputError(
-            f"no way from {step.node_names[0]} to {others[0]}: {error}; nodes have to know each other's names"
+            f"no route from {step.node_names[0]} to {others[0]}: {error}; nodes must resolve each other's names"
         ) from error
 
 

@@ -8,7 +8,7 @@ OF_THE_MACHINE = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EIO, errno.ESTALE,
     errno.ENAMETOOLONG, errno.ELOOP,
 )  # fmt: skip
-"""Error numbers of an OSError that is no defect: an unwritable folder, a full or broken disk, an impossible name."""
+"""Error numbers of an OSError that is not a defect: an unwritable folder, a full or broken disk, an impossible name."""
 
 
 class InputError(ValueError):

@@ -80,7 +80,7 @@ def finite(value: Any) -> Any:
 def attempt_folder(run: Path, attempt: int) -> Path:
     """The folder of an attempt's files: the run's folder, until a resume has set that attempt aside.
 
-    An agent that was given up and wakes again must not touch files of later attempts."""
+    An agent that was declared lost and then wakes must not touch files of later attempts."""
     aside = run / f"attempt{attempt}"
     return aside if aside.is_dir() else run
 

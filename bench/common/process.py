@@ -35,7 +35,7 @@ def kill_group(pid: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
+    """Whether the process exists and is not a zombie."""
     return _state(pid) not in ("", "Z", "X")
 
 

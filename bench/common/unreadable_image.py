@@ -24,7 +24,7 @@ SIGNAL_S = 2.0
 """Longest time from a signal to a whole step until it arrives here; the mount of the image may end before."""
 _ERRNOS = (errno.ENOTCONN, errno.ECONNABORTED)
 _MADV_POPULATE_READ = 22
-"""Linux 5.14 or newer; older kernels refuse it, which does no harm."""
+"""Needs Linux 5.14; older kernels refuse it, which does no harm."""
 _LARGE_BYTES = 100 * 2**20
 """Libraries with parts of this size belong to torch or CUDA; an agent maps them only if a workload imports torch."""
 

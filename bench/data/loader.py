@@ -83,7 +83,6 @@ def _unchanged(batch: _T) -> _T:
 def _become_a_worker(rank_pid: int, rank_name: str, worker: int) -> None:
     die_with_parent(rank_pid)
     name_process(f"loader worker {worker} of {rank_name}")
-    signal.signal(
-        signal.SIGTERM, signal.SIG_IGN
-    )  # it may be sent to the whole session; the agent ends the rank
+    # SIGTERM may go to the whole session; the agent ends the rank
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # remove the rank's handler

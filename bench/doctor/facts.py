@@ -24,7 +24,6 @@ class Gpu:
     """A GPU as NVML shows it, regardless of CUDA_VISIBLE_DEVICES."""
 
     index: int
-    uuid: str
     name: str
     memory_bytes: int
     mig_uuids: tuple[str, ...] = ()

@@ -35,7 +35,6 @@ def _gpu(index: int) -> Gpu:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     return Gpu(
         index=index,
-        uuid=pynvml.nvmlDeviceGetUUID(handle),
         name=pynvml.nvmlDeviceGetName(handle),
         memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total,
         mig_uuids=tuple(_mig_uuids(handle)),

@@ -15,7 +15,7 @@ Row = TypeVar("Row", Measurement, CollectiveRun)
 
 
 def check(file: str, rows: Sequence[Measurement]) -> None:
-    """Raises InputError with everything that is wrong."""
+    """Raises InputError with every problem."""
     problems = Problems(file=file)
     for one in rows:
         if one.world_size % one.nodes:
@@ -41,28 +41,28 @@ def _duplicates(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
         for one in others:
             yield (
                 one.place,
-                f"case {one.case}, world_size {one.world_size}, repeat {one.repeat} is on {first.place} already: "
-                "count the repeats",
+                f"case {one.case}, world_size {one.world_size}, repeat {one.repeat} is already on {first.place}: "
+                "number the repeats",
             )
 
 
 def _unequal_within_cases(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
-    """Values that must be equal within a case: its scaling, its strategy and the work, unless that grows."""
+    """Values that differ within a case but must not: scaling, strategy and, except in weak scaling, the work."""
     for case, group in _grouped(rows, lambda one: one.case).items():
         for name in ("scaling", "strategy"):
             yield from _unequal(
-                group, name, f"of case {case}: a case has one; give the other rows another case"
+                group, name, f"in case {case}: a case has one; give the other rows another case"
             )
         if group[0].scaling == "strong":
             for name in ("examples", "epochs"):
                 yield from _unequal(
                     group,
                     name,
-                    f"of case {case}: strong scaling is the same work at every size; else say weak",
+                    f"in case {case}: strong scaling means the same work at every size; otherwise use weak",
                 )
         else:
             for of_size in _grouped(group, lambda one: one.size).values():
-                yield from _unequal(of_size, "epochs", f"of case {case} at {of_size[0].world_size} ranks")
+                yield from _unequal(of_size, "epochs", f"in case {case} at {of_size[0].world_size} ranks")
 
 
 def _unequal(group: Sequence[Measurement], name: str, reason: str) -> Iterator[tuple[str, str]]:
@@ -70,7 +70,7 @@ def _unequal(group: Sequence[Measurement], name: str, reason: str) -> Iterator[t
     for one in group[1:]:
         value, wanted = getattr(one, name), getattr(first, name)
         if value != wanted:
-            yield one.place, f"{name} is {_shown(value)}, on {first.place} {_shown(wanted)}, {reason}"
+            yield one.place, f"{name} is {_shown(value)}, but {_shown(wanted)} on {first.place}, {reason}"
 
 
 def _shown(value: object) -> str:
@@ -89,10 +89,10 @@ def _unknown_examples(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
                 "examples are not known: weak scaling needs them, since the work grows with the size",
             )
     if len(unknown) < len(rows) and rows[0].examples is not None:
-        yield unknown[0].place, f"examples are not known, on {rows[0].place} they are: all rows or none"
+        yield unknown[0].place, f"examples are not known, but on {rows[0].place} they are: all rows or none"
     elif len(unknown) < len(rows):
         known = next(one for one in rows if one.examples is not None)
-        yield known.place, f"examples are known, on {rows[0].place} they are not: all rows or none"
+        yield known.place, f"examples are known, but on {rows[0].place} they are not: all rows or none"
 
 
 def number_repeats(rows: Iterable[Row]) -> list[Row]:

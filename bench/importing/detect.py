@@ -1,4 +1,4 @@
-"""Which of the formats a file has."""
+"""Detect a file's format."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def detect_format(source: Source) -> str:
     raise InputError(
         f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
         "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
-        "JSON or its table); --format says which it is meant to be"
+        "JSON or its table); choose one with --format"
     )

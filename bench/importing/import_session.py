@@ -69,7 +69,7 @@ def import_session(request: ImportRequest) -> Path:
     """Import files as a new session. Returns its folder. Raises InputError if anything is wrong, and writes nothing."""
     if not _SUITE.fullmatch(request.suite):
         raise InputError(
-            f"--suite {request.suite[:60]!r} is no suite's name: letters, digits, '_', '.' and '-', 81 at most"
+            f"--suite {request.suite[:60]!r} is not a suite's name: letters, digits, '_', '.' and '-', 81 at most"
         )
     check_tags(request.tags)
     for option, text, check_name in (
@@ -98,12 +98,12 @@ def read_files(request: ImportRequest) -> Imported:
     for source in sources:
         if kind != "log" and source.size_bytes > MAX_BYTES_OF_TABLES:
             raise InputError(
-                f"{source.name}: larger than {MAX_BYTES_OF_TABLES >> 20} MiB: logs alone may be; import parts of it"
+                f"{source.name}: larger than {MAX_BYTES_OF_TABLES >> 20} MiB: only logs may be; import parts of it"
             )
     if len(sources) > 1 and (kind not in _SEVERAL_FILES or set(formats) != {kind}):
         raise InputError(
-            f"{len(sources)} files: only logs, or files of nccl-tests, come in several; import each of the others by "
-            "its own call"
+            f"{len(sources)} files: only logs or nccl-tests output can be imported together; import each of the "
+            "others separately"
         )
     _refuse_unused_options(kind, request)
     rows = _parse(kind, sources, request)
@@ -111,7 +111,7 @@ def read_files(request: ImportRequest) -> Imported:
 
 
 def _paths(files: Sequence[str]) -> list[Path]:
-    """Each file once. A pattern that no shell has expanded stands for the files that match it, in order of name."""
+    """Each file once. A pattern that no shell expanded is replaced by the matching files, sorted by name."""
     found: dict[Path, None] = {}
     for text in files:
         path = Path(text)
@@ -136,7 +136,7 @@ def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
     }[kind]
     if given := [name for name, value in unused if value is not None]:
         name = {"csv": "a CSV", "nccl": "output of nccl-tests"}.get(kind, f"a {kind}")
-        raise InputError(f"{', '.join(given)}: {name} says that itself: leave it out")
+        raise InputError(f"{', '.join(given)}: {name} already says that: leave it out")
 
 
 def _parse(
@@ -261,9 +261,11 @@ def _write_best_validation(folder: Path, one: Measurement, owner: dict[str, str]
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([("val_loss", pa.float64()), ("val_accuracy", pa.float64())], metadata=owner)
+    from bench.measure.write_parquet import arrow_schema
+
     rows = [{"val_loss": one.val_loss, "val_accuracy": one.val_accuracy}]
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "evals.parquet")
+    table = pa.Table.from_pylist(rows, schema=arrow_schema("evals", owner))
+    pq.write_table(table, folder / "evals.parquet")
 
 
 _TEMPORARY = ".import-"

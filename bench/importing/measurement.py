@@ -1,4 +1,4 @@
-"""One training that a file reports, and the list of what is wrong with a file."""
+"""One training that a file reports, and a file's problems."""
 
 from __future__ import annotations
 

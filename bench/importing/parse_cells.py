@@ -1,4 +1,4 @@
-"""Read a file's text, and parse the text of a cell into a number or say why it is none.
+"""Read a file's text, and parse the text of a cell into a number or say why it is not one.
 
 No locale is guessed: 1,234 could be a thousand or a fraction, so it is refused.
 """
@@ -40,7 +40,7 @@ SECONDS = {
 
 
 class BadValueError(ValueError):
-    """The message says what is wrong with a value, and what to write instead."""
+    """A value that cannot be parsed; the message says why, and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,11 @@ def read_source(path: Path) -> Source:
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
         if not path.is_file():
-            raise InputError(f"{path}: a pipe or a device, no file: save what it gives, and name that")
+            raise InputError(f"{path}: a pipe or a device, not a file: save its output and name that file")
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)  # not all: a special file can be longer than its size says
         if len(content) > MAX_BYTES:
-            raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB: no table of timings")
+            raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB: too large for timings")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
@@ -213,7 +213,7 @@ def _decoded(path: Path, content: bytes) -> str:
     if content.startswith(_UTF16):
         raise InputError(f"{path}: UTF-16 text: save it as UTF-8 (a spreadsheet calls it `CSV UTF-8`)")
     if b"\0" in content:
-        raise InputError(f"{path}: holds zero bytes: no text file")
+        raise InputError(f"{path}: contains zero bytes: not a text file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,7 +1,7 @@
 """The fingerprint of a run: its code, machine and settings, for comparisons with other runs.
 
-It is a flat object of text. A missing key is unknown or does not matter for the run. fingerprint_class.sql says which
-keys must be equal for a fair comparison of two runs, and which are only shown."""
+It is a flat object of text. A missing key is unknown or does not matter for the run. The macro fingerprint_class says
+which keys must be equal for a fair comparison of two runs, and which are only shown."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _SETTINGS = (
 """Settings that a run's training depends on, besides workload and measurement. `threads` is a key of its own."""
 
 
-def fingerprint(spec: RunSpec, nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
-    """The fingerprint of the run `spec`, from the facts of its nodes and those that its ranks reported (`said`)."""
+def fingerprint(spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any]) -> dict[str, str]:
+    """The fingerprint of the run `spec`, from the facts of its nodes and what its ranks reported."""
     found = {"settings": _settings(spec), "device_type": spec.device_type}
     facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
     found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
     found["variables"] = _distinct(_variables(node) for node in nodes)
     if spec.device_type == "cuda":
-        found |= _gpus(nodes, said)
+        found |= _gpus(nodes, rank_facts)
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
-    found |= {key: str(said[key]) for key in ("nccl", "transport") if said.get(key)}
+    found |= {key: str(rank_facts[key]) for key in ("nccl", "transport") if rank_facts.get(key)}
     return {key: value for key, value in found.items() if value} | own_file(spec.workload)
 
 
@@ -64,9 +64,9 @@ def _distinct(values: Iterable[str | None]) -> str:
     return ", ".join(sorted({value for value in values if value}))
 
 
-def _gpus(nodes: Sequence[Facts], said: Mapping[str, Any]) -> dict[str, str]:
+def _gpus(nodes: Sequence[Facts], rank_facts: Mapping[str, Any]) -> dict[str, str]:
     """GPU models as ranks report them, or else those of the nodes; and power limits of all GPUs of these models."""
-    models = said.get("device_names") or [
+    models = rank_facts.get("device_names") or [
         value for node in nodes for key, value in node.items() if re.fullmatch(r"gpu\d+_name", key)
     ]
     limits = [

@@ -86,7 +86,7 @@ def _gpu(word: str, wanted: str, count: int) -> str:
         return word
     have = f"GPUs 0 to {count - 1}" if count > 1 else "GPU 0 alone" if count else "no GPU"
     raise InputError(
-        f"CUDA_VISIBLE_DEVICES={wanted}: {word!r} is no GPU of this machine, which has {have}: "
+        f"CUDA_VISIBLE_DEVICES={wanted}: {word!r} is not a GPU of this machine, which has {have}: "
         "name those, or unset it to use all"
     )
 

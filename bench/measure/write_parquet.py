@@ -6,6 +6,7 @@ The agent does this after each run. `finalise` does it for interrupted runs, whi
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -137,6 +138,12 @@ def _task(rows: StepRows) -> tuple[int, int]:
     return rows.identity["node"], rows.identity.get("local_task", 0)
 
 
+def arrow_schema(table: str, owner: Mapping[str, str] | None = None) -> pa.Schema:
+    """The schema of a table's files; `owner` is their metadata."""
+    columns = [(name, _ARROW_TYPES[column.sql_type]) for name, column in PARQUET_TABLES[table].items()]
+    return pa.schema(columns, metadata=dict(owner) if owner else None)
+
+
 def _step_table(rows: StepRows) -> pa.Table:
     count = len(rows.words)
     phases = {name: rows.column(name) for name in ("data_ns", "forward_ns", "backward_ns", "optimizer_ns")}
@@ -166,8 +173,7 @@ def _rank_table(file: rank_tables.Written) -> pa.Table:
 
 def _table(name: str, columns: dict[str, pa.Array]) -> pa.Table:
     """The columns with the types and in the order of PARQUET_TABLES."""
-    schema = pa.schema([(key, _ARROW_TYPES[column.sql_type]) for key, column in PARQUET_TABLES[name].items()])
-    return pa.table(columns, schema=schema)
+    return pa.table(columns, schema=arrow_schema(name))
 
 
 def _column(values: np.ndarray[Any, np.dtype[Any]]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""A Transformer encoder that classifies texts: pre-norm layers, learnt positions, no influence of padding.
+"""A Transformer encoder that classifies texts: pre-norm layers, learnt positions; padding has no influence.
 
 torch's nn.TransformerEncoder draws dropout from the rank's generator; here masks depend on (seed, example).
 """

@@ -24,7 +24,7 @@ class Norm(nn.GroupNorm):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         normed = super().forward(x)
         if x.is_contiguous(memory_format=torch.channels_last):
-            return normed.contiguous(memory_format=torch.channels_last)  # no copy if it already is
+            return normed.contiguous(memory_format=torch.channels_last)  # copies only if the layout differs
         return normed
 
 

@@ -81,7 +81,7 @@ def is_folder(name: str) -> bool:
 def parse_json(name: str, content: bytes) -> Any:
     """Parse a JSON file of an archive. Raises InputError if it is not JSON or has too many values."""
     if sum(content.count(sign) for sign in (b",", b"[", b"{")) > MOST_VALUES:
-        raise InputError(f"{name}: more than {MOST_VALUES:,} values: no session has")
+        raise InputError(f"{name}: more than {MOST_VALUES:,} values: too many for a session")
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -99,7 +99,9 @@ def parse(content: bytes) -> Manifest:
         raise InputError(f"{NAME}: no session_id and files")
     listed = {name: _listed(name, one) for name, one in files.items()}
     if len(listed) > MOST_FILES or sum(one.size_bytes for one in listed.values()) > MOST_BYTES:
-        raise InputError(f"{NAME}: more than {MOST_FILES:,} files or {MOST_BYTES >> 30} GiB: no session is")
+        raise InputError(
+            f"{NAME}: more than {MOST_FILES:,} files or {MOST_BYTES >> 30} GiB: too large for a session"
+        )
     if "session.json" not in listed:
         raise InputError(f"{NAME}: lists no session.json")
     return Manifest(session_id=session_id, files=listed)
@@ -107,12 +109,12 @@ def parse(content: bytes) -> Manifest:
 
 def _listed(name: str, one: Any) -> Listed:
     if not belongs(name):
-        raise InputError(f"{NAME}: {name[:120]!r} is no file of a session")
+        raise InputError(f"{NAME}: {name[:120]!r} is not a file of a session")
     size, sha256 = (one.get("bytes"), one.get("sha256")) if isinstance(one, dict) else (None, None)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_BYTES:
-        raise InputError(f"{NAME}: {name}: bytes is {str(size)[:40]}, no size")
+        raise InputError(f"{NAME}: {name}: bytes is {str(size)[:40]}, not a size")
     if name.endswith(".json") and size > MOST_JSON_BYTES:
-        raise InputError(f"{NAME}: {name}: {size:,} bytes: JSON of ours has {MOST_JSON_BYTES:,} at most")
+        raise InputError(f"{NAME}: {name}: {size:,} bytes: JSON may have {MOST_JSON_BYTES:,} at most")
     if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
-        raise InputError(f"{NAME}: {name}: sha256 is {str(sha256)[:80]!r}, no SHA-256")
+        raise InputError(f"{NAME}: {name}: sha256 is {str(sha256)[:80]!r}, not a SHA-256")
     return Listed(size_bytes=size, sha256=sha256)

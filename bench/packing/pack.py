@@ -44,7 +44,7 @@ def pack(session: Path, out: Path, *, logs: bool, page: Page) -> Packed:
 
     Raises InputError if `out` exists, or if the session is still being written or contains links or raw rows."""
     if not (session / "session.json").is_file():
-        raise InputError(f"{session}: no session: it has no session.json")
+        raise InputError(f"{session}: not a session: it has no session.json")
     if out.exists():
         raise InputError(f"{out} exists: choose another --out")
     with _lock_shared(session), tempfile.TemporaryDirectory(prefix="scalebench-pack-") as aside:
@@ -94,7 +94,7 @@ def _files(session: Path, *, logs: bool) -> Iterator[tuple[str, Path]]:
         if path.name == BEGUN or path.suffix == ".raw":
             raise InputError(f"{path}: rows that were never imported: `bench load` first")
         if path.is_symlink():
-            raise InputError(f"{path}: a link: an archive holds nothing that lies elsewhere")
+            raise InputError(f"{path}: a link: an archive contains no files from elsewhere")
         if name == REPORT or not path.is_file() or not belongs(name) or (path.suffix == ".log" and not logs):
             continue
         yield name, path

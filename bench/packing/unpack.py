@@ -61,10 +61,10 @@ class _Bounded(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _MOST_DIRECTORY_BYTES:
-            raise InputError(f"{size:,} bytes list its members: no session has as many")
+            raise InputError(f"{size:,} bytes list its members: too many for a session")
         found = super().read(size)
         if found.count(_ENTRY) > MOST_FILES + 1:
-            raise InputError(f"more than {MOST_FILES:,} files: no session has")
+            raise InputError(f"more than {MOST_FILES:,} files: too many for a session")
         return found
 
 
@@ -74,7 +74,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{path}: no sound archive of `bench pack`: {error}") from error
+        raise InputError(f"{path}: not a valid archive of `bench pack`: {error}") from error
     except InputError as error:
         raise InputError(f"{path}: {error}; nothing was written") from None
     except (OSError, ValueError) as error:
@@ -87,7 +87,7 @@ def _manifest(archive: zipfile.ZipFile) -> bytes:
     except KeyError:
         raise InputError(f"has no {NAME}: not written by `bench pack`") from None
     if info.file_size > MOST_MANIFEST_BYTES:
-        raise InputError(f"{NAME}: {info.file_size:,} bytes: no manifest is")
+        raise InputError(f"{NAME}: {info.file_size:,} bytes: too large for a manifest")
     _check_member(info)
     with archive.open(info) as member:
         return member.read(MOST_MANIFEST_BYTES)
@@ -102,9 +102,9 @@ def _compare(archive: zipfile.ZipFile, manifest: Manifest) -> None:
         if member.filename != NAME and member.filename not in manifest.files:
             raise InputError(f"{member.filename[:120]!r} is not in {NAME}")
     if len(set(names)) < len(names):
-        raise InputError(f"{Counter(names).most_common(1)[0][0]} is there twice")
+        raise InputError(f"{Counter(names).most_common(1)[0][0]} occurs twice")
     if missing := manifest.files.keys() - set(names):
-        raise InputError(f"{min(missing)} is in {NAME}, and not there")
+        raise InputError(f"{min(missing)} is in {NAME}, but not in the archive")
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
@@ -112,7 +112,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
         raise InputError("a member has no name")
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in (0, stat.S_IFREG) or member.is_dir():
-        raise InputError(f"{member.filename[:120]!r} is a link or a folder, no file")
+        raise InputError(f"{member.filename[:120]!r} is a link or a folder, not a file")
     if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
         raise InputError(
             f"{member.filename[:120]!r} is encrypted, or packed in a way that `bench pack` does not use"

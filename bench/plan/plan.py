@@ -12,7 +12,7 @@ from bench import strategies, workloads
 from bench.common.errors import InputError
 from bench.machine.slots import slots_per_node, threads_per_rank
 from bench.plan.find_batch import size_of
-from bench.plan.world_sizes import Placement, placements, why_not
+from bench.plan.world_sizes import Placement, obstacle, placements
 from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 
@@ -26,7 +26,7 @@ CHECKED_STEPS = 100
 OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
 """The end of a skip reason if there are too few slots."""
 _MAX_RUNS = 100_000
-_MAX_PROBLEMS = 20
+_SHOWN_PROBLEMS = 20
 """Problems that a message names."""
 
 
@@ -63,9 +63,9 @@ def plan(
         for case in suite.cases
     ]
     found = (problem for planner in planners for problem in planner.problems())
-    if problems := list(dict.fromkeys(islice(found, 50 * _MAX_PROBLEMS))):
-        more = ["and more"] if len(problems) > _MAX_PROBLEMS else []
-        lines = [f"suite {suite.name} cannot be planned:", *problems[:_MAX_PROBLEMS], *more]
+    if problems := list(dict.fromkeys(islice(found, 50 * _SHOWN_PROBLEMS))):
+        more = ["and more"] if len(problems) > _SHOWN_PROBLEMS else []
+        lines = [f"suite {suite.name} cannot be planned:", *problems[:_SHOWN_PROBLEMS], *more]
         raise InputError("\n  ".join(lines))
     count = sum(planner.count() for planner in planners)
     if count > _MAX_RUNS:
@@ -226,7 +226,7 @@ class _CasePlan:
         return strategies.misfit(chosen.name, chosen.options, world, self.device)
 
     def _uneven(self, world: int) -> str | None:
-        """What does not divide, with the numbers, and a batch that does; null if all divides."""
+        """The division that fails, with its numbers, and a batch that divides; null if there is none."""
         per_rank, batch = self._batches(world)
         if batch % world:
             return (
@@ -260,7 +260,7 @@ class _CasePlan:
             return f"needs {self.least} ranks or more, this machine has one slot: --oversubscribe --world {self.least}"
         stated = threads if self.case.threads is not None else None
         per_node = slots_per_node(self.slots, self.device, stated)
-        reason = why_not(placement, per_node, self.slots, threads)
+        reason = obstacle(placement, per_node, self.slots, threads)
         if reason is None:
             return None
         text, possible = reason

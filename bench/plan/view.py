@@ -49,7 +49,8 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
 
 def _protocol(case: Case) -> str:
     measure, train, name = case.measure, case.train, case.workload.name
-    repeats = f"after {measure.warmup} of warm-up, {repeats_text(measure.repeats, measure)} repeats"
+    times = repeats_text(measure.repeats, measure)
+    repeats = f"after {measure.warmup} of warm-up, {times} repeat{'' if times == '1' else 's'}"
     if workloads.measures_machine(name):
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"

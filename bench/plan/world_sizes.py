@@ -40,7 +40,7 @@ def place(ranks: int, per_node: int, nodes: int) -> Placement:
     return count, ranks // count
 
 
-def why_not(placement: Placement, per_node: int, slots: Slots, threads: int) -> tuple[str, bool] | None:
+def obstacle(placement: Placement, per_node: int, slots: Slots, threads: int) -> tuple[str, bool] | None:
     """Why these slots cannot host a placement, and whether --oversubscribe could; null if they can."""
     nodes, ranks = placement
     if nodes > slots.nodes:

@@ -147,14 +147,14 @@ def _run_program(questions: list[dict[str, Any]]) -> tuple[list[str], int]:
         raise InputError(
             f"the process that probes the models failed: {reason}; check torch with `bench doctor`"
         )
-    return lines[:-1], result.returncode  # a line that was cut off is no answer
+    return lines[:-1], result.returncode  # an incomplete last line is not an answer
 
 
 def main() -> None:
     from bench import workloads
     from bench.common.process import die_with_parent, name_process
     from bench.predict.activations import StepOptions
-    from bench.train.flops import why_not
+    from bench.train.flops import failure_note
 
     names = ("device_type", "precision", "gathered", "checkpointing")
     asker, limit_s = map(int, sys.argv[1:])
@@ -177,7 +177,7 @@ def main() -> None:
         except InputError as error:
             answer = {"problem": str(error)}
         except (Exception, SystemExit) as error:  # a custom workload may raise anything
-            answer = {"problem": why_not(error, question["workload"])}
+            answer = {"problem": failure_note(error, question["workload"])}
         text = json.dumps(answer)
         signal.alarm(0)
         print(text, file=answers, flush=True)

@@ -80,13 +80,13 @@ def step_traffic(spec: RunSpec, parameters: int, units: int) -> tuple[list[Traff
         return _ddp_traffic(spec, parameters)
     if is_sharded(spec):
         return _sharded_traffic(spec, parameters, units)
-    return [], f"what strategy {spec.strategy} sends is not known"
+    return [], f"the traffic of strategy {spec.strategy} is not known"
 
 
 def _ddp_traffic(spec: RunSpec, parameters: int) -> tuple[list[Traffic], str | None]:
     compression = spec.strategy_options["gradient_compression"]
     if compression == "powersgd":
-        return [], "what powersgd sends depends on the shapes of all parameters"
+        return [], "the traffic of powersgd depends on the shapes of all parameters"
     # DDP fills its buckets with fp32 gradients and compresses them only then.
     buckets = math.ceil(4 * parameters / (spec.strategy_options["bucket_cap_mb"] * 2**20))
     message_bytes = parameters * element_bytes_of(compression)
@@ -104,7 +104,7 @@ def _ddp_traffic(spec: RunSpec, parameters: int) -> tuple[list[Traffic], str | N
 def _sharded_traffic(spec: RunSpec, parameters: int, units: int) -> tuple[list[Traffic], str | None]:
     sharding = Sharding.of(spec)
     if sharding.offloads:
-        return [], "what cpu_offload copies to the host and back is not known"
+        return [], "the traffic of cpu_offload to the host and back is not known"
     gathers = 1 if sharding.keeps and spec.strategy == "fsdp1" else spec.train.accumulate
 
     def gather(phase: Phase) -> Traffic:
@@ -239,7 +239,7 @@ class Fabric:
         return f"{traffic.op} was never timed{where}; measure it with `bench suite collectives`{on} or give {options}"
 
     def _line(self, op: str, ranks: int, nodes: int) -> Line | None:
-        """The line of this very placement, else the one for its locality. A timing within a node says nothing about the
+        """The line of this placement, else the one for its locality. A timing within a node says nothing about the
         network between nodes."""
         found = [line for line in self.lines if line.op == op]
         exact = [

@@ -125,7 +125,7 @@ class Report:
 
     kind: Literal["report"] = "report"
     fault: Fault | None
-    said: dict[str, Any]
+    rank_facts: dict[str, Any]
     """Facts that ranks report of model and device: those of the first rank that has any, and `device_names` of all."""
     rows: dict[int, int]
     """Completed steps by rank, without those after the training."""

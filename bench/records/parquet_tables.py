@@ -23,7 +23,7 @@ class Column:
     is_mask: bool = False
     """A whole number whose bits are flags: it has no largest value."""
     choices: tuple[str, ...] = ()
-    """The only values of a text; empty allows any."""
+    """The values of a text; empty allows any. Load checks the first and the last in alphabetical order."""
 
 
 _INTEGER, _BIGINT = Column(sql_type="INTEGER"), Column(sql_type="BIGINT")

@@ -110,11 +110,11 @@ class MeasureSpec:
     memory_limit_bytes: Annotated[int, Ge(2**20), Le(2**50)] | None = None
     """`8GiB`, `500MB` or bytes: limit for a rank's model, gradients, optimizer, activations and batches together."""
     profiled: Annotated[int, Ge(0), Le(1000)] = 0
-    """Steps under torch's profiler after the measured ones: how long ranks communicate, and wait for it. ddp: then as
-    many steps without synchronisation. They count in no other figure; 0: none."""
+    """Steps under torch's profiler after the measured ones, to measure communication and the wait for it. Under ddp as
+    many steps without synchronisation follow. No other figure includes them; 0: none."""
     selfcheck: Annotated[int, Ge(0), Le(100_000)] | None = None
-    """Steps after the measured ones of the first repeat, half of them without stamps, to measure the cost of measuring.
-    They count in no other figure. null: as many as take under 2 % of a size's time, if 12 or more; 0: none."""
+    """Steps after the measured ones of the first repeat, half of them without stamps, to measure recorder overhead. No
+    other figure includes them. null: as many as take under 2 % of a size's time, if 12 or more; 0: none."""
 
     @property
     def most_repeats(self) -> int:

@@ -21,9 +21,7 @@ StepKind = Literal["warmup", "measured", "profiled", "no_sync"]
 SelfcheckKind = Literal["bare", "instrumented"]
 """A step without time stamps, or with them."""
 
-STATUSES: tuple[Status, ...] = get_args(Status)
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
-AXES: tuple[Axis, ...] = get_args(Axis)
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
 

@@ -30,7 +30,7 @@ class BatchSearch:
         self._session = session
         self._share_bytes = share_bytes
         self._tried: set[str] = set()
-        """Probing runs that this process began: one without an answer is not begun twice."""
+        """Probing runs that this process began; it does not repeat one that gave no answer."""
 
     def next(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
         """The next probing run of every size that still has one."""
@@ -72,7 +72,7 @@ class BatchSearch:
             probed[size] = Probed(status=outcome.status, is_final=is_final)
         return outcome_of(candidates(spec), probed)
 
-    def why_not(self, planned: PlannedRun) -> RunOutcome:
+    def outcome_without_batch(self, planned: PlannedRun) -> RunOutcome:
         """The outcome of a run that stays pending: that of the probing run that did not fit or was not run."""
         found = self.found(planned.spec)
         size = candidates(planned.spec)[0] if isinstance(found, Found) else found

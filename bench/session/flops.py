@@ -38,19 +38,19 @@ class FlopsCounter:
     def of(self, spec: RunSpec) -> Flops:
         """The FLOPs of a run. The first count of a model takes seconds. A failure becomes a note, never an error."""
         if not self.is_known(spec):
-            said = self._ask(spec)
+            answer = self._ask(spec)
             of_any_batch, of_this_batch = _keys(spec)
-            self._known[of_this_batch if "per_micro_batch" in said else of_any_batch] = said
-        said = next(self._known[key] for key in _keys(spec) if key in self._known)
-        if "per_example" in said:
-            return Flops(per_step=said["per_example"] * spec.global_batch)
-        if "per_micro_batch" in said:
-            return Flops(per_step=said["per_micro_batch"] * spec.train.accumulate * spec.world_size)
-        return Flops(per_step=None, note=said.get("note"))
+            self._known[of_this_batch if "per_micro_batch" in answer else of_any_batch] = answer
+        answer = next(self._known[key] for key in _keys(spec) if key in self._known)
+        if "per_example" in answer:
+            return Flops(per_step=answer["per_example"] * spec.global_batch)
+        if "per_micro_batch" in answer:
+            return Flops(per_step=answer["per_micro_batch"] * spec.train.accumulate * spec.world_size)
+        return Flops(per_step=None, note=answer.get("note"))
 
     def _ask(self, spec: RunSpec) -> dict[str, Any]:
         try:
-            said: dict[str, Any] = json.loads(
+            answer: dict[str, Any] = json.loads(
                 self._server.ask("bench.train.flops", json.dumps(_question(spec)), stop_fd=self._stop.fd)
             )
         except EndedError as error:
@@ -59,7 +59,7 @@ class FlopsCounter:
             return {"note": f"the process that counted ended with {error.ended_with}"}
         except ServerGoneError as error:
             return {"note": str(error)}
-        return said
+        return answer
 
 
 def _question(spec: RunSpec) -> dict[str, Any]:

@@ -43,19 +43,19 @@ def run_plan(
 ) -> SessionResult:
     """Run every run of the plan that is not done, and those that find_batch and measure.until add.
 
-    Raises InputError if results can no longer be written: what is measured after that could be lost."""
+    Raises InputError if results can no longer be written: later measurements could be lost."""
     with StopRequest() as stop, _naming_the_remedy(session):
         runner = Runner(session, gathered, server, stop, time_left, done=session.done(plan))
         with _stop_if_image_lost(session, stop):
             runner.run(plan)
-        session.stop_file.unlink(missing_ok=True)  # obeyed, or too late
+        session.stop_file.unlink(missing_ok=True)  # was obeyed, or came too late
         if runner.facts_of_ranks:
             session.note_facts(gathered.own.node, runner.facts_of_ranks)
         plan = session.plan()  # with the runs that were added
         left = any(outcome.skipped_for for outcome in read_outcomes(session, plan) if outcome)
         if not stop.requested and not left:
             session.update(finished_at=utc_now())
-    # after `with`: a signal that arrived until then is no longer the program's to handle
+    # after `with`, which handles every signal up to here
     return replace(
         read_result(session, plan),
         stopped_by=stop.exit_code if stop.requested else None,
@@ -86,7 +86,7 @@ class Runner:
         self._search = BatchSearch(session.path, share_bytes)
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
-        """By strategy. Looked up before the first run: a session that is told to stop may not be able to import one."""
+        """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
         self.facts_of_ranks: dict[str, str] = {}
         """Facts of the machine that only ranks know: their transport, by placement, and NCCL's version."""
         self.lost: tuple[str, ...] = ()
@@ -160,36 +160,35 @@ class Runner:
         self._display.run_begins(spec, number)
         skipped = self._skip(planned)
         if skipped is not None:
-            outcome, said, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
+            outcome, rank_facts, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
         else:
-            nodes = self._agents.nodes(
-                spec
-            )  # before it runs: a node that is lost meanwhile has hosted it all the same
+            # before it runs: a node that is lost meanwhile still counts as a host
+            nodes = self._agents.nodes(spec)
             flops = self._count_flops(spec)
             self._session.note_begun(spec, self._agents.run_scratch(spec))
             started_at, began_ns = utc_now(), time.perf_counter_ns()
             reports = self._agents.run(spec, folder, self._display.step)
             if reports[0].fault is not None and not self._stop.requested:
-                self._server.start()  # what ended the run may have ended the server too; alive, it answers at once
+                self._server.start()  # the fault may have ended the server, too; if not, it answers at once
             elapsed_s = (time.perf_counter_ns() - began_ns) / 1e9
             self._time_left.took(spec, elapsed_s)
-            said = _said(reports)
-            if said.get("transport"):
-                self.facts_of_ranks[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = said["transport"]
-            if said.get("nccl"):
-                self.facts_of_ranks["nccl"] = said["nccl"]
+            rank_facts = _merged_facts(reports)
+            if rank_facts.get("transport"):
+                self.facts_of_ranks[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = rank_facts["transport"]
+            if rank_facts.get("nccl"):
+                self.facts_of_ranks["nccl"] = rank_facts["nccl"]
             outcome = replace(
-                self._outcome(spec, reports, said, flops), started_at=started_at, elapsed_s=elapsed_s
+                self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )
         facts = [self._gathered.facts[node] for node in nodes]
-        self._session.write_run(spec, outcome, fingerprint(spec, facts, said))
+        self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 
     def _skip(self, planned: PlannedRun) -> RunOutcome | None:
         """The outcome of a run that cannot begin, with the reason; null if it can."""
         if planned.pending and planned.skip_reason is None:  # find_batch found nothing for it
-            return replace(self._search.why_not(planned), started_at=utc_now(), elapsed_s=0.0)
+            return replace(self._search.outcome_without_batch(planned), started_at=utc_now(), elapsed_s=0.0)
         skipped_for: Literal["time", "agents"] | None = None
         reason = planned.skip_reason
         if reason is None and (reason := self._time_left.too_short_for(planned.spec)):
@@ -210,12 +209,14 @@ class Runner:
         return flops
 
     def _outcome(
-        self, spec: RunSpec, reports: list[Report], said: dict[str, Any], flops: Flops
+        self, spec: RunSpec, reports: list[Report], rank_facts: dict[str, Any], flops: Flops
     ) -> RunOutcome:
         """How a run went, from the reports of the agents that hosted it."""
         fault = reports[0].fault
         own_facts = self._gathered.facts[self._gathered.own.node]
-        device_name = own_facts.get("cpu_model") if spec.device_type == "cpu" else said.get("device_name")
+        device_name = (
+            own_facts.get("cpu_model") if spec.device_type == "cpu" else rank_facts.get("device_name")
+        )
         rows = [count for report in reports for count in report.rows.values()]
         return RunOutcome(
             status="ok" if fault is None else fault.status,
@@ -226,7 +227,7 @@ class Runner:
             device_name=device_name,
             data_source=spec.data.source if self._trains_a_model[spec.strategy] else None,
             setup_s=reports[0].setup_s,
-            **{name: said.get(name) for name in (*_SAID_BY_RANKS, *OF_THE_SLOWEST)},
+            **{name: rank_facts.get(name) for name in (*_FACTS_OF_RANKS, *OF_THE_SLOWEST)},
             flops_per_step=flops.per_step,
             flops_note=flops.note,
             steps_completed=min(rows, default=0) if len(rows) == spec.world_size else 0,
@@ -235,18 +236,18 @@ class Runner:
         )
 
 
-_SAID_BY_RANKS = (
+_FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "dataset_size", "memory_before_bytes",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 
 
-def _said(reports: list[Report]) -> dict[str, Any]:
+def _merged_facts(reports: list[Report]) -> dict[str, Any]:
     """The report of the first agent's ranks, with the devices and the slowest rank of all agents."""
-    said: dict[str, Any] = next((report.said for report in reports if report.said), {})
-    names = {name for report in reports for name in report.said.get("device_names", [])}
-    slowest = {key: largest(report.said.get(key) for report in reports) for key in OF_THE_SLOWEST}
-    return said | {"device_names": sorted(names)} | slowest
+    rank_facts: dict[str, Any] = next((report.rank_facts for report in reports if report.rank_facts), {})
+    names = {name for report in reports for name in report.rank_facts.get("device_names", [])}
+    slowest = {key: largest(report.rank_facts.get(key) for report in reports) for key in OF_THE_SLOWEST}
+    return rank_facts | {"device_names": sorted(names)} | slowest
 
 
 @contextmanager

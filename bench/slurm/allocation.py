@@ -112,7 +112,7 @@ def _gpus_asked(found: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
-    """Judged only if CUDA sees a GPU: if it sees none, container.gpus_left_out says why."""
+    """A sentence if CUDA sees fewer GPUs than Slurm gave; null if it sees none: container.gpus_left_out says why."""
     given = _count(found.get("slurm_gpus_on_node"))
     if not 0 < slots.cuda_devices_per_node < given:
         return None
@@ -123,7 +123,7 @@ def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
 
 
 def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
-    """Judged only for a single task per node: several tasks split the node's CPUs."""
+    """A sentence if a node's single task may use fewer CPUs than Slurm gave; several tasks split the CPUs."""
     given = _count(found.get("slurm_cpus_on_node"))
     if _count(found.get("slurm_step_tasks")) != slots.nodes or given <= slots.cpus_per_node:
         return None
@@ -141,8 +141,8 @@ def fewer_than_asked(cpus: int) -> str:
 
     Slurm passes a batch job's variable on to a step, but not the option behind it."""
     return (
-        f"the CPUs are fewer than asked (SLURM_CPUS_PER_TASK={cpus}): the node's cpuset is smaller, ask the cluster's "
-        "staff; or only sbatch was asked, and srun must be, too"
+        f"fewer CPUs than asked for (SLURM_CPUS_PER_TASK={cpus}): the node's cpuset is smaller, ask the cluster's "
+        "staff; or the option was given to sbatch only, and srun needs it, too"
     )
 
 

@@ -26,7 +26,7 @@ def expand(text: str) -> tuple[str, ...]:
     except ValueError:
         names = ()
     if not names or len(names) > _LARGEST:
-        raise InputError(f"{text[:_SHOWN]!r} is no list of node names as Slurm writes them")
+        raise InputError(f"{text[:_SHOWN]!r} is not a list of node names as Slurm writes them")
     return names
 
 

@@ -12,7 +12,7 @@ class ProcessGroupOptions:
 
 
 class Strategy:
-    """It has no `wrap`: there is no model to distribute."""
+    """A strategy without `wrap`: there is no model to distribute."""
 
     Options: ClassVar[type[ProcessGroupOptions]] = ProcessGroupOptions
     max_world_size: ClassVar[int | None] = None

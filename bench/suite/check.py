@@ -17,9 +17,9 @@ from bench.suite.yaml_nodes import Node
 Model = TypeVar("Model", bound=BaseModel)
 Path = tuple[str | int, ...]
 
-_MAX_PROBLEMS = 20
+_SHOWN_PROBLEMS = 20
 """Problems that a message names."""
-MOST_PROBLEMS = 200
+WORDED_PROBLEMS = 200
 """Problems that are put into words: 100,000 of them would take minutes."""
 _LONGEST_SHOWN = 60
 _DEMANDS = {
@@ -40,7 +40,7 @@ def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
     try:
         return model.model_validate_json(json.dumps(node.plain()), strict=True), []
     except ValidationError as error:
-        return None, [_problem(model, node, problem) for problem in _causes(error)[:MOST_PROBLEMS]]
+        return None, [_problem(model, node, problem) for problem in _causes(error)[:WORDED_PROBLEMS]]
 
 
 def _causes(error: ValidationError) -> list[Any]:
@@ -56,13 +56,13 @@ def refuse(problems: list[str], name: str) -> None:
     if len(lines) == 1:
         raise InputError(lines[0])
     if lines:
-        or_more = " or more" if len(lines) >= MOST_PROBLEMS else ""
+        or_more = " or more" if len(lines) >= WORDED_PROBLEMS else ""
         more = (
-            [f"and {len(lines) - _MAX_PROBLEMS} more{or_more and ' at least'}"]
-            if len(lines) > _MAX_PROBLEMS
+            [f"and {len(lines) - _SHOWN_PROBLEMS} more{or_more and ' at least'}"]
+            if len(lines) > _SHOWN_PROBLEMS
             else []
         )
-        shown = [*lines[:_MAX_PROBLEMS], *more]
+        shown = [*lines[:_SHOWN_PROBLEMS], *more]
         raise InputError("\n  ".join([f"{name}: {len(lines)}{or_more} problems", *shown]))
 
 

@@ -29,18 +29,18 @@ def machine_rules(case: Case) -> Iterator[tuple[Path, str]]:
         if not strategies.lays_models(strategy):
             yield (
                 ("strategy", "name"),
-                f"{strategy} lays no model over the ranks, and {workload} is trained: say single, ddp or fsdp",
+                f"{strategy} does not distribute a model, but {workload} is trained: use single, ddp or fsdp",
             )
         return
     if strategy != "process_group":
         yield (
             ("strategy", "name"),
-            f"strategy is {strategy}, and {workload} has no model to lay over the ranks: say process_group",
+            f"strategy is {strategy}, and {workload} has no model to distribute: use process_group",
         )
     if case.scaling != "none":
         yield (
             ("scaling",),
-            f"scaling is {case.scaling}, and {workload} has no batch to share or to keep: say none",
+            f"scaling is {case.scaling}, and {workload} has no batch: use none",
         )
     yield from _without_effect(case)
     yield from _precision(case)

@@ -86,19 +86,19 @@ def options_model(options: type) -> type[BaseModel]:
 
 def _chosen(kind: Any, value: Any) -> Chosen:
     name = str(value.get("name", "")) if isinstance(value, dict) else ""
-    # shipped ones first: for the others every installed package must be searched
+    # shipped names first: other names need a search through every installed package
     if ":" not in name and name not in kind.names() and name not in kind.known():
         word = kind.__name__.removeprefix("bench.")
         near = did_you_mean(name, kind.known())
         raise ValueError(f"must name one of the {word} {', '.join(kind.known())}{near}")
     options = {key: item for key, item in value.items() if key != "name"}
-    # pydantic puts the places of this inner ValidationError below ours
+    # pydantic appends the locations of this inner ValidationError to ours
     text = json.dumps({OPTIONS: options})
     model = _model_of(kind.load(name).Options, name)
     try:
         checked = model.model_validate_json(text, strict=True)
         return Chosen(name, asdict(checked.options))  # type: ignore[attr-defined]
-    except ValueError:  # pydantic's, with places
+    except ValueError:  # from pydantic, with locations
         raise
     except (Exception, SystemExit) as error:  # raised by the user's __post_init__
         raise InputError(
@@ -109,7 +109,7 @@ def _chosen(kind: Any, value: Any) -> Chosen:
 def _model_of(options: type, name: str) -> type[BaseModel]:
     try:
         return options_model(options)
-    except PydanticUserError as error:  # only a custom class: it has a type that no suite could write
+    except PydanticUserError as error:  # a custom class with a type that no suite can express
         raise InputError(f"Options of {workloads.label(name)}: {str(error).splitlines()[0]}") from error
 
 
@@ -135,17 +135,17 @@ class Case(BaseModel):
     global_batch: Count | None = None
     """Examples per optimizer step, over all ranks."""
     find_batch: FindSpec | None = None
-    """`true`, or how: find the largest micro-batch that fits, then accumulate to the batch that is given, if any is."""
+    """`true`, or settings: find the largest micro-batch that fits, then accumulate to the given batch, if any."""
     world: Annotated[tuple[Worlds, ...], MinLen(1), MaxLen(64)]
     """World sizes: ranks, or nodes x ranks per node as in 2x4, or `auto`: powers of two and the full count."""
     threads: Annotated[tuple[Annotated[int, Ge(1), Le(1024)], ...], MinLen(1), MaxLen(64)] | None = None
-    """CPU threads per rank; several make threads the axis that is scaled over."""
+    """CPU threads per rank; if there are several, the case is scaled over threads."""
     baseline: str | None = None
     """A case to compare with instead of this case's own smallest world size."""
     device: Device = "auto"
-    """`auto` takes GPUs where there are some."""
+    """`auto` uses GPUs if there are any."""
     workload: WorkloadChoice
-    """What is trained, with its own options."""
+    """The workload, with its options."""
     data: DataSpec = DataSpec()
     """Where examples come from and how they reach the device."""
     train: TrainSpec = TrainSpec()
@@ -172,7 +172,7 @@ class _Sections(BaseModel):
     model_config = CONFIG
 
     workload: dict[str, Any] = {}
-    """What is trained, with its own options."""
+    """The workload, with its options."""
     data: dict[str, Any] = {}
     """Where examples come from and how they reach the device."""
     train: dict[str, Any] = {}
@@ -180,7 +180,7 @@ class _Sections(BaseModel):
     measure: dict[str, Any] = {}
     """The measurement protocol."""
     device: Device = "auto"
-    """`auto` takes GPUs where there are some."""
+    """`auto` uses GPUs if there are any."""
 
 
 class QuickFile(_Sections):

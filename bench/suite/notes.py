@@ -1,4 +1,4 @@
-"""Notes for stderr: what is right about a suite and the command line, but may surprise."""
+"""Notes for stderr: settings of a suite or command line that are correct but may surprise."""
 
 from __future__ import annotations
 

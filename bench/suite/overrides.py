@@ -53,7 +53,7 @@ def _placed(node: Node, where: str) -> Node:
 
 
 def unknown_keys(settings: list[Setting], suite: Node) -> list[str]:
-    """What is wrong with the keys down to the case's name; the keys below are checked with the case."""
+    """Problems with the keys down to the case's name; the keys below it are checked with the case."""
     cases = [case.value["name"].value for case in suite.value["cases"].value]
     problems = []
     for setting in settings:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.common.errors import InputError
 from bench.common.nearest import near_or_all
-from bench.suite.check import MOST_PROBLEMS, check, refuse
+from bench.suite.check import WORDED_PROBLEMS, check, refuse
 from bench.suite.find import find
 from bench.suite.matrix import combinations
 from bench.suite.merge import merge, suite_as_written
@@ -25,7 +25,7 @@ from bench.suite.yaml_nodes import Node, read
 _MOST_CASES = 5_000
 _MOST_VALUES = 1_000_000
 """In all cases together, each with the suite's values."""
-_ENOUGH_PROBLEMS = 10 * MOST_PROBLEMS
+_FOUND_PROBLEMS = 10 * WORDED_PROBLEMS
 """After these no further case is checked: many cases share a problem."""
 _EVERYTHING = Selection()
 
@@ -77,7 +77,7 @@ def _checked_cases(suite: Node, settings: list[Setting]) -> tuple[list[Case], di
     for node in _expanded_cases(suite, settings):
         case, wrong = check(Case, node)
         problems += wrong
-        if len(problems) >= _ENOUGH_PROBLEMS:
+        if len(problems) >= _FOUND_PROBLEMS:
             break
         if case is not None:
             cases.append(case)
@@ -109,7 +109,7 @@ def _expanded_cases(suite: Node, settings: list[Setting]) -> Iterator[Node]:
         made, values = made + len(combined), values + len(combined) * combined[0].size
         if made > _MOST_CASES or values > _MOST_VALUES:
             raise InputError(
-                f"{own.where}: up to here there are {made:,} cases of {values:,} values, those that the suite sets "
-                f"for all included: {_MOST_CASES:,} and {_MOST_VALUES:,} at most"
+                f"{own.where}: up to here there are {made:,} cases of {values:,} values, including those that the "
+                f"suite sets for all: {_MOST_CASES:,} and {_MOST_VALUES:,} at most"
             )
         yield from map(written_out, combined)

@@ -41,7 +41,7 @@ def select(cases: tuple[Case, ...], selection: Selection) -> tuple[Case, ...]:
         changes["device"] = selection.device
     selected = []
     for case in cases:
-        if selection.repeats is not None:  # exactly as many
+        if selection.repeats is not None:  # exactly that number
             changes["measure"] = dataclasses.replace(
                 case.measure, repeats=selection.repeats, until=None, max_repeats=None
             )

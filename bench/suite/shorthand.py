@@ -1,4 +1,4 @@
-"""Write out what a case may say in short."""
+"""Expand the shorthands of a case."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def with_named_strategy(case: Node) -> Node:
 
 
 def memory_size(text: str) -> int | None:
-    """Bytes of `8GiB` or `1.5 GB`; null if the text is no size. `KiB` to `TiB` are powers of 1,024, `kB` to `TB` of
+    """Bytes of `8GiB` or `1.5 GB`; null if the text is not a size. `KiB` to `TiB` are powers of 1,024, `kB` to `TB` of
     1,000."""
     match = MEMORY_SIZE.fullmatch(text)
     if match is None:

@@ -110,7 +110,7 @@ def read(path: Path) -> Node:
 
 
 def parse(text: str, name: str) -> Node:
-    """The nodes of YAML text; `name` is what places begin with. Raises InputError."""
+    """The nodes of YAML text; every place begins with `name`. Raises InputError."""
     try:
         root = yaml.compose(text, _Loader)
     except yaml.MarkedYAMLError as error:
@@ -134,7 +134,7 @@ def _place(name: str, mark: Any) -> str:
 
 
 class _Conversion:
-    """PyYAML's graph to a tree; counts what aliases multiply."""
+    """Converts PyYAML's graph to a tree, and counts the values that aliases repeat."""
 
     def __init__(self, name: str) -> None:
         self._name = name

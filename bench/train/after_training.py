@@ -1,4 +1,4 @@
-"""Steps that a run takes after all measured steps and validations.
+"""Extra steps of a run, after all measured steps and validations.
 
 First come steps with and without time stamps, alternately (`measure.selfcheck`); then, with `measure.profiled`, steps
 under the profiler; then, if the strategy can, steps in which no rank synchronises. None of them changes the training's

@@ -125,7 +125,7 @@ class _Check:
         for number, block in enumerate(blocks):
             at = f"returned {_kind(block)} at place {number}"
             if id(block) not in inside:
-                raise self._refuse("blocks()", f"{at}, which is no submodule of the model that it was given")
+                raise self._refuse("blocks()", f"{at}, which is not a submodule of the given model")
             if type(block).forward is nn.Module.forward:
                 raise self._refuse("blocks()", f"{at}, which has no forward of its own: give its parts")
 

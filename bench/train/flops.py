@@ -43,7 +43,7 @@ def main(answer: Connection, question: str) -> None:
         signal.alarm(LONGEST_S)
         result = {} if workload is None else count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # a custom workload may raise anything
-        result = {"note": why_not(error, job["workload"])}
+        result = {"note": failure_note(error, job["workload"])}
     answer.send_bytes(json.dumps(result).encode())
 
 
@@ -91,7 +91,7 @@ def _counted(workload: Workload, sizes: tuple[int, ...], device: str) -> list[in
     return found
 
 
-def why_not(error: BaseException, name: str) -> str:
+def failure_note(error: BaseException, name: str) -> str:
     """Why the model `name` could not run on shapes, in one line."""
     if isinstance(error, DataDependentOutputException):
         reason = "it needs values, as for item() or an if on a tensor, but here are only shapes"

@@ -38,7 +38,7 @@ class Clock(Protocol):
         """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
 
     def flush(self) -> None:
-        """Complete every row, however long that takes; call it between two steps or after the last."""
+        """Complete every row, without a time limit; call it between two steps or after the last."""
 
     def resume(self) -> None:
         """Ignore the time since `flush`: it belongs to no step. Call it with the device idle."""

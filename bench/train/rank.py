@@ -127,8 +127,8 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
 
 
 def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
-    """Join the process group. An error here does not count as out of memory, even if its text, which may contain keys
-    that others wrote to the store, looks like it."""
+    """Join the process group. An error here never counts as out of memory: its text may quote keys that others wrote
+    to the store."""
     import torch
 
     from bench import strategies

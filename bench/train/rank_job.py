@@ -18,7 +18,6 @@ class RankJob:
     spec: dict[str, Any]
     """RunSpec as JSON."""
     rank: int
-    local_rank: int
     node: int
     local_task: int
     """Index, among its node's agents, of the one that hosts the rank."""

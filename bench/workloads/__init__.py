@@ -2,7 +2,7 @@
 
 A workload defines its options, model, examples and loss. It knows nothing about strategies, world sizes or timing. Its
 module must import without torch, because checking a suite never loads torch: import torch inside methods, and keep
-nn.Modules in bench/models/.
+models of more than a few layers in bench/models/.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Workload(Protocol):
     def validation_size(self) -> int:
         """Number of examples to validate on; 0 if there are none."""
 
-    def validation_batch(self, indices: list[int]) -> Batch: ...
+    def validation_batch(self, indices: list[int]) -> Batch:
+        """CPU tensors of these validation examples, the same for every seed."""
 
     def evaluate(self, model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Per-example loss [B], and per-example correctness [B] (0 or 1) or None. Called without gradients."""

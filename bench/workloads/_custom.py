@@ -116,7 +116,7 @@ def _module(path: Path, _resolved: Path, _mtime_ns: int, _size: int) -> ModuleTy
     """The executed file. Cached until the file changes, because a suite asks for it several times per case."""
     specification = importlib.util.spec_from_file_location(f"bench_workload_{path.stem}", path)
     if specification is None or specification.loader is None:
-        raise InputError(f"{path} is no Python file")
+        raise InputError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look up their module there
     try:

@@ -3,7 +3,7 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 checkout=$(cd "$here/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/scalebench   # survives the checkout: root folder, bases, images
-user_id=1000                                       # of the cluster's ordinary user, inside
+user_id=1000                                       # id of the ordinary user inside the cluster
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -13,7 +13,7 @@ need_root() {
   exit 2
 }
 
-# A program and the Debian package that brings it, where they have one name.
+# Install a program from the Debian package of the same name, if it is missing.
 need_program() {
   if command -v "$1" >/dev/null; then return; fi
   if ! command -v apt-get >/dev/null; then say "${0##*/}: $1 is not on PATH: install it"; exit 2; fi

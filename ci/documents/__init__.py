@@ -1,1 +1,1 @@
-"""ci/docs writes tables from the code into the pages of docs/, so that they cannot be wrong for long."""
+"""ci/docs writes tables from the code into the pages of docs/, so that they stay correct."""

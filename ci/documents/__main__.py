@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import click
 
+from bench.suite.json_schema import suite_schema
 from ci.documents import charts, commands, rules, shipped, sql_schema, suite_keys
 from ci.documents.markdown import REGION, written
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SUITE_SCHEMA = ROOT / "suites/suite.schema.json"
 MAKERS: dict[str, Callable[[], str]] = {
     "suite-keys": suite_keys.suite,
     **{f"{name}-keys": partial(suite_keys.section, name) for name in suite_keys.SECTIONS},
@@ -32,13 +36,14 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 
 def stale_pages() -> dict[Path, str]:
-    """Pages that do not agree with the code, with the text that they should have."""
-    pages = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
-    return {path: whole for path, text in pages.items() if (whole := written(text, MAKERS)) != text}
+    """Pages, and the suites' JSON Schema, that are out of date, with their new text."""
+    found = {path: written(path.read_text(encoding="utf-8"), MAKERS) for path in sorted(DOCS.glob("*.md"))}
+    found[SUITE_SCHEMA] = json.dumps(suite_schema(), indent=1, ensure_ascii=False) + "\n"
+    return {path: text for path, text in found.items() if path.read_text(encoding="utf-8") != text}
 
 
 def missing_regions() -> list[str]:
-    """Generated parts for which no page has a place, for example after a page was emptied."""
+    """Generated parts that no page has a region for, for example after a page was emptied."""
     pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")]
     return sorted(MAKERS.keys() - {name for page in pages for name, _ in REGION.findall(page)})
 
@@ -63,7 +68,8 @@ def main(check: bool, answers: Path | None, picture: Path | None) -> None:
 
 def _write(stale: dict[Path, str], check: bool) -> None:
     for path, text in stale.items():
-        print(f"docs/{path.name} is not what the code says" if check else f"docs/{path.name}")
+        name = path.relative_to(ROOT)
+        print(f"{name} is out of date" if check else name)
         if not check:
             path.write_text(text, encoding="utf-8")
     if check and stale:

@@ -62,7 +62,7 @@ def _takes(option: click.Option) -> str:
 
 
 def _default_and_meaning(option: click.Option) -> tuple[str, str]:
-    """A default that click does not know is at the end of the help text."""
+    """The option's default and meaning; defaults that click does not know are at the end of the help text."""
     meaning, written, default = (option.help or "").partition("  [default: ")
     return (default.removesuffix("]") if written else _default(option)), meaning
 

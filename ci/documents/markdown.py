@@ -33,10 +33,10 @@ def written(page: str, makers: Mapping[str, Callable[[], str]]) -> str:
 
 
 def unit(name: str) -> str:
-    """The unit that a key or column carries in its name; nothing for a count, a ratio or text."""
+    """The unit in a key's or column's name; empty for a count, a ratio or text."""
     if "throughput" in name.split("_") and not name.endswith("_unit"):
         return "examples/s"
-    name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of what it is of
+    name = name.removesuffix("_lo").removesuffix("_hi")  # an interval has the unit of its quantity
     if name.endswith("_per_s"):
         counted = name.removesuffix("_per_s").rpartition("_")[2]
         return f"{_COUNTED.get(counted, counted)}/s"
@@ -50,6 +50,6 @@ _UNITS = {
     "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "bytes", "mb": "MiB", "w": "W", "j": "J", "c": "°C",
     "pct": "%", "mhz": "MHz", "gbps": "GB/s",
 }  # fmt: skip
-"""The suffixes of the project's names."""
+"""Units by the suffix of a name."""
 _COUNTED = {"flops": "FLOP", "tflops": "TFLOP"}
-"""What is counted per second, where its unit is written otherwise."""
+"""Names of counts per second whose unit is written differently."""

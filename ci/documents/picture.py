@@ -14,12 +14,12 @@ from PIL import Image
 from tests.e2e.browser import Browser
 
 WIDTH, HEIGHT, GAP = 1000, 1310, 24
-"""CSS pixels, of either half."""
+"""Size of each half, and the gap between them, in CSS pixels."""
 MOST_BYTES = 200_000
 
 
 def take(page: Path, picture: Path) -> None:
-    """Draw the page in Chromium and keep two parts of it as PNG. Exit code 2 where there is no Chromium."""
+    """Draw the page in Chromium and write two parts of it as PNG. Exits with 2 if there is no Chromium."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         print(
@@ -42,7 +42,7 @@ def take(page: Path, picture: Path) -> None:
 
 
 def _picture(browser: Browser) -> bytes:
-    """As PNG of 256 colours, a third of the size of all colours and no different to the eye."""
+    """The two parts as a PNG of 256 colours: a third of the size of full colour, without a visible difference."""
     charts = browser.run("return document.querySelector('#charts').getBoundingClientRect().top + scrollY")
     whole = Image.new("RGB", (2 * WIDTH + GAP, HEIGHT), "white")
     whole.paste(_part(browser, 0), (0, 0))

@@ -1,4 +1,4 @@
-"""Every rule of diagnosis that ships: what it finds, what that means, when it fires."""
+"""Every shipped rule of diagnosis: what it finds, what that means, when it fires."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ci.documents.markdown import code
 
 
 def rules() -> str:
-    """The gravest first."""
+    """A section for each severity, the most severe first."""
     every = schema.shipped_rules()
     return "\n".join(
         line

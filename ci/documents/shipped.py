@@ -1,4 +1,4 @@
-"""Each suite that ships with its why, and the example suites, which are files of their own."""
+"""The shipped suites, and the example suites in docs/examples/."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _batch(per_rank: int | None, whole: int | None) -> str:
 
 
 def _protocol(suite: ResolvedSuite) -> str:
-    """The protocol of the suite's first case; lists all numbers of repeats, the smallest first, if cases differ."""
+    """The protocol of the suite's first case; if cases differ in repeats, all numbers, the smallest first."""
     measure = suite.cases[0].measure
     span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
     every = sorted((case.measure for case in suite.cases), key=lambda each: each.repeats)
@@ -58,7 +58,7 @@ def _protocol(suite: ResolvedSuite) -> str:
 
 
 def examples() -> str:
-    """Every example under the sentence that its file begins with."""
+    """Every example, below the sentence at the beginning of its file."""
     return "\n".join(_example(path) for path in sorted(EXAMPLES.glob("*.yaml")))
 
 

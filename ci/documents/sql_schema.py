@@ -1,7 +1,8 @@
 """Every table, view and macro of results.duckdb with every column: types from an empty database, meanings from the SQL.
 
-The meaning of a column is the comment at the end of the line that names it, or a comment line `-- column: meaning`, in
-its own definition; else the meaning of the column of the same name in a definition that it reads, or in an earlier one.
+The meaning of a column is a comment in its own definition: at the end of the line that names it, or a comment line
+`-- column: meaning`. Otherwise it is that of the column of the same name in a definition that it reads, or in an
+earlier one.
 `x_lo` and `x_hi` are the ends of the interval of `x`.
 
 Columns that mean the same in many tables are described once, and the ends of intervals are listed next to their column.
@@ -24,7 +25,7 @@ from ci.documents.markdown import code, table, unit
 _COLUMN = re.compile(r"(?:^|\s|\.)(\w+)(?:\s+[A-Z]+(?:\[\])?)?,?\s*--\s*(.+)$")
 _ALONE = re.compile(r"^\s+-- (\w+): (.+)$")
 _SHARED_BY = 10
-"""Tables with the same column from which on the column is described once."""
+"""Number of tables with the same column from which on the column is described only once."""
 _MADE = re.compile(r"CREATE (?:OR REPLACE )?(TABLE|VIEW|MACRO) (\w+)\s*(\([^)]*\))?")
 
 
@@ -42,7 +43,7 @@ class Relation:
     head: str
     """The meaning of one row."""
     call: str
-    """The call in a query."""
+    """How a query calls it."""
     columns: tuple[Column, ...]
 
 
@@ -63,7 +64,7 @@ def views() -> str:
 
 
 def macros() -> str:
-    """Those that give rows like a view, then those that give a value."""
+    """Macros that give rows like a view, then macros that give a value."""
     every = _by_name("MACRO")
     rows = [(code(one.call), one.head) for one in every if not one.columns]
     given = "\n".join(_relation(one) for one in every if one.columns)
@@ -84,7 +85,7 @@ def undescribed() -> list[str]:
 
 @functools.cache
 def relations() -> tuple[Relation, ...]:
-    """Tables, then views and macros, each after those that it reads: what these describe need not be said again."""
+    """Tables, then views and macros, each after those that it reads, from which it takes meanings."""
     stored = [
         *schema.session_tables(),
         *(name for name in schema.tables() if name not in schema.session_tables()),
@@ -106,7 +107,7 @@ def relations() -> tuple[Relation, ...]:
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: dict[str, str]) -> Relation:
     made = _MADE.search(text)
-    kind = made[1] if made else "DERIVED"  # its file is a query
+    kind = made[1] if made else "DERIVED"  # a derived table's file is a query
     own = _comments(text)
     call, described = _described(
         connection, name, made[3] if made and kind == "MACRO" else "", "AS TABLE" in text
@@ -118,7 +119,7 @@ def _read(connection: duckdb.DuckDBPyConnection, name: str, text: str, known: di
 def _described(
     connection: duckdb.DuckDBPyConnection, name: str, parameters: str, gives_rows: bool
 ) -> tuple[str, list[Row]]:
-    """How it is called, and DuckDB's own description of its columns; a scalar macro has none."""
+    """The call, and DuckDB's description of the columns; a scalar macro has none."""
     if not parameters:
         return f"FROM {name}", connection.execute(f"DESCRIBE {name}").fetchall()
     parameters = " ".join(parameters.split()).replace("( ", "(").replace(" )", ")")
@@ -129,7 +130,7 @@ def _described(
 
 
 def _columns_of_macro(connection: duckdb.DuckDBPyConnection, name: str, arguments: int) -> list[Row]:
-    """An argument has no type until the macro is called: text is tried, then numbers."""
+    """DuckDB's description of a macro's columns. Arguments have no type before a call: text is tried, then numbers."""
     for value in ("''", "0.5::DOUBLE"):
         with contextlib.suppress(duckdb.BinderException):
             call = f"{name}({', '.join([value] * arguments)})"
@@ -193,7 +194,7 @@ def _relation(one: Relation) -> str:
 
 
 def _table(columns: list[Column]) -> str:
-    """The ends of an interval share the row of their column, if nothing else is said about them."""
+    """A table of columns. The ends of an interval share their column's row, unless they have their own meaning."""
     kinds = {name: kind for name, kind, _ in columns}
     ends = {
         name: base

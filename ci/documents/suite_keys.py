@@ -28,17 +28,17 @@ def suite() -> str:
 
 
 def section(name: str) -> str:
-    """One of SECTIONS."""
+    """The table of a section's keys; `name` is one of SECTIONS."""
     return _keys(whole()["$defs"][name])
 
 
 def chosen(kind: str) -> str:
-    """Every `workload` or `strategy`: what it is, and its options."""
+    """Every `workload` or `strategy`, with its description and options."""
     return "\n".join(_one(kind, option) for option in named(kind))
 
 
 def named(kind: str) -> list[Schema]:
-    """The schema of every workload or strategy that ships."""
+    """The schemas of the shipped workloads or strategies."""
     options = whole()["$defs"][kind]["anyOf"]
     return [option for option in options if "const" in option.get("properties", {}).get("name", {})]
 
@@ -62,7 +62,7 @@ def _one(kind: str, option: Schema) -> str:
     doc = inspect.cleandoc(importlib.import_module(loaded.__module__).__doc__ or "")
     lines = [f"### {name}", "", _sentence(doc, name)]
     if kind == "workload":
-        lines.append(option["description"])  # of its class: the examples that it reads or makes
+        lines.append(option["description"])  # the class's docstring: the examples that it reads or makes
         lines.append(f"`data.source`: {', '.join(code(source) for source in loaded.sources)}.")
     elif loaded.max_world_size is not None:
         lines.append(f"World size: {loaded.max_world_size} at most.")
@@ -105,7 +105,7 @@ def _default(key: str, item: Schema, required: list[str]) -> str:
     if key in required:
         return "required"
     if "$ref" in item:
-        return "what the suite says"
+        return "the suite's"
     return code(json.dumps(item["default"], ensure_ascii=False)) if "default" in item else "none"
 
 

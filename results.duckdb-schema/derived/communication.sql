@@ -119,8 +119,8 @@ final AS (
         -- overlap: share of communication_ms that computation hides; null without communication
         1 - exposed_communication_ms / nullif(communication_ms, 0) AS overlap,
         exposed_share,               -- exposed_communication_ms ÷ step_ms of each run, mean over runs
-        greatest(exposed_share - of_repeats.t * sqrt(exposed_share_variance), 0) AS exposed_share_lo,
-        least(exposed_share + of_repeats.t * sqrt(exposed_share_variance), 1) AS exposed_share_hi,
+        end_of_share(exposed_share - of_repeats.t * sqrt(exposed_share_variance)) AS exposed_share_lo,
+        end_of_share(exposed_share + of_repeats.t * sqrt(exposed_share_variance)) AS exposed_share_hi,
         least_communication_ms,      -- communication of the rank that has the least
         message_bytes,               -- per rank and step, all collectives together, counted as in collectives
         -- all_reduce_bus_gbps: bus bandwidth of its all-reduces, waiting for other ranks included; null on one rank

@@ -39,7 +39,7 @@ final AS (
         optimizer_ms * s_per_ms AS optimizer_s,  -- optimizer phase of step_s
         row_number() OVER (
             PARTITION BY session_id, case_name, world_size ORDER BY nodes, ranks_per_node
-        ) = 1 AS stands_for_n  -- whether this is, among placements with as many ranks, the one on the fewest nodes
+        ) = 1 AS stands_for_n  -- whether it uses the fewest nodes of all placements with as many ranks
         -- scaling: strong, weak
         -- strategy: ddp, fsdp, fsdp1
         -- device_type: cpu, cuda

@@ -1,7 +1,7 @@
 -- One row per session, placement and timed collective operation: its latency and bandwidth, from a straight line
 -- through the times in collective_bandwidth over message size, by least squares of relative errors. time = latency_s +
 -- bus_factor_of(op, world_size) x message_bytes / bus_bytes_per_s. The two unknowns solve the weighted normal
--- equations, with 1 ÷ time² as the weight of a size. A negative intercept is set to 0, a negative slope to 0.
+-- equations, with 1 ÷ time² as the weight of a size. A negative intercept or slope is set to 0.
 WITH ok_runs AS (
     SELECT * FROM runs
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1

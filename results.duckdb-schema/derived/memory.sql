@@ -110,8 +110,8 @@ final AS (
         -- headroom_bytes: device_memory_bytes minus the largest use seen by allocator or sensors, others included
         device_memory_bytes - occupied_bytes AS headroom_bytes,
         memory_limit_bytes,            -- measure.memory_limit_bytes, per rank; null: no limit
-        -- free_share: headroom ÷ device_memory_bytes, or the unused share of a rank's limit, whichever is smaller
-        greatest(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes), 0) AS free_share,
+        -- free_share: headroom ÷ device_memory_bytes, or the unused share of a rank's limit if smaller; null: unknown
+        end_of_share(least(headroom_bytes / device_memory_bytes, 1 - limited_bytes / memory_limit_bytes)) AS free_share,
         is_growing,  -- whether a rank's memory keeps rising in every ok repeat; null: too few readings
         -- growth_bytes_per_step: reliable rise of the memory floor of the fastest-growing rank, mean over ok repeats
         coalesce(steady_growth, growth_bytes_per_step) AS growth_bytes_per_step,

@@ -23,7 +23,7 @@ stretches AS (
     FROM numbered
     GROUP BY session_id, run_id, attempt, stretch
 ),
--- The counter is taken to rise evenly between two readings, and after the last reading as before it.
+-- The counter is assumed to rise evenly between two readings, and after the last reading as fast as before it.
 counters AS (
     SELECT
         session_id, run_id, attempt, node, device, time_ns, energy_j,

@@ -1,5 +1,5 @@
--- One row per ok run and way of knowing: a rank's mean step taken apart. The parts are taken off in order, none below
--- 0, so that they add up to the step and overlaps count once. `profiled`: compute and exposed communication of the
+-- One row per ok run and way of knowing: a rank's mean step, split into parts. The parts are subtracted in order, none
+-- below 0, so they add up to the step and overlaps count once. `profiled`: compute and exposed communication of the
 -- profiled steps, as shares of their time without waiting for data, because the profiler slows everything down. `one
 -- rank`: there is no waiting and no communication, so everything except data is computation. `estimated` (ddp, where
 -- only backward communicates): computation of backward is forward times the ratio of the two on the baseline's one

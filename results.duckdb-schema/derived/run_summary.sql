@@ -64,7 +64,6 @@ final AS (
         memory_reserved_bytes_peak AS peak_memory_reserved_bytes,  -- null on a CPU
         memory_allocated_bytes_mean AS mean_memory_allocated_bytes,   -- mean over ranks and measured steps
         memory_reserved_bytes_mean AS mean_memory_reserved_bytes,  -- null on a CPU
-        -- data_ms: waiting for the batch and its copy; phases: mean over ranks and measured steps
         -- data_ms: waiting for the batch and its copy; each phase is a mean over ranks and measured steps
         data_ns_mean / 1e6 AS data_ms,
         forward_ns_mean / 1e6 AS forward_ms,  -- model and loss

@@ -11,7 +11,7 @@ readings AS (
         samples.*,
         CASE WHEN device IS NULL THEN 'host' ELSE 'GPU' END AS kind,
         CASE WHEN device IS NULL THEN cpu_util_pct ELSE gpu_util_pct END AS util_pct,
-        -- As numbers that cannot overflow: a damaged file must not end the load.
+        -- Cast to a type that cannot overflow: a damaged file must not end the load.
         floor(40 * ((time_ns::DOUBLE - first_ns) / (last_ns::DOUBLE - first_ns + 1))) AS bin
     FROM samples
     JOIN ends USING (session_id, run_id, attempt)

@@ -1,5 +1,5 @@
--- One row per session, case and placement with measured steps: a rank's mean step taken apart as in run_parts, as means
--- over ok repeats; the parts add up to step_ms. All repeats use the same way of knowing, the most reliable that each of
+-- One row per session, case and placement with measured steps: a rank's mean step, split as in run_parts; means over ok
+-- repeats. The parts add up to step_ms. All repeats use the same way of knowing, the most reliable that each of
 -- them has: profiled, else one rank, else estimated.
 WITH points AS MATERIALIZED (
     SELECT

@@ -66,6 +66,11 @@ CREATE OR REPLACE MACRO mean_half_width(repeats, variance) AS (
     t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats)
 );
 
+-- An end of the interval of a share: within 0 and 1, and null if it is unknown. (`greatest` and `least` ignore nulls.)
+CREATE OR REPLACE MACRO end_of_share(x) AS (
+    CASE WHEN x < 0 THEN 0 WHEN x > 1 THEN 1 ELSE x END
+);
+
 -- 1-based rank of the lower end of the 95 % interval of the median of n sorted values; the rank of the upper end is n +
 -- 1 minus it. The median lies between the l-th smallest and the l-th largest value with the probability that a binomial
 -- of n fair coins lies between l and n - l. The normal approximation with continuity correction gives the exact rank or

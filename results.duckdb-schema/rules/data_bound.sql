@@ -62,7 +62,7 @@ SELECT
     format(
         '{} of the {} ms of a step are spent waiting for data: {}; {}',
         number_text(data_ms), number_text(step_ms),
-        share_text(share, greatest(share - half_width, 0), least(share + half_width, 1)),
+        share_text(share, end_of_share(share - half_width), end_of_share(share + half_width)),
         CASE
             WHEN loaders = 0 THEN 'each rank loads its own data and does not compute meanwhile'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))

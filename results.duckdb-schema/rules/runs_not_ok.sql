@@ -3,9 +3,9 @@
 -- meaning: Some planned runs have no results: they are missing in every table, and the repeats that are left may be the
 --   lucky ones.
 --
--- Fires for a case with a run whose last attempt failed, timed out or was interrupted; or, in a session that has ended,
--- with a run that left nothing; in a stopped session only for the case at which it was stopped. Out of memory is a
--- result and skipping is planned, so neither counts here.
+-- Fires for a case with a run whose last attempt failed, timed out or was interrupted. In a session that has ended, it
+-- also fires for a case with a run that left nothing; in a stopped session, only for the case at which it was stopped.
+-- Out of memory is a result and skipping is planned, so neither counts here.
 WITH ended AS (
     SELECT
         session_id, case_name,

@@ -1,9 +1,8 @@
 -- title: Too little computation for the communication
 -- severity: warning
 -- meaning: In every step the ranks exchange gradients or parameters of the whole model, however little they have
---   computed. A model that is small for its network, or that does little with each parameter, as with those of an
---   embedding, has finished computing long before the exchange is complete: the ranks mostly wait for bytes, and more
---   ranks wait more.
+--   computed. A model that is small for its network, or that does little with each parameter, as an embedding does,
+--   finishes computing long before the exchange is complete: the ranks mostly wait for bytes, and more ranks wait more.
 --
 -- Fires if a rank computes for less than twice as long as it waits for exposed communication, so that communication
 -- alone leaves at most two thirds of the time; and if that costs at least a quarter of the ranks' time, by the lower

@@ -1,5 +1,4 @@
--- One row per file that a load has seen. From size and modification time, a session's next load knows that nothing is
--- new.
+-- One row per file that a load has seen. Size and modification time tell a session's next load whether anything is new.
 CREATE TABLE loaded_files (
     folder VARCHAR,                -- session folder
     path VARCHAR,                  -- relative to the results folder

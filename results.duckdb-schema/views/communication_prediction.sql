@@ -111,7 +111,7 @@ final AS (
         if(messages > 0, fabric, NULL) AS fabric, -- measured: at this placement; extrapolated; null without messages
         fabric_session_id,                        -- session or sessions whose collectives were fitted
         throughput_of_one,                        -- throughput that corresponds to a speedup of 1 in this case
-        -- stands_for_n: whether this is, among placements with as many ranks, the one on the fewest nodes
+        -- stands_for_n: whether it uses the fewest nodes of all placements with as many ranks
         coalesce(stands_for_n, true) AS stands_for_n
     FROM overlapped
     JOIN suites USING (session_id)

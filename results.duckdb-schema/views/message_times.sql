@@ -1,7 +1,7 @@
 -- One row per session, case, placement and operation of its steps (step_messages): the time it takes according to
 -- fabric_lines, at the measured placements and at the next four doublings of the largest. These fill each node with the
 -- most ranks that the session could host. time_s is null if no session has timed the operation on a device of that
--- name, or, for operations between nodes, none between nodes.
+-- name; operations between nodes need a timing between nodes.
 CREATE OR REPLACE VIEW message_times AS
 WITH points AS (
     SELECT * FROM communication_points

@@ -3,7 +3,7 @@ CREATE OR REPLACE VIEW validations AS
 WITH runs_of AS (
     SELECT session_id, run_id, attempt, examples_per_step, dataset_size FROM runs
 ),
--- Few steps are followed by a validation, so the others need not be joined.
+-- Only the few steps before a validation are joined.
 last_steps AS (
     SELECT session_id, run_id, attempt, step, end_ns
     FROM step_stats

@@ -40,7 +40,7 @@ class Violation:
 
 
 def violations(browser: Browser) -> list[Violation]:
-    """Check the open page in its present state; in a chart's data table, where all rows are alike, check ten rows."""
+    """Violations of the open page in its present state; checks ten rows of a chart's data table: all rows are alike."""
     if not browser.run("return 'axe' in window"):
         browser.run(SCRIPT.read_text(encoding="utf-8"))  # run by the driver: the page's policy stays
     browser.driver.set_script_timeout(120)

@@ -40,7 +40,7 @@ class Marked:
         return found
 
     def left_in_shared_memory(self, wait_s: float = 15.0) -> set[str]:
-        """New names in shared memory since the start; other processes of the machine may have some for a moment."""
+        """New names in shared memory since the start, after at most `wait_s`: other processes may have some briefly."""
         deadline = time.monotonic() + wait_s
         while (found := _shared_memory() - self._shared_before) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -115,6 +115,11 @@ INSTEAD = {
     ),
     "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
     "bench COMMAND --help": "bench suite --help",
+    # test_an_added_workload_and_strategy_train
+    "bench suite smoke --quick --set workload.name=copy_task --set data.source=synthetic": (
+        "bench suite smoke --quick --set workload.name=spiral_mlp --set data.source=synthetic --dry-run"
+    ),
+    ".venv/bin/ruff format .": ".venv/bin/ruff format --check .",
     # without a command they only show the help, with exit code 2
     "python -m bench": "python -m bench --version",
     "python -E -m bench": "python -E -m bench --version",
@@ -126,10 +131,12 @@ ELSEWHERE = {
     "time ci/quickstart": "test_quickstart.py",
     "ci/test": "runs this test",
     "ci/test lint types unit": "runs before this test",
+    "ci/test lint types": "runs before this test",
     "ci/test lint": "runs before this test",
     "ci/test types": "runs before this test",
     "ci/test audit": "runs before this test",
     "ci/test unit": "runs before this test",
+    "ci/test torch": "runs before this test",
     "ci/test fuzz": "runs before this test",
     "ci/test e2e": "runs this test",
     "ci/test cluster": "runs after this test",
@@ -182,8 +189,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def in_brief(command: str) -> str:
-    """Suites that ship are only planned here; test_shipped_suites.py runs them. "`bench script` says so" asks for
-    help."""
+    """The command to run: shipped suites are only planned, because test_shipped_suites.py runs them, and a command
+    without arguments gets --help."""
     whole_suite = re.fullmatch(r"(?:time )?(bench suite (\w+)(?: --quick)?)", command)
     if whole_suite and whole_suite[2] in SHIPPED:
         return f"{whole_suite[1]} --dry-run"
@@ -237,8 +244,9 @@ cases:
 def test_the_examples_are_those_that_contributing_promises() -> None:
     folders = [str(Path(name).parent) for name in saved_examples(ROOT / "CONTRIBUTING.md")]
     assert folders == [
-        "bench/workloads", "bench/strategies", "results.duckdb-schema/derived", "analysis/report/queries",
-        "analysis/report/charts", "analysis/export/formats", "bench/cli", "bench/doctor/checks",
+        "bench/workloads", "bench/strategies", "results.duckdb-schema/derived", "results.duckdb-schema/rules",
+        "tests/unit/diagnosis/planted", "analysis/report/queries", "analysis/report/charts",
+        "analysis/export/formats", "bench/cli", "bench/doctor/checks",
     ]  # fmt: skip
 
 
@@ -257,6 +265,23 @@ def test_an_added_derived_table_answers(extended: tuple[Path, Shell]) -> None:
         'bench sql "SELECT run_id, measured_steps, share <= 1 FROM slow_steps ORDER BY 1" --format csv'
     )
     assert done.stdout.splitlines()[1:] == ['"free.1x1.r0",20,true', '"free.1x2.r0",20,true']
+
+
+def test_an_added_rule_fires_where_its_cause_is_planted(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    done = run(
+        ".venv/bin/pytest -p no:cacheprovider -q tests/unit/diagnosis/test_rules.py -k many_slow_steps"
+    )
+    assert (done.returncode, done.stdout[:4]) == (0, "...."), done.stdout
+
+
+def test_an_added_workload_passes_the_tests_of_all(extended: tuple[Path, Shell]) -> None:
+    _, run = extended
+    files = "tests/unit/workloads/test_workloads.py tests/unit/test_bare_loops.py"
+    done = run(
+        f".venv/bin/pytest -p no:cacheprovider -q {files} -k 'copy_task or imports_torch or bare_loop'"
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_an_added_chart_stands_in_the_report(extended: tuple[Path, Shell]) -> None:

@@ -1,4 +1,4 @@
-"""`efficiency_loss` names a cause that was planted into real ranks as the largest."""
+"""`efficiency_loss` names the cause that was planted into real ranks as the largest one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench predict` with models that end the process which looks at them, or never end."""
+"""`bench predict` with models that end the process that probes them, or never end."""
 
 from __future__ import annotations
 

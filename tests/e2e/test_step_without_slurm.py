@@ -155,7 +155,7 @@ def test_every_completed_step_of_every_rank_is_kept(two_nodes: Ended, fault: str
         "steps.node1.parquet": [2, 3],
     }
     assert kept.pop(3) == list(range(5))
-    # a rank that loses its connection may not have ended the step that the lost rank has
+    # a rank that loses its connection may have one step fewer than the lost rank
     assert all(steps in (list(range(4)), list(range(5))) for steps in kept.values())
 
 

@@ -24,9 +24,9 @@ WARMUP, STEPS = 3, 5
 ROWS = 2 * (WARMUP + STEPS)
 """Step rows of a complete run."""
 HELD = ("before the first run", "in warm-up", "in a measured step")
-"""Moments when the workload keeps waiting: the agent has to end all the same."""
+"""Moments when the workload keeps waiting: the agent must end anyway."""
 WRITING = ("while writing Parquet", "between runs")
-"""Moments when the agent itself waits until it is told to stop; then it goes on."""
+"""Moments when the agent itself waits until it is told to stop; then it continues."""
 MOMENTS = HELD + WRITING
 
 
@@ -225,7 +225,7 @@ def test_told_to_stop_while_the_database_is_written_it_says_how_to_load(
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 128 + number
     last = said.splitlines()[-1]
-    assert last.startswith(f"stopped by {number.name} after 1 of 1 run; what was measured is kept. `")
+    assert last.startswith(f"stopped by {number.name} after 1 of 1 run; everything measured is kept. `")
     assert last.endswith(f"load {results}` shows it.")
     assert marked.run("load", str(results)).stdout.startswith("1 session, 1 run, ")
 

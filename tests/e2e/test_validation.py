@@ -144,7 +144,7 @@ def test_a_rank_that_is_killed_loses_no_earlier_validation(tmp_path: Path) -> No
 
 
 def start_slow(folder: Path, marked: Marked) -> Any:
-    """A session that has validated once and waits for the end of the file `hold`."""
+    """A session that has validated once and waits until the file `hold` is gone."""
     (folder / "hold").touch()
     case = {"name": "slow", "strategy": "ddp", "scaling": "weak", "batch_per_rank": 4, "world": [2]}
     held = {"workload": {"hold": str(folder / "hold"), "at_step": 6}}

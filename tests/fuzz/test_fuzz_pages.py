@@ -82,7 +82,7 @@ class Rows:
         session_id: str | None = None,
         **parameters: Any,
     ) -> pl.DataFrame:
-        """As frames.frame, but it queries once."""
+        """As named_queries.frame, but it queries once."""
         key = repr((name, session_id, parameters))
         if key not in self._asked:
             self._asked[key] = _frame(connection, name, session_id, **parameters)

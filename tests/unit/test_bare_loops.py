@@ -26,14 +26,25 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     return bare_loops, one_rank
 
 
-def test_every_workload_that_ships_is_held_against_a_bare_loop(
-    programs: tuple[ModuleType, ModuleType],
-) -> None:
+COMPARED = (
+    "ddpm_unet",
+    "mnist_cnn",
+    "resnet50",
+    "spiral_mlp",
+    "text_classifier",
+    "transformer_lm",
+    "vit_b_16",
+)
+"""Workloads with a loop written by hand."""
+
+
+def test_a_workload_with_a_bare_loop_is_one_that_ships(programs: tuple[ModuleType, ModuleType]) -> None:
     bare_loops, _ = programs
-    assert sorted(bare_loops.SHAPES) == workloads.trained()
+    assert sorted(bare_loops.SHAPES) == sorted(COMPARED)
+    assert {*COMPARED} <= {*workloads.trained()}
 
 
-@pytest.mark.parametrize("name", workloads.trained())
+@pytest.mark.parametrize("name", COMPARED)
 def test_the_loss_written_by_hand_is_the_workloads_own(
     name: str, programs: tuple[ModuleType, ModuleType]
 ) -> None:

@@ -37,11 +37,17 @@ NEVER_TORCH = (
     "bench/cli",
     "bench/suite",
     "bench/plan",
-    "bench/machine/slots",
+    "bench/session",
+    "bench/agent",
+    "bench/cluster",
+    "bench/slurm",
+    "bench/machine",
     "bench/records",
     "bench/importing",
     "bench/packing",
 )
+LOADS_TORCH = "bench/agent/fork_server_preload.py"
+"""The fork server alone runs it."""
 DEVELOPERS_PROGRAM = "bench/data/digits/make.py"
 """Wrote the data files that ship; needs scikit-learn, a development dependency."""
 TORCH_INSIDE_FUNCTIONS = ("bench/workloads", "bench/strategies", "bench/common")
@@ -125,8 +131,21 @@ def test_records_import_nothing_of_the_runner_but_each_other() -> None:
     assert {module for module in elsewhere if not module.startswith("bench.records.")} == {"annotated_types"}
 
 
-def test_the_command_line_suites_and_the_plan_never_import_torch() -> None:
-    assert [place for prefix in NEVER_TORCH for place in crossing(prefix, {"torch", "torchvision"})] == []
+def test_rooms_that_only_start_and_watch_ranks_never_import_torch() -> None:
+    found = [place for prefix in NEVER_TORCH for place in crossing(prefix, {"torch", "torchvision"})]
+    assert {place.partition(":")[0] for place in found} == {LOADS_TORCH}
+
+
+def test_what_is_trained_and_how_it_is_distributed_know_nothing_of_each_other() -> None:
+    trained = ("bench/workloads/", "bench/models/", "bench/data/")
+    found = [
+        f"{name}: {module}"
+        for name in PYTHON
+        for module in modules(name)
+        if (name.startswith(trained) and module.startswith("bench.strategies"))
+        or (name.startswith("bench/strategies/") and module.startswith("bench.workloads"))
+    ]
+    assert found == []
 
 
 def test_workloads_strategies_and_what_all_share_import_torch_only_inside_functions() -> None:

@@ -88,13 +88,11 @@ def test_what_is_known_against_a_locked_version_is_printed_and_fails_nothing(
     assert "all with their SHA-256" in said
     assert "OSV of uv.lock: Found 1 known vulnerability" in said
     assert "MADE-UP-1: A planted flaw" in said
-    assert said.splitlines()[-1].startswith("npm of package-lock.json: could not be asked")
+    assert said.splitlines()[-1].startswith("npm of package-lock.json: did not answer")
 
 
 def test_a_service_that_cannot_be_reached_is_said_and_fails_nothing(audit: Callable[[str], str]) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # not listening: refused
         said = audit(f"http://127.0.0.1:{closed.getsockname()[1]}/")
-    assert (
-        said.count("could not be asked, so what is known against the locked versions is not known here") == 2
-    )
+    assert said.count("did not answer, so vulnerabilities of the locked versions are unknown") == 2

@@ -37,8 +37,8 @@ def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
 def test_help_is_its_head(option: str) -> None:
     done = run(option)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Everything that only a machine with a GPU can show")
-    assert done.stdout.endswith("1 some part failed, 2 no GPU here.\n")
+    assert done.stdout.startswith("Run every check that needs a GPU")
+    assert done.stdout.endswith("1 a part failed, 2 no GPU here.\n")
 
 
 def test_shellcheck_finds_nothing(require_program: Callable[[str], str]) -> None:

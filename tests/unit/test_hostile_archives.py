@@ -47,21 +47,27 @@ def test_lists_that_unfold_from_a_few_kilobytes_are_refused(tmp_path: Path) -> N
     """60 MiB of them would be more than a gigabyte."""
     lists = b'{"session_id": "S", "x": [' + b"[]," * (20 * 2**20) + b"[]]}"
     path = archive(tmp_path, {"session.json": lists})
-    assert refused(path) == "session.json: more than 4,000,000 values: no session has; nothing was written"
+    assert (
+        refused(path)
+        == "session.json: more than 4,000,000 values: too many for a session; nothing was written"
+    )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
         written.writestr("MANIFEST.json", lists)
-    assert refused(path) == "MANIFEST.json: more than 4,000,000 values: no session has; nothing was written"
+    assert (
+        refused(path)
+        == "MANIFEST.json: more than 4,000,000 values: too many for a session; nothing was written"
+    )
 
 
 def test_a_large_json_file_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = archive(tmp_path, {"session.json": b"{}"}, **{"plan.json": {"bytes": 2**30, "sha256": "0" * 64}})
-    assert "plan.json: 1,073,741,824 bytes: JSON of ours has 67,108,864 at most" in refused(path)
+    assert "plan.json: 1,073,741,824 bytes: JSON may have 67,108,864 at most" in refused(path)
 
 
 @pytest.mark.parametrize("name", ["\ud800/run.json", "é" * 250 + "/run.json"])
 def test_a_name_that_no_folder_can_have_is_refused(tmp_path: Path, name: str) -> None:
     path = archive(tmp_path, {"session.json": b"{}"}, **{name: {"bytes": 1, "sha256": "0" * 64}})
-    assert "is no file of a session; nothing was written" in refused(path)
+    assert "is not a file of a session; nothing was written" in refused(path)
 
 
 def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
@@ -79,7 +85,7 @@ def test_an_archive_of_a_million_empty_files_is_refused_before_they_are_listed(t
     path = tmp_path / "S.zip"
     members = (b"PK\x01\x02" + bytes(24) + struct.pack("<H", 1) + bytes(16) + b"x") * 10**6
     path.write_bytes(members + struct.pack(_END, b"PK\x05\x06", 0, 0, 0, 0, len(members), 0, 0))
-    assert refused(path) == "more than 500,000 files: no session has; nothing was written"
+    assert refused(path) == "more than 500,000 files: too many for a session; nothing was written"
 
 
 def test_an_archive_with_a_directory_of_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -89,5 +95,5 @@ def test_an_archive_with_a_directory_of_gigabytes_is_refused_before_it_is_read(t
         file.seek(0, 2)
         file.write(struct.pack(_END, b"PK\x05\x06", 0, 0, 0, 0, 3 * 2**30, 0, 0))
     assert (
-        refused(path) == "3,221,225,472 bytes list its members: no session has as many; nothing was written"
+        refused(path) == "3,221,225,472 bytes list its members: too many for a session; nothing was written"
     )

@@ -107,7 +107,9 @@ def test_what_cannot_be_packed_is_said_and_leaves_nothing(made, tmp_path):
     results = tmp_path / "r"
     shutil.copytree(made[0], results)
     out = tmp_path / "out.zip"
-    assert "no session: it has no session.json" in refused(run(pack_command, "T", results=results, out=out))
+    assert "not a session: it has no session.json" in refused(
+        run(pack_command, "T", results=results, out=out)
+    )
     assert "choose another --out" in refused(run(pack_command, "S", results=results, out=made[1]))
     with (results / "S/.lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -121,7 +123,9 @@ def test_what_cannot_be_packed_is_said_and_leaves_nothing(made, tmp_path):
     )
     raw.unlink()
     (results / "S/ddp.1x1.r0/samples.node9.parquet").symlink_to("/etc/hostname")
-    assert "a link: an archive holds nothing" in refused(run(pack_command, "S", results=results, out=out))
+    assert "a link: an archive contains no files from elsewhere" in refused(
+        run(pack_command, "S", results=results, out=out)
+    )
     assert sorted(tmp_path.iterdir()) == [results]
 
 
@@ -169,21 +173,21 @@ def elsewhere(members):
     [
         (damage, "session.json: its SHA-256 is not that of MANIFEST.json"),
         (lengthen, "plan.json: more bytes, MANIFEST.json says 7"),
-        (take_away, "session.json is in MANIFEST.json, and not there"),
+        (take_away, "session.json is in MANIFEST.json, but not in the archive"),
         (rename, "session.json is not of session S"),
         (elsewhere, "session '../up' is not a valid session name"),
         (add("extra.parquet", list_it=False), "'extra.parquet' is not in MANIFEST.json"),
-        (add("../../evil/run.json"), "'../../evil/run.json' is no file of a session"),
-        (add("/etc/run.json"), "'/etc/run.json' is no file of a session"),
-        (add("run/attempt0/../run.json"), "is no file of a session"),
-        (add(".hidden/run.json"), "is no file of a session"),
-        (add("run/steps.node0.sh"), "is no file of a session"),
+        (add("../../evil/run.json"), "'../../evil/run.json' is not a file of a session"),
+        (add("/etc/run.json"), "'/etc/run.json' is not a file of a session"),
+        (add("run/attempt0/../run.json"), "is not a file of a session"),
+        (add(".hidden/run.json"), "is not a file of a session"),
+        (add("run/steps.node0.sh"), "is not a file of a session"),
         (lambda members: members.pop("MANIFEST.json"), "has no MANIFEST.json: not written by `bench pack`"),
         (lambda members: members.update({"MANIFEST.json": b"{"}), "MANIFEST.json: not JSON"),
         (lambda members: members.update({"MANIFEST.json": b'{"format": 9}'}), "format is 9, this scalebench reads 1"),
         (
             lambda members: manifest_with(members, **{"plan.json": {"bytes": 2**60, "sha256": "0" * 64}}),
-            "plan.json: bytes is 1152921504606846976, no size",
+            "plan.json: bytes is 1152921504606846976, not a size",
         ),
     ],
 )  # fmt: skip
@@ -207,11 +211,11 @@ def test_links_and_doubles_and_what_is_no_archive_are_refused(made, tmp_path):
     shutil.copyfile(made[1], tmp_path / "twice.zip")
     with zipfile.ZipFile(tmp_path / "twice.zip", "a") as new, pytest.warns(UserWarning, match="Duplicate"):
         new.writestr("session.json", "{}")
-    assert "session.json is there twice" in refused(
+    assert "session.json occurs twice" in refused(
         run(load_command, tmp_path / "twice.zip", results=tmp_path / "r")
     )
     (tmp_path / "cut.zip").write_bytes(made[1].read_bytes()[:-100])
-    assert "no sound archive of `bench pack`" in refused(
+    assert "not a valid archive of `bench pack`" in refused(
         run(load_command, tmp_path / "cut.zip", results=tmp_path / "r")
     )
     assert not (tmp_path / "r").exists()

@@ -1,4 +1,4 @@
-"""One file per format; its name is the format's."""
+"""One file per format; it has the format's name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analysis.export.format_types import Format
 
 
 def named(name: str) -> Format:
-    """Raises AnalysisError where there is none of that name."""
+    """The format of that name. Raises AnalysisError if there is none."""
     if name not in export.names():
         raise AnalysisError(f"no format {name!r}: there are {', '.join(export.names())}")
     found: Format = importlib.import_module(f"{__name__}.{name}").FORMAT

@@ -1,4 +1,4 @@
-"""RFC 4180 in UTF-8: every digit, null as nothing, lists and structures as JSON text."""
+"""RFC 4180 in UTF-8: every digit, null as an empty field, lists and structures as JSON text."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _write(relation: duckdb.DuckDBPyRelation, stream: BinaryIO) -> None:
 
 
 def _text(batch: pa.RecordBatch, *, include_header: bool) -> bytes:
-    """Not by polars into the stream: it would hide that a pipe's reader has gone."""
+    """The batch as CSV. Polars must not write into the stream: it would hide that a pipe is closed."""
     return _frame(batch).write_csv(include_header=include_header, line_terminator="\r\n").encode()
 
 
 def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
-    """A spreadsheet takes text that begins with = + - @ for a formula: such text gets an apostrophe, unless it is a
-    number. The report's CSV files do the same."""
+    """The batch, with an apostrophe before text that begins with = + - @ and is not a number: a spreadsheet would read
+    it as a formula. The report's CSV files do the same."""
     frame = pl.DataFrame(pl.from_arrow(output.flat(batch)))
     text = pl.col(pl.String)
     is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)

@@ -10,7 +10,7 @@ from analysis.export.latex_text import escaped, label, marked, typewriter
 from analysis.tables.table import Table
 
 MOST_ROWS = 40
-"""A table with more rows breaks over pages, which needs the package longtable."""
+"""A table with more rows breaks across pages and needs the package longtable."""
 
 
 def _write(content: Content) -> str:
@@ -69,7 +69,7 @@ def _rows(table: Table) -> Iterator[str]:
 
 
 def _notes(content: Content) -> Iterator[str]:
-    """Each a paragraph below the table."""
+    """Notes below the table, a paragraph each."""
     lines = [*content.reasons(marked), *content.caveats(), content.provenance(marked)]
     yield "\\par\\smallskip\\noindent\\begin{minipage}{\\linewidth}\\footnotesize\\raggedright"
     for line in lines:

@@ -1,4 +1,4 @@
-"""A table for a merge request, as GitHub and GitLab draw it."""
+"""A table for a merge request, as GitHub and GitLab render it."""
 
 from __future__ import annotations
 

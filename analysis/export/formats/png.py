@@ -1,4 +1,4 @@
-"""Pictures of twice the resolution of a screen, on white, with where they come from inside."""
+"""Pictures at twice a screen's resolution, on white; each contains its origin as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _write(svg: str, origin: str) -> bytes:
 
 
 def _text(keyword: str, value: str) -> bytes:
-    """A chunk iTXt, uncompressed UTF-8, after PNG's specification, 11.3.3.4."""
+    """An iTXt chunk, uncompressed UTF-8; see the PNG specification, 11.3.3.4."""
     content = b"iTXt" + keyword.encode() + b"\0\0\0\0\0" + value.encode()
     return struct.pack(">I", len(content) - 4) + content + struct.pack(">I", zlib.crc32(content))
 

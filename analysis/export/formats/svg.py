@@ -1,4 +1,4 @@
-"""Drawings of any size whose text is text."""
+"""Scalable drawings whose text stays text."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from analysis.export.format_types import Page
 from analysis.tables import terminal
 
 WIDTH = 100
-"""Columns; a ticket's own font is wider than a terminal's."""
+"""Columns; a ticket's font is wider than a terminal's."""
 
 
 def _write(content: Content) -> str:

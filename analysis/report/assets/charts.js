@@ -1,10 +1,10 @@
-// Draws the charts of a page: those in sight first, the others when the browser is idle. Their place is taken by the
-// page itself, so that nothing moves. Wrapped in a function: Vega's bundle declares names of its own at the top level.
+// Draws the charts of a page: visible ones first, the others when the browser is idle. The page itself reserves their
+// space, so that nothing moves. Wrapped in a function, because Vega's bundle declares names at the top level.
 (function () {
   "use strict";
   const config = JSON.parse(document.getElementById("vega-config").textContent);
   const AXIS_PX = 78; // between panels, for an axis
-  const PANEL_MARGIN = 74; // figures.py: PANEL_MARGIN
+  const PANEL_MARGIN = 74; // drawing/: PANEL_MARGIN
 
   function rowsOf(columns, count) {
     const names = Object.keys(columns);
@@ -23,7 +23,7 @@
     return charts.get(figure);
   }
 
-  // As many panels beside each other as the page's own raster has.
+  // As many panels in a row as the page's grid has columns.
   function columnsOf(plot) {
     const tracks = getComputedStyle(plot).gridTemplateColumns.split(" ").filter((track) => parseFloat(track) > 0);
     return Math.max(1, tracks.length);
@@ -35,7 +35,7 @@
     if (spec.facet) {
       spec.columns = columnsOf(plot);
       spec.spec.width = Math.floor(plot.clientWidth / spec.columns) - AXIS_PX;
-      spec.bounds = "flush"; // every panel on the same raster, whatever its labels measure
+      spec.bounds = "flush"; // all panels on the same grid, independent of their labels' sizes
       spec.spacing = { column: AXIS_PX, row: PANEL_MARGIN };
     } else {
       spec.width = plot.clientWidth;
@@ -63,13 +63,13 @@
     const view = await window.vegaEmbed(target, fitted(shown, chart.rows, plot), {
       mode: "vega-lite",
       config: settings,
-      ast: true, // Vega's interpreter: nothing is compiled, so that the page needs no unsafe-eval
+      ast: true, // Vega's interpreter compiles nothing, so the page needs no unsafe-eval
       actions: false,
       renderer: "svg",
       defaultStyle: false,
       tooltip: { disableDefaultStyle: true },
     });
-    if (figure.drawn !== state) return view.finalize(); // another choice or width was asked for meanwhile
+    if (figure.drawn !== state) return view.finalize(); // meanwhile the choice or the width has changed
     clear(plot);
     target.setAttribute("aria-hidden", "true"); // the plot is one named image; Vega's roles inside it have no names
     plot.append(target);
@@ -162,7 +162,7 @@
     }, 150);
   });
   window.addEventListener("beforeprint", () => waiting.forEach(drawOrSay));
-  // Before the page counts as loaded: what takes its picture then, or reads it, finds the first charts.
+  // Before the page counts as loaded, so that a screenshot or a reader finds the first charts.
   for (const figure of figures) {
     if (figure.getBoundingClientRect().top >= window.innerHeight) continue;
     waiting.delete(figure);

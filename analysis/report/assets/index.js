@@ -1,9 +1,9 @@
-// Filters of the list of sessions. What is chosen stands in the address, so that a filtered list can be linked.
+// Filters of the list of sessions. The address contains the choices, so that a filtered list can be linked.
 (function () {
   "use strict";
   const filters = document.querySelector(".filters");
   if (!filters) return;
-  const SETTLE_MS = 120; // from the last key to the list: typing is one change, and is announced once
+  const SETTLE_MS = 120; // delay after the last key, so that typing is one change and is announced once
   const fields = Object.fromEntries(["words", "suite", "tag", "verdict"].map((name) =>
     [name, filters.querySelector(`[name=${name}]`)]));
   const shown = document.querySelector(".shown");
@@ -48,7 +48,7 @@
     const chosen = new URLSearchParams(location.hash.slice(1));
     for (const [name, field] of Object.entries(fields)) {
       field.value = chosen.get(name) ?? "";
-      if (field.selectedIndex === -1) field.value = ""; // the list has no such session any more
+      if (field.selectedIndex === -1) field.value = ""; // the list no longer has such a session
     }
     apply();
   }
@@ -59,7 +59,7 @@
     timer = setTimeout(() => keep(apply()), SETTLE_MS);
   }
   filters.addEventListener("input", settle);
-  filters.addEventListener("change", settle); // not every browser calls a choice an input
+  filters.addEventListener("change", settle); // not every browser fires `input` for a choice
   for (const button of document.querySelectorAll(".clear")) {
     button.addEventListener("click", () => {
       Object.values(fields).forEach((field) => { field.value = ""; });

@@ -1,4 +1,4 @@
-// What tables and commands do when asked: save as CSV, copy, take the keyboard's focus only where they scroll.
+// Actions of tables and commands: save as CSV, copy, take the keyboard's focus only if they scroll.
 (function () {
   "use strict";
   const stem = document.querySelector("[data-stem]")?.dataset.stem ?? "scalebench";
@@ -50,8 +50,8 @@
     fold.querySelector("summary").after(button);
   }
 
-  // The clipboard's interface is missing from pages that were opened as a file in some browsers; the old command works
-  // there; where neither does, the text is left selected.
+  // Some browsers have no clipboard interface on pages opened as files, but the old command works there. If neither
+  // works, the text stays selected.
   async function copied(element) {
     const range = document.createRange();
     range.selectNodeContents(element);
@@ -73,7 +73,7 @@
     });
   }
 
-  // What does not scroll is no stop for the keyboard.
+  // A region that does not scroll takes no keyboard focus.
   function settle(region) {
     const scrolls = region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight;
     if (scrolls) region.tabIndex = 0;
@@ -84,7 +84,7 @@
     for (const observed of [region, ...region.children]) sizes.observe(observed);
   }
 
-  // On paper stands what was folded and matters there.
+  // Print opens the folds that matter on paper.
   const opened = [];
   window.addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("details.printed:not([open])")) {

@@ -1,4 +1,4 @@
-"""The ranks' time of each case and placement: the part that was used, and where the rest was lost."""
+"""The ranks' time at each case and placement: the part that was used, and the parts that were lost."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ CHART = Chart(
     question="Where did the ranks' time go?",
     reading="The whole bar is the time of all ranks: 100 %. Used is the time that the baseline would have needed for "
     "as many examples, which is the efficiency; the rest was lost. Gains, parts that cost less here than at the "
-    "baseline, are left of zero; the other parts then exceed 100 % by as much. Pale: it may be nothing, as "
-    "far as these repeats can tell.",
+    "baseline, are left of zero; the other parts then exceed 100 % by as much. Pale: the interval "
+    "includes 0, so it may be nothing.",
     draw=_draw,
     wide=True,
     section="losses",

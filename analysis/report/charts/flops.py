@@ -32,7 +32,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> alt.LayerChart:
             alt.Tooltip("reference:Q", title="FLOP/s", format=".4~s"),
         ],
     )
-    # Marks without values would give their axis no extent.
+    # Marks without values would leave their axis without an extent.
     layers = [bars, references] if rows.get_column("reference").is_not_null().any() else [bars]
     return layered(*layers, height=50 + 26 * rows.get_column("label").n_unique())
 

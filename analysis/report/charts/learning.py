@@ -1,4 +1,4 @@
-"""Learning curves of all configurations over each other, by step, epoch and wall time: losses and accuracy."""
+"""Learning curves of all configurations in one chart, by step, epoch and wall time: losses and accuracy."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _chart(
     has_points: bool = True,
     wide: bool = False,
 ) -> Chart:
-    """A line per case and placement, over those of step, epoch and wall time that are known. `title` is that of the y
-    axis, `form` the d3 format of the tooltip's numbers; with `has_points` each value has a mark."""
+    """A line per case and placement, over step, epoch and wall time as far as they are known. `title` is the y axis's,
+    `form` the d3 format of the tooltip's numbers. With `has_points`, each value has a mark."""
 
     def draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
         few = few_sizes(rows)
@@ -84,7 +84,7 @@ def _chart(
 
 
 def _width(rows: pl.DataFrame, cases: Cases) -> alt.Size:
-    """Later cases are thin and on top of earlier ones, so that lines that coincide can still be counted."""
+    """Line widths: later cases are thinner and on top of earlier ones, so that lines that coincide stay visible."""
     named = coloured(rows, cases)
     more = min(0.8, 3 / max(len(named) - 1, 1))
     widths = [round(1.4 + more * (len(named) - 1 - place), 1) for place in range(len(named))]
@@ -95,7 +95,7 @@ def _width(rows: pl.DataFrame, cases: Cases) -> alt.Size:
 
 
 def _percent_axis(rows: pl.DataFrame, field: str) -> alt.Axis:
-    """With the decimals that distinguish neighbouring ticks."""
+    """An axis in percent, with enough decimals to distinguish neighbouring ticks."""
     values: list[float] = rows.get_column(field).drop_nulls().to_list()
     spread_pct = 100 * (max(values, default=0) - min(values, default=0))
     decimals = 1 if spread_pct <= 0 else min(4, max(0, math.ceil(-math.log10(spread_pct / 6))))

@@ -35,8 +35,8 @@ _LIGHT = 0.65
 
 
 def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
-    """A view for the universal law, one for Amdahl's and Gustafson's (a session may have both modes of scaling), and
-    last one for communication, which is not fitted to these points."""
+    """Three views: the universal law; Amdahl's and Gustafson's laws (a session may have both modes of scaling); and
+    communication, which is not fitted to these points."""
     named = extremes(rows, cases, "speedup")
     shown = rows.filter(pl.col("case_name").is_in(named)) if named else rows
     serial = [law for law in _SERIAL if law in distinct(shown, "law")]
@@ -48,7 +48,7 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
     parts = {label: shown.filter(pl.col("law").is_in(of_view)) for label, of_view in laws.items()}
     views = {label: _view(part, shown, cases) for label, part in parts.items() if not part.is_empty()}
     notes = []
-    if list(views) == [_COMMUNICATION]:  # a single view has no choice that would name it
+    if list(views) == [_COMMUNICATION]:  # a single view has no label
         notes.append("Predicted from communication: no case has enough sizes for a law.")
     count = len(distinct(rows, "case_name"))
     if len(named) not in (0, count):
@@ -58,7 +58,7 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
 
 
 def _view(rows: pl.DataFrame, of_all_laws: pl.DataFrame, cases: Cases) -> alt.LayerChart:
-    """All views have the same axes."""
+    """One view; all views have the same axes."""
     scale, axis = bounded(result_scale(of_all_laws), of_all_laws, "speedup"), result_axis(of_all_laws)
 
     def y(field: str) -> alt.Y:
@@ -73,7 +73,7 @@ def _view(rows: pl.DataFrame, of_all_laws: pl.DataFrame, cases: Cases) -> alt.La
     line = coloured.mark_line(opacity=_LIGHT, strokeDash=[4, 4], strokeWidth=1.5, clip=True)
     layers = [ideal, line.encode(y=y("speedup"))]
     is_predicted = rows.get_column("kind") == "predicted"
-    # A layer without rows of its own would give its scale no extent.
+    # A layer without rows would leave its scale without an extent.
     if rows.filter(is_predicted).get_column("speedup_lo").is_not_null().any():
         band = predicted.mark_area(opacity=0.12, clip=True)
         layers.insert(1, band.encode(y=y("speedup_lo"), y2=alt.Y2("speedup_hi:Q")))

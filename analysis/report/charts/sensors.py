@@ -26,8 +26,8 @@ HEIGHT = 120
 def _chart(
     *, order: int, question: str, reading: str, y: alt.Y, tooltip: alt.Tooltip, kept: str, statistic: str
 ) -> Chart:
-    """A line per placement and kind of device. `kept` says which cases are drawn if there are many, `statistic` which
-    devices a line stands for."""
+    """A line per placement and kind of device. `kept` says which cases are drawn if there are many; `statistic` says
+    which devices a line summarises."""
 
     def draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         few = few_sizes(rows)

@@ -24,7 +24,7 @@ _RANKS = alt.Axis(
     format="d",
     tickCount=4,
     tickMinStep=1,
-    labelExpr="datum.value === floor(datum.value) ? datum.label : ''",  # of two ranks Vega has a tick between them
+    labelExpr="datum.value === floor(datum.value) ? datum.label : ''",  # with two ranks, Vega adds a tick between them
 )
 _JUDGED = ["as the others", "straggler"]
 
@@ -58,7 +58,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 
 def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
-    """A rank without an interval gets a line without length: a scale without values would have no extent."""
+    """Intervals. A rank without one gets a line of length zero: a scale without values would have no extent."""
     low, high = (
         f"isValid(datum.excess_of_step_{end}) ? datum.excess_of_step_{end} : datum.excess_of_step"
         for end in ("lo", "hi")
@@ -68,7 +68,7 @@ def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
 
 
 def _colour(rows: pl.DataFrame) -> alt.Color:
-    """A colour per node; if there are more nodes than colours, two that alternate, to distinguish neighbours."""
+    """A colour per node; if there are more nodes than colours, two that alternate to distinguish neighbours."""
     nodes = distinct(rows, "node")
     if len(nodes) <= theme.CATEGORIES:
         named = sorted(nodes, key=lambda node: int(node.split()[1]))

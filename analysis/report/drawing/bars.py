@@ -13,7 +13,7 @@ from analysis.report.drawing.chart import Drawing, base, distinct
 _PALE = 0.3
 """Opacity."""
 BARS = 40
-"""Bars that a chart shows at most."""
+"""The most bars that a chart shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Parts:
     title: str
     """Title of the x axis, with the unit."""
     tooltip: Sequence[alt.Tooltip]
-    """Lines after the case and the part."""
+    """Lines that follow the case and the part."""
     kept: str
     """Which bars are kept if there are too many."""
     form: str = ""
@@ -59,7 +59,7 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
         )
         .properties(height=bar_height(labels))
     )
-    if parts.pale_where:  # with an outline: a pale black alone is the grey of another part
+    if parts.pale_where:  # outlined: pale black would look like the grey of another part
         outline = alt.Stroke(f"{parts.part}:N", scale=scale, legend=None)
         view = view.encode(
             fillOpacity=alt.condition(parts.pale_where, alt.value(_PALE), alt.value(1)),
@@ -69,7 +69,7 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
 
 
 def _along(parts: Parts) -> alt.X:
-    """An axis of fractions ends at the longest bar."""
+    """The x axis. An axis of fractions ends at the longest bar."""
     if not parts.form:
         return alt.X(f"{parts.value}:Q", title=parts.title, axis=alt.Axis(grid=True))
     axis = alt.Axis(grid=True, format=parts.form, tickCount=10)
@@ -77,7 +77,7 @@ def _along(parts: Parts) -> alt.X:
 
 
 def bars(rows: pl.DataFrame, value: str) -> list[str]:
-    """Labels of the bars that are shown: all in their order, or if there are too many, those with the largest sums."""
+    """Labels of the bars to show: all in their order or, if there are too many, those with the largest sums."""
     labels = distinct(rows, "label")
     if len(labels) <= BARS:
         return labels
@@ -90,7 +90,7 @@ def bar_axis(labels: Sequence[str]) -> alt.Y:
 
 
 def shown(start: alt.Chart, rows: pl.DataFrame, labels: Sequence[str]) -> alt.Chart:
-    """Only the bars of these labels."""
+    """The chart with only the bars of these labels."""
     if len(labels) == len(distinct(rows, "label")):
         return start
     only: alt.Chart = start.transform_filter(alt.FieldOneOfPredicate(field="label", oneOf=list(labels)))
@@ -105,5 +105,5 @@ def bars_note(rows: pl.DataFrame, labels: Sequence[str], which: str) -> str:
 
 
 def bar_height(labels: Sequence[str]) -> int:
-    """CSS pixels of a chart with one bar per label, including its axis."""
+    """Height in CSS pixels of a chart with one bar per label, including its axis."""
     return 52 + len(labels) * max(22, min(40, 300 // max(len(labels), 1)))

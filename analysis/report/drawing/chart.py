@@ -24,12 +24,12 @@ class Drawing:
     """The views of a chart, and a note on them."""
 
     views: Mapping[str, alt.TopLevelMixin]
-    """One view, or several by the label with which the reader chooses one; the first is shown first. All have the
-    same height, so that the page does not move."""
+    """Label -> view; the reader chooses a view by its label, and the first is shown first. All have the same height, so
+    that the page does not move."""
     choice: str = ""
     """The property that the labels distinguish: `x axis`."""
     note: str = ""
-    """What was left out; plain text."""
+    """A note on omitted rows; plain text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +41,17 @@ class Chart:
     question: str
     """The title."""
     reading: str
-    """How to read it, what was binned or left out; plain text."""
+    """How to read the chart, and what was binned or left out; plain text."""
     draw: Callable[[pl.DataFrame, Cases], alt.TopLevelMixin | Drawing]
-    """From the rows of the query, which are not empty, and all cases of the session; data are named, not embedded."""
+    """Takes the rows of the query, at least one, and all cases of the session. It names the data, but does not embed
+    them."""
     wide: bool = False
-    """Takes the page's whole width."""
+    """The chart takes the page's whole width."""
     section: str = ""
     """Identifier of the page's section that shows the chart; by default the section of charts."""
     machine: bool = False
-    """Shows runs that measure the machine: its absence from a session that trains is not mentioned, nor the reverse."""
+    """The chart shows runs that measure the machine. A page does not list it as missing if the session trains, nor the
+    other charts if the session measures the machine."""
 
 
 def sentences(*notes: str) -> str:
@@ -59,15 +61,15 @@ def sentences(*notes: str) -> str:
 
 _SIZE = "placement"
 MOST_SIZES = 6
-"""Placements whose lines can still be distinguished."""
+"""The most placements whose lines can be distinguished."""
 
 
 _DATA = alt.NamedData(ROWS)
 
 
 class _Parts(alt.SchemaBase):
-    """A chart whose copies share their parts. Altair deep-copies a layer several times when it is composed, and the
-    layers in it each time: half of the time of a page. It sets attributes of a copy and never changes a part."""
+    """A chart whose copies share their parts. Altair deep-copies each layer several times while it composes charts,
+    which takes half of a page's time. Sharing is safe: it sets attributes of a copy, but never changes a part."""
 
     def __deepcopy__(self, _: object) -> Self:
         copy = object.__new__(type(self))
@@ -83,17 +85,17 @@ class _Layers(_Parts, alt.LayerChart): ...
 
 
 def base() -> alt.Chart:
-    """One object holds the data: layers that share it can be drawn in panels."""
+    """The start of a mark. All marks share one data object, because only such layers can be drawn in panels."""
     return _Picture(_DATA)
 
 
 def once() -> alt.Chart:
-    """The start of a mark that is drawn once for all data."""
+    """The start of a mark that is drawn once, not once per row."""
     return _Picture(alt.InlineData(values=[{}]))
 
 
 def layered(*layers: alt.Chart | alt.LayerChart, height: int | None = None) -> alt.LayerChart:
-    """Layers on top of each other. Altair's `properties` would copy all layers to set the height."""
+    """Layers on top of each other. It sets the height itself: Altair's `properties` would copy all layers."""
     drawn = _Layers(layer=list(layers))
     if height is not None:
         drawn["height"] = height
@@ -107,26 +109,27 @@ def drawing(chart: Chart, rows: pl.DataFrame, cases: Cases) -> Drawing:
 
 
 def specification(view: alt.TopLevelMixin) -> dict[str, Any]:
-    """Vega-Lite, without data and settings: the page has those once."""
+    """The Vega-Lite specification without data and settings, which the page has once."""
     spec: dict[str, Any] = view.to_dict(validate=False)
     return {key: value for key, value in spec.items() if key not in ("$schema", "config", "usermeta")}
 
 
 def distinct(rows: pl.DataFrame, column: str) -> list[Any]:
-    """In order of appearance."""
+    """The distinct values of a column, in order of appearance."""
     return rows.get_column(column).unique(maintain_order=True).to_list()
 
 
 def coloured(rows: pl.DataFrame, cases: Cases, field: str = "case_name") -> list[str]:
-    """Cases with their own colour: all of the session; if there are more than colours, those of the chart."""
+    """The cases that have a colour: all of the session or, if there are more than colours, those of the chart."""
     return list(cases) if len(cases) <= theme.CATEGORIES else distinct(rows, field)
 
 
 def case_colour(rows: pl.DataFrame, cases: Cases, field: str = "case_name") -> alt.Color:
-    """The same colour in every chart of a page, whichever cases a chart has. In a comparison the field is `session`,
-    and `cases` are the names of the sessions."""
+    """A colour per case, the same in every chart of a page; cases after the eighth are grey. In a comparison the field
+    is `session`, and `cases` are the names of the sessions."""
     named = coloured(rows, cases, field)
-    scale = alt.Scale(domain=named, range=theme.categories(len(named)))
+    colours = theme.categories(min(len(named), theme.CATEGORIES))
+    scale = alt.Scale(domain=named, range=colours + [theme.GREY] * (len(named) - len(colours)))
     return alt.Color(f"{field}:N", scale=scale, title=None, legend=_present(rows, field))
 
 
@@ -141,23 +144,23 @@ def _present(rows: pl.DataFrame, field: str) -> alt.Legend:
 
 
 def placements(rows: pl.DataFrame) -> list[str]:
-    """From the smallest to the largest."""
+    """The placements from the smallest to the largest."""
     return distinct(rows.sort("workers", "placement"), "placement")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FewSizes:
-    """The placements that are drawn, few enough for lines and legends to distinguish."""
+    """The placements that are drawn: few enough for lines and legends to distinguish."""
 
     rows: pl.DataFrame
     """Rows of these placements."""
     start: alt.Chart
-    """A chart filtered to these placements, since the page holds all rows."""
+    """A chart filtered to these placements, because the page's data have all rows."""
     note: str
 
 
 def few_sizes(rows: pl.DataFrame) -> FewSizes:
-    """The smallest, the largest and some in between; for a case that has none of these, its largest."""
+    """The smallest placement, the largest and some in between; also the largest of each case that has none of these."""
     every = placements(rows)
     if len(every) <= MOST_SIZES:
         return FewSizes(rows=rows, start=base(), note="")
@@ -180,7 +183,7 @@ def size_colour(rows: pl.DataFrame) -> alt.Color:
 
 
 def size_width(rows: pl.DataFrame) -> alt.Size:
-    """Line widths: small sizes thick, large ones thin on top, so that lines that coincide can still be counted."""
+    """Line widths: small sizes thick, large ones thin and on top, so that lines that coincide stay visible."""
     sizes = sorted(distinct(rows, "workers"))
     widths = [min(1.4 + 1.8 * (len(sizes) - 1 - place), 10) for place in range(len(sizes))]
     scale = alt.Scale(type="ordinal", domain=sizes, range=widths)
@@ -188,14 +191,14 @@ def size_width(rows: pl.DataFrame) -> alt.Size:
 
 
 def size_dash(rows: pl.DataFrame) -> alt.StrokeDash:
-    """Dashes, for lines whose colour has another meaning: the larger the size, the fuller the line."""
+    """Dashes by size, for lines whose colour has another meaning: the larger the size, the longer the dashes."""
     named = placements(rows)
     scale = alt.Scale(domain=named, range=theme.dashes(len(named)))
     return alt.StrokeDash("placement:O", scale=scale, title=_SIZE)
 
 
 def kind_dash(kinds: Sequence[str]) -> alt.StrokeDash:
-    """The first kind solid, the second dashed, a third dotted; for example memory of GPUs and CPUs."""
+    """Dashes by kind, such as memory of GPUs and of CPUs: the first is solid, the second dashed, the third dotted."""
     scale = alt.Scale(domain=list(kinds), range=[[1, 0], [4, 3], [1, 2]][: len(kinds)])
     return alt.StrokeDash("kind:N", scale=scale, title=None)
 
@@ -217,7 +220,7 @@ def line_tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:
 
 
 def limit_note(rows: pl.DataFrame, column: str, which: str, of_all: str = "of_all") -> str:
-    """A note if the query kept only some panels; its column `of_all` counts all of them."""
+    """A note if the query kept only some panels. Its column `of_all` counts all of them."""
     kept, count = len(distinct(rows, column)), rows.get_column(of_all)[0]
     return "" if kept == count else f"Shown: {kept} of {count:,}, {which}; the SQL says how they were chosen."
 
@@ -225,8 +228,8 @@ def limit_note(rows: pl.DataFrame, column: str, which: str, of_all: str = "of_al
 def panels(
     drawing: alt.Chart | alt.LayerChart, column: str, rows: pl.DataFrame, height: int
 ) -> alt.FacetChart:
-    """One small chart per value of a column; the page sets their width and how many are in a row."""
-    # A mark, not Vega's header, which is placed by the size of the panel's labels: each at another height.
+    """One small chart per value of a column. The page sets their width and the number in a row."""
+    # The heading is a mark: Vega's own header is placed by the size of the panel's labels, each at another height.
     heading = base().transform_aggregate(groupby=[column])
     heading = heading.mark_text(
         x=0,

@@ -1,4 +1,4 @@
-"""Results over workers: a line per case with its 95 % intervals; if there are many cases, the extremes."""
+"""Results over workers: a line per case with its 95 % intervals; if there are many cases, only the extremes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from analysis.report.drawing.chart import Cases, base, case_colour, case_shape, 
 HEIGHT = 340
 """CSS pixels of these charts, including axes."""
 EXTREMES = 3
-"""Cases at either end that have a colour if there are more cases than colours."""
+"""Cases at each end that have a colour if there are more cases than colours."""
 _FEW_SIZES = 3
-"""Up to this number of sizes, intervals are bars: a band between two sizes would be a wedge without meaning."""
+"""Up to this number of sizes, intervals are bars: a band between two sizes would be a meaningless wedge."""
 _LARGE = 40
-"""Ratio of two results beyond which a linear axis would hide the smaller."""
+"""Above this ratio of two results, a linear axis would hide the smaller one."""
 _MOST_TICKS = 10
 _DODGE = 0.013
 """Distance between the bars of two cases, as a share of the axis."""
@@ -36,11 +36,11 @@ class Curve:
     """Title of the y axis, with the unit."""
     tooltip: Sequence[alt.Tooltip]
     lines: str = "case_name"
-    """The field whose values have a line, a colour and a shape each."""
+    """The field; each of its values has a line, a colour and a shape."""
 
 
 def workers_axis(rows: pl.DataFrame, field: str = "workers") -> alt.X:
-    """Linear up to 16 workers; beyond, logarithmic to base 2, so that small sizes do not crowd together."""
+    """The x axis: linear up to 16 workers, beyond that logarithmic to base 2, so that small sizes do not crowd."""
     sizes = sorted(distinct(rows, "workers"))
     title = {"ranks": "ranks", "threads": "threads per rank"}
     axes = distinct(rows, "axis")
@@ -51,8 +51,8 @@ def workers_axis(rows: pl.DataFrame, field: str = "workers") -> alt.X:
 
 
 def _ticks(sizes: list[int]) -> list[int]:
-    """Every size if there are few; else the largest and the powers of two, or any sizes if there are hardly any powers,
-    far enough apart for their labels."""
+    """Every size if there are few. Otherwise the largest and the powers of two (or any sizes if powers are rare), far
+    enough apart for their labels."""
     if len(sizes) <= _MOST_TICKS:
         return sizes
     powers = [size for size in sizes if size & (size - 1) == 0]
@@ -69,12 +69,12 @@ def is_wide(rows: pl.DataFrame) -> bool:
 
 
 def result_scale(rows: pl.DataFrame) -> alt.Scale:
-    """Scale of a result that should grow with the workers, like workers_axis: ideal scaling is a straight line."""
+    """Scale of a result that should grow with the workers. Like workers_axis, so ideal scaling is a straight line."""
     return alt.Scale(type="log", base=2) if is_wide(rows) else alt.Scale(zero=True)
 
 
 def result_axis(rows: pl.DataFrame) -> alt.Axis:
-    """On a logarithmic scale the powers of two; Vega would choose odd multiples."""
+    """The y axis. On a logarithmic scale it labels powers of two; Vega would choose odd multiples."""
     return (
         alt.Axis(values=[2.0**power for power in range(-8, 16)], format=".3~r")
         if is_wide(rows)
@@ -83,21 +83,21 @@ def result_axis(rows: pl.DataFrame) -> alt.Axis:
 
 
 def magnitude_scale(rows: pl.DataFrame, field: str) -> alt.Scale:
-    """Scale of a result without an ideal line: also logarithmic if the cases differ by more than a linear axis can
-    show."""
+    """Scale of a result without an ideal line. It is also logarithmic if the cases differ by too much for a linear
+    axis."""
     values = rows.get_column(field)
     is_large = float(values.max() or 0) > _LARGE * float(values.min() or 0)  # type: ignore[arg-type]
     return alt.Scale(type="log") if is_wide(rows) or is_large else alt.Scale(zero=True)
 
 
 def curves(rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
-    """Interval, line and points of each case; if there are more cases than colours, those of the extremes, the others
-    as grey lines. Oversubscribed points are hollow; points on several nodes have a ring."""
+    """Intervals, line and points of each case. If there are more cases than colours, only the extremes have them; the
+    others are grey lines. Oversubscribed points are hollow; points on several nodes have a ring."""
     every, start, layers = rows, base(), []
     if named := extremes(rows, cases, curve.field):
         opacity = min(
             0.5, max(0.12, 15 / len(distinct(rows, "case_name")))
-        )  # many lines show where they are dense
+        )  # pale, so that dense regions are visible
         context = base().mark_line(color=theme.CONTEXT, strokeWidth=1, opacity=round(opacity, 2))
         layers = [
             context.encode(
@@ -118,7 +118,7 @@ def curves(rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
     colour = case_colour(rows, cases, curve.lines)
     start = _dodged(start, every, barred, curve.lines).encode(x=workers_axis(every, "at"), color=colour)
     ends = {"y": alt.Y(f"{curve.field}_lo:Q", title=curve.title), "y2": alt.Y2(f"{curve.field}_hi:Q")}
-    # A layer without rows of its own would give its scale no extent.
+    # A layer without rows would leave its scale without an extent.
     if not is_bar.all():
         band = start.transform_filter(alt.FieldOneOfPredicate(field=curve.lines, oneOf=banded))
         layers.append(band.mark_area(opacity=0.18, clip=True).encode(**ends))
@@ -140,7 +140,7 @@ def curves(rows: pl.DataFrame, cases: Cases, curve: Curve) -> list[alt.Chart]:
 
 
 def _dodged(start: alt.Chart, rows: pl.DataFrame, barred: list[str], lines: str) -> alt.Chart:
-    """With `at`, the place on the axis: the bars of several cases at one size are next to each other."""
+    """Add `at`, the place on the x axis: the bars of several cases at one size are next to each other."""
     sizes = distinct(rows, "workers")
     if len(barred) < 2 or len(sizes) < 2:
         return start.transform_calculate(at="datum.workers")
@@ -154,7 +154,7 @@ def _dodged(start: alt.Chart, rows: pl.DataFrame, barred: list[str], lines: str)
 
 
 def extremes(rows: pl.DataFrame, cases: Cases, field: str) -> list[str]:
-    """The cases with the largest and the smallest value at their largest size, highest first; empty if every case has
+    """The cases with the largest and the smallest values at their largest size, highest first; empty if every case has
     a colour."""
     if len(cases) <= theme.CATEGORIES:
         return []
@@ -173,12 +173,12 @@ def extremes_note(rows: pl.DataFrame, cases: Cases, field: str) -> str:
     )
 
 
-# An axis ends a little beyond the values, not at the end of an interval, which few repeats make very long.
+# An axis ends a little beyond the values, not at the end of an interval: with few repeats, intervals are very long.
 
 HEADROOM = 1.5
-"""End of an axis, at most, as a multiple of the largest value."""
+"""Largest end of an axis, as a multiple of the largest value."""
 _FOOTROOM = 4.0
-"""The smallest value divided by the start of a logarithmic axis, at most."""
+"""Largest ratio of the smallest value to the start of a logarithmic axis."""
 
 
 def top(rows: pl.DataFrame, field: str, ideal: float = 0.0) -> float:
@@ -188,7 +188,7 @@ def top(rows: pl.DataFrame, field: str, ideal: float = 0.0) -> float:
 
 
 def bounded(scale: alt.Scale, rows: pl.DataFrame, field: str, ideal: float = 0.0) -> alt.Scale:
-    """The scale with that end; a logarithmic one also with a start."""
+    """The scale, ending at `top`; a logarithmic one also gets a start."""
     scale.domainMax = top(rows, field, ideal)
     if scale.to_dict().get("type") == "log":
         scale.domainMin = _bottom(rows, field)
@@ -196,7 +196,7 @@ def bounded(scale: alt.Scale, rows: pl.DataFrame, field: str, ideal: float = 0.0
 
 
 def cut_note(rows: pl.DataFrame, field: str, ideal: float = 0.0) -> str:
-    """A note if an interval is cut."""
+    """A note if an interval is cut; otherwise empty."""
     is_cut = max(_values(rows, f"{field}_hi"), default=0.0) > top(rows, field, ideal)
     return "Intervals cut at the edge continue; see Data." if is_cut else ""
 

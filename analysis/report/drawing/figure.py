@@ -14,11 +14,11 @@ from analysis.report.html.render import render
 from analysis.report.pages.session_data import Contents
 
 PANEL_MARGIN = 74
-"""CSS pixels of a panel's height next to its drawing: its heading above, its axis below."""
+"""CSS pixels that a panel is higher than its drawing: the heading above, the axis below."""
 
 
 def figures(contents: Contents, section: str = "") -> Markup:
-    """The charts of a section, of the section of charts by default; there a sentence lists those without rows."""
+    """The charts of a section [default: the section of charts, where a sentence lists those without rows]."""
     session = contents.session
     charts = {name: chart for name, chart in all_charts().items() if chart.section == section}
     drawn = [
@@ -50,8 +50,8 @@ def figures(contents: Contents, section: str = "") -> Markup:
 def figure(
     name: str, chart: Chart, rows: pl.DataFrame, cases: Cases, sql: str, *, origin: str = ""
 ) -> Markup:
-    """One chart. `name` is its identifier on the page, `rows` are not empty, `sql` returns them, `origin` says whose
-    rows they are."""
+    """One chart. `name` is its identifier on the page, `rows` must not be empty, `sql` returns them, and `origin` says
+    which session they are from."""
     drawn = drawing(chart, rows, cases)
     specs = [specification(view) for view in drawn.views.values()]
     first = specs[0]

@@ -1,4 +1,4 @@
-"""The legend of a chart as HTML, from its specification: it wraps, and has its place before anything is drawn."""
+"""The legend of a chart as HTML, from its specification: it wraps, and takes its space before the chart is drawn."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Key:
 
 
 def legend(spec: dict[str, Any]) -> Markup:
-    """A list for every field with a scale and a legend, unless it has only one value, which explains itself."""
+    """A list for every field with a scale and a legend, except fields with a single value."""
     keys: dict[str, _Key] = {}
     for unit in _units(spec):
         for channel in _CHANNELS:
@@ -74,7 +74,7 @@ def legend(spec: dict[str, Any]) -> Markup:
 
 
 def without_legends(spec: Any) -> Any:
-    """The specification for a page whose legends are HTML."""
+    """The specification without legends, for a page that has them as HTML."""
     if isinstance(spec, list):
         return [without_legends(item) for item in spec]
     if not isinstance(spec, dict):

@@ -24,7 +24,7 @@ def has_nonfinite(rows: pl.DataFrame, field: str) -> bool:
 
 
 def nonfinite_note(rows: pl.DataFrame, field: str) -> str:
-    """Which runs, from which step on; empty if all losses are finite."""
+    """A note that names the runs and their first such steps; empty if all losses are finite."""
     first = (
         rows.filter(pl.col(field).is_null())
         .group_by("case_name", "placement", maintain_order=True)

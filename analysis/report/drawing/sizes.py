@@ -20,7 +20,7 @@ _BINARY = (
 )
 
 Looks = Mapping[str, alt.Color | alt.StrokeDash]
-"""By channel, what distinguishes the lines."""
+"""Channel -> the encoding that distinguishes the lines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Result:
 
 
 def size_axis(rows: pl.DataFrame, field: str, title: str, *, in_bytes: bool = False) -> alt.X:
-    """Logarithmic to base 2. Every size has a tick; if there are many, every second, third ..."""
+    """An axis that is logarithmic to base 2. Every size has a tick; if there are many, every second, third ..."""
     found = sorted(distinct(rows, field))
     ticks = found[:: -(-len(found) // _MOST_TICKS)]
     axis = alt.Axis(values=ticks, grid=True, labelExpr=_BINARY if in_bytes else "format(datum.value, ',.0f')")
@@ -54,7 +54,7 @@ def size_axis(rows: pl.DataFrame, field: str, title: str, *, in_bytes: bool = Fa
 def size_lines(
     start: alt.Chart, rows: pl.DataFrame, x: alt.X, result: Result, looks: Looks
 ) -> alt.LayerChart:
-    """Interval, line and points. `rows` are those that `start` draws."""
+    """Intervals, lines and points. `rows` are those that `start` draws."""
     y = result.y(rows)
     colour = {name: look for name, look in looks.items() if name == "color"}
     points = start.mark_point(size=36, filled=True, opacity=1)

@@ -1,18 +1,18 @@
-"""Colours and Vega settings. Colours are CSS variables of the page, so that dark mode and print need no redrawing."""
+"""Colours and Vega settings. Colours are CSS variables of the page, so dark mode and print need no redrawing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 CATEGORIES = 8
-"""Number of distinct colours, after Okabe & Ito's, darkened to 3:1 against the paper. More values are distinguished
-in other ways; no colour has two meanings."""
+"""Number of distinct colours: those of Okabe & Ito, darkened to 3:1 contrast with the paper. More values are
+distinguished in other ways; no colour has two meanings."""
 RAMP = 6
-"""Steps from light to dark for sizes, which have an order."""
+"""Number of shades from light to dark, for sizes."""
 
 INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--grid)", "var(--paper)"
 CONTEXT = "var(--c8)"
-"""Colour of lines that only show the context."""
+"""Colour of lines in the background."""
 SHAPES = [
     "circle",
     "square",
@@ -24,10 +24,11 @@ SHAPES = [
     "triangle-left",
 ]
 _DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
-"""From sparse to full."""
+"""Dash patterns from sparse to solid."""
+GREY = "var(--muted)"
 PHASE_COLOURS = ["var(--c5)", "var(--c6)", "var(--c1)", "var(--c3)"]
 LOSS_COLOURS = [f"var(--c{place})" for place in (8, 5, 4, 2, 3, 6, 7)]
-"""The used part, grey, and the terms of lost efficiency in their order."""
+"""Colours of the used part (grey), then of the terms of lost efficiency."""
 PART_COLOURS = ["var(--c5)", "var(--c1)", "var(--c8)", "var(--c2)"]
 
 
@@ -47,7 +48,7 @@ def ramp(count: int) -> list[str]:
 
 
 def dashes(count: int) -> list[list[int]]:
-    """`count` patterns, smallest size first; the largest is a full line."""
+    """`count` patterns, smallest size first; the largest is a solid line."""
     spread = max(count - 1, 1)
     last = len(_DASHES) - 1
     return [_DASHES[last - round((count - 1 - index) * last / spread)] for index in range(count)]

@@ -1,1 +1,1 @@
-"""HTML without knowledge of any page: markup, units, embedded data, files."""
+"""HTML for any page: markup, units, embedded data, files."""

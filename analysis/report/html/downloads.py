@@ -1,4 +1,4 @@
-"""A table's rows as CSV: raw and in full precision in the page; assets/tables.js writes the file."""
+"""A table's rows as CSV: the page has them raw, in full precision; assets/tables.js writes the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def csv_download(name: str, rows: pl.DataFrame, what: str) -> Markup:
     """The rows, and a button that saves them as SESSION.NAME.csv; empty without rows."""
     if rows.is_empty():
         return Markup()
-    columns = {  # as embedding.columns, which keeps each text once, but with every digit of numbers
+    columns = {  # like embedding.columns, which stores each text once, but with every digit of numbers
         column: embedding.columns(rows.select(column))[column]
         if kind == pl.String
         else rows.get_column(column).to_list()

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from analysis.report.html.markup import trusted
 
 SIGNIFICANT_DIGITS = 6
-"""Digits of numbers in charts: more than a screen can show, half the bytes of all digits."""
+"""Digits of numbers in charts: more than a screen can show, and half the bytes of all digits."""
 
-# What could end a script element, open a comment in it, or end a line of it in older engines.
+# Characters that could end a script element, open a comment in it or, in older engines, end a line.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -43,8 +43,8 @@ def _finite(value: Any) -> Any:
 
 
 def columns(rows: pl.DataFrame) -> dict[str, Any]:
-    """{column: values}. Values are a list, or {"items": [...], "lengths": [...]} if many are equal to the one before.
-    Text is {"values": [distinct], "codes": such a list of indices, with null for null}."""
+    """{column: values}. Values are a list, or {"items": [...], "lengths": [...]} if many equal the one before. Text is
+    {"values": [distinct texts], "codes": [indices]}, where codes are values as above and null is null."""
     return {name: _column(rows.get_column(name)) for name in rows.columns}
 
 
@@ -62,7 +62,7 @@ def _column(values: pl.Series) -> Any:
 
 
 def _runs(values: list[Any]) -> Any:
-    """As runs of equal values if that halves the list."""
+    """The values as runs of equal ones, if that halves the list."""
     runs = [(value, sum(1 for _ in group)) for value, group in groupby(values)]
     if 4 * len(runs) > len(values):
         return values

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.database.interrupt import temporary
+
 _LONGEST = 120
 """Characters of a file name before its hash and ending."""
 _COMPARISON = "compare-"
@@ -18,7 +20,7 @@ _HISTORY = "history-"
 
 
 def page_name(session_id: str) -> str:
-    """`<session_id>.html`; if the name is unsafe, too long or reserved, a safe form of it with a hash of the whole."""
+    """`<session_id>.html`; if that is unsafe, too long or reserved, a safe form with a hash of the id."""
     is_taken = session_id.lower() == "index" or session_id.lower().startswith((_COMPARISON, _HISTORY))
     return f"{_safe(session_id, is_taken=is_taken)}.html"
 
@@ -36,21 +38,22 @@ def _safe(name: str, *, is_taken: bool = False) -> str:
 
 
 def compare_name(sides: Sequence[str | Sequence[str]]) -> str:
-    """`compare-<hash>.html`: the same sessions in the same order have the same page."""
+    """`compare-<hash>.html`; the same sessions in the same order have the same name."""
     digest = hashlib.sha256(json.dumps(list(sides)).encode()).hexdigest()[:12]
     return f"{_COMPARISON}{digest}.html"
 
 
 def compare_files(folder: Path) -> list[Path]:
-    """Files named like comparisons. A pipe with such a name is left out: reading it would block."""
+    """Regular files with names like comparisons; reading a pipe with such a name would block."""
     return sorted(path for path in folder.glob(f"{_COMPARISON}*.html") if path.is_file())
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write to a temporary name in the same folder, then rename."""
+    """Write a temporary file in the same folder, then rename it."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        partial.write_text(content, encoding="utf-8")
+        with temporary(partial):
+            partial.write_text(content, encoding="utf-8")
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

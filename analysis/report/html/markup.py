@@ -1,4 +1,4 @@
-"""Pieces of HTML in a line of text or a cell. Sections and pages are templates: see render.py."""
+"""Pieces of HTML for a line of text or a cell. Sections and pages are templates: see render.py."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ UNKNOWN = units.UNKNOWN
 
 
 def trusted(html: str) -> Markup:
-    """HTML that needs no escaping, because it is ours or its foreign parts are escaped."""
+    """HTML that needs no escaping: it is ours, or its untrusted parts are escaped."""
     return Markup(html)  # noqa: S704
 
 
 def text(value: object) -> Markup:
-    """Escaped, and isolated: a right-to-left name must not reverse the text that follows it."""
+    """The value, escaped and isolated: a right-to-left name must not reverse the text that follows it."""
     return Markup("<bdi>{}</bdi>").format(str(value))
 
 
 def prose(value: object) -> Markup:
     """Escaped sentences; text between backticks is a command."""
-    escaped = str(text(value))  # a Markup would escape what replaces a match
+    escaped = str(text(value))  # a Markup would escape the replacement
     return trusted(re.sub("`([^`]+)`", r"<code>\1</code>", escaped))
 
 
@@ -40,20 +40,20 @@ def cut(value: str, longest: int = LONGEST) -> str:
 
 
 def short(value: object) -> Markup:
-    """A name in a line or a card: the beginning of a very long one, so that the rest of the line stays visible."""
+    """A name in a line or a card. A very long one is cut, so that the rest of the line stays visible."""
     return text(cut(str(value)))
 
 
 def headline(title: str, after: str = "") -> Markup:
-    """A page's heading. A very long title takes two lines, with the whole in its tooltip; if our own words follow it,
-    it is cut, so that they are visible."""
+    """A page's heading. A very long title takes two lines and has a tooltip with all of it. If `after` follows, the
+    title is cut, so that `after` is visible."""
     if len(title) <= LONGEST:
         return Markup("<h1>{}{}</h1>").format(text(title), after)
     return Markup('<h1 title="{}">{}{}</h1>').format(title, short(title) if after else text(title), after)
 
 
 def folded(value: object) -> Markup:
-    """A value in a cell: the beginning of a very long one, with the whole folded below it."""
+    """A value in a cell. A very long one is cut, and all of it is folded below."""
     whole = str(value)
     if len(whole) <= _LONGEST_VALUE:
         return text(whole)
@@ -76,7 +76,7 @@ def minor(value: object) -> Markup:
 
 
 def differing(content: Markup | str) -> Markup:
-    """A value that differs from the others, marked by a sign as well as by colour."""
+    """Mark a value that differs from the others, by a sign as well as by colour."""
     sign = Markup('<span class="unseen">differs: </span><span aria-hidden="true">◆</span>')
     return Markup('<span class="differs">{} {}</span>').format(sign, content)
 
@@ -97,7 +97,7 @@ def lines(items: Iterable[Markup | str]) -> Markup:
 
 
 def unbroken(sentence: str) -> str:
-    """A sentence in which no line ends between a number and its percent sign; markup stays markup."""
+    """The sentence with no line break between a number and its percent sign; markup stays markup."""
     return sentence.replace(" %", "\u00a0%")
 
 
@@ -106,22 +106,22 @@ def first_rows(most: int, count: int) -> str:
     return f" The first {most:,} of {count:,} rows; the CSV has all." if count > most else ""
 
 
-def text_of(field: str) -> Callable[[Row], str]:
+def text_cell(field: str) -> Callable[[Row], str]:
     """The cell of a column of names; a dash if the row has none."""
     return lambda row: UNKNOWN if row[field] is None else text(row[field])
 
 
-def count_of(field: str) -> Callable[[Row], str]:
+def count_cell(field: str) -> Callable[[Row], str]:
     """The cell of a column of counts: `1,234`."""
     return lambda row: UNKNOWN if row[field] is None else f"{row[field]:,}"
 
 
-def number_of(field: str, show: Callable[[float | None], str] = units.number) -> Callable[[Row], str]:
+def number_cell(field: str, show: Callable[[float | None], str] = units.number) -> Callable[[Row], str]:
     """The cell of a column of numbers, written by `show`."""
     return lambda row: show(row[field])
 
 
-def interval_of(
+def interval_cell(
     field: str, unit: str = "", factor: float = 1, *, apart_from: float | None = None
 ) -> Callable[[Row], str]:
     """The cell of a column of values with their 95 % intervals, `<field>_lo` to `<field>_hi`."""
@@ -130,8 +130,8 @@ def interval_of(
     )
 
 
-CASE = Column("case", text_of("case_name"))
-PLACEMENT = Column("placement", text_of("placement"))
+CASE = Column("case", text_cell("case_name"))
+PLACEMENT = Column("placement", text_cell("placement"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Numbers for people: with the digits that are known and with their unit."""
+"""Numbers for readers: with their significant digits and their unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`3.81`, `1,234`, `0.00042`; a dash if it is unknown."""
+    """The number as text: `3.81`, `1,234`, `0.00042`; a dash if unknown."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value == 0:
@@ -43,7 +43,7 @@ def with_interval(
     *,
     apart_from: float | None = None,
 ) -> str:
-    """`1.51 × [1.44, 1.57]`, three significant digits; the interval is marked up."""
+    """A value with its interval, three significant digits: `1.51 × [1.44, 1.57]`; the interval is marked up."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     ends = (None if end is None else factor * end for end in (low, high))
@@ -52,7 +52,7 @@ def with_interval(
 
 
 def with_spread(mean: float | None, deviation: float | None, unit: str) -> str:
-    """`21.2 ms ± 1.7`, with the digits that the standard deviation supports; the spread is marked up."""
+    """A mean with the digits that its standard deviation supports: `21.2 ms ± 1.7`; the spread is marked up."""
     if mean is None or not math.isfinite(mean):
         return UNKNOWN
     shown, spread = numbers.spread(mean, deviation)
@@ -64,7 +64,7 @@ def _marked(shown: str, uncertainty: str) -> str:
 
 
 def bytes_(value: float | None) -> str:
-    """SI: `21.0 GB` is 21 × 10⁹ bytes."""
+    """Bytes with an SI prefix: `21.0 GB` is 21 × 10⁹ bytes."""
     if value is None:
         return UNKNOWN
     for factor, prefix in _SI:
@@ -74,7 +74,7 @@ def bytes_(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """`12 ms`, `3.4 s`, `2 min 05 s`, `1 h 02 min`."""
+    """A time as text: `12 ms`, `3.4 s`, `2 min 05 s`, `1 h 02 min`."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value < 1:

@@ -1,7 +1,7 @@
-"""Vega, Vega-Lite and Vega-Embed as one script, made in a process of its own while this one imports and queries.
+"""Vega, Vega-Lite and Vega-Embed as one script. A separate process makes it while this one imports and queries.
 
-Making it takes longer than all else in a report, and vl_convert holds the interpreter's lock meanwhile. It is kept
-in the user's cache folder by vl_convert's version; where that cannot be written it is made again each time.
+Making it takes longer than the rest of a report, and vl_convert holds the interpreter's lock meanwhile. The user's
+cache folder keeps the script for each version of vl_convert; if that folder cannot be written, each report makes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PROGRAM = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascrip
 
 
 class Bundle:
-    """Starts a process when it is made and waits for it in `text`; leaving the `with` ends the process."""
+    """Starts a process at construction and waits for it in `text`; leaving the `with` ends the process."""
 
     def __init__(self) -> None:
         self._cached = _cache_file()
@@ -68,7 +68,7 @@ def _read(path: Path) -> str | None:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """A cache folder that cannot be written costs only time."""
+    """Store the script, unless the cache folder cannot be written: that costs only time."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

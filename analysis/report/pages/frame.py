@@ -38,8 +38,8 @@ def charted_page(
 ) -> str:
     """The HTML of a page with charts, from a template that extends charted_page.html.
 
-    Files saved from the page start with its `file_name`; `bundle` is JavaScript that defines vegaEmbed. Charts are
-    drawn by Vega's interpreter, so that the policy needs neither unsafe-eval nor unsafe-inline.
+    Files saved from the page start with its `file_name`; `bundle` is JavaScript that defines vegaEmbed. Vega's
+    interpreter draws the charts, so the policy needs neither unsafe-eval nor unsafe-inline.
     """
     return document(
         template,
@@ -63,8 +63,8 @@ def document(
     meta: Mapping[str, str] = MappingProxyType({}),
     **values: Any,
 ) -> str:
-    """The HTML of a page from a template that extends document.html. `styles` are added to those of every page,
-    `scripts` run in this order, `meta` is text for programs by its name."""
+    """The HTML of a page from a template that extends document.html. `styles` are added to those of every page, and
+    `scripts` run in this order. `meta` maps names of <meta> elements to their contents."""
     style = Markup().join(asset(f"{name}.css") for name in (*_STYLES, *styles))
     allowed = " ".join(map(_hash, scripts)) or "'none'"
     policy = (

@@ -15,6 +15,7 @@ from analysis.report.html.markup import short, text
 from analysis.report.pages.comparison.data import Sides, flat, letter_of
 from analysis.report.pages.frame import asset, document
 from analysis.report.sections.summary_table import efficiency, verdict
+from analysis.wording.plain_text import counted
 from analysis.wording.verdicts import told
 
 Link = Callable[[str], str | None]
@@ -42,9 +43,8 @@ def index_page(
     histories: Mapping[str, str] = MappingProxyType({}),
     out: str,
 ) -> str:
-    """The HTML. `sessions` of queries/sessions.sql; `comparisons` are titles, `compared` the session ids of the sides,
-    the baseline first, and `histories` suites, each by the file name of its page; `out` is the pages' folder as the
-    user named it."""
+    """The HTML. `sessions` are rows of queries/sessions.sql; `out` is the pages' folder as the user named it. By file
+    name of the page: `comparisons` has titles, `compared` the sides with the baseline first, and `histories` suites."""
     counts = Counter(row["suite"] for row in sessions)
     filters = {
         "suite": {row["suite"] for row in sessions},
@@ -90,12 +90,11 @@ def _cells(row: Row) -> dict[str, str]:
             row["created_at"], row["created_at"]
         )
     if row["workers"] is not None:
-        axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
-        size = _BELOW.format(short(row["case_name"]), f"{row['workers']:,} {axis}")
+        size = _BELOW.format(short(row["case_name"]), counted(row["workers"], row["axis"]))
         share = _BELOW.format(efficiency(row), f"speedup {units.with_unit(row['speedup'], '×')}")
     ok, skipped, runs = row["ok"] or 0, row["skipped"] or 0, row["runs"] or 0
     runs_ok: str = f"{ok:,} of {runs:,}"
-    if ok + skipped < runs:  # skipped runs are no trouble
+    if ok + skipped < runs:  # skipped runs are not a problem
         runs_ok = Markup('<span class="few">{}</span>').format(runs_ok)
     if skipped:
         runs_ok = _BELOW.format(runs_ok, f"{skipped:,} skipped")
@@ -110,7 +109,7 @@ def _cells(row: Row) -> dict[str, str]:
 
 
 def _ids(sides: Sides) -> Markup:
-    """They distinguish comparisons with the same title."""
+    """The ids of the sides; they distinguish comparisons with the same title."""
     return Markup(" · ").join(
         f"{letter_of(place)} " + text(session_id) for place, session_id in enumerate(flat(sides))
     )

@@ -34,8 +34,7 @@ from analysis.report.sections.summary_table import summary
 
 
 def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The HTML; `bundle` is JavaScript that defines vegaEmbed, `others` are the titles of related pages by file
-    name."""
+    """The HTML; `bundle` is JavaScript that defines vegaEmbed, `others` maps file names of related pages to titles."""
     session = contents.session
     return charted_page(
         "session",
@@ -48,7 +47,7 @@ def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = Ma
 
 
 def sections(contents: Contents) -> Iterator[Section]:
-    """In the order of the page; a section whose tables and charts are all empty is left out."""
+    """The sections in the order of the page; a section without tables and charts is left out."""
     rows = contents.rows
     every_run = runs(rows("runs")), _csv(contents, "runs", "every run")
     covered = coverage(rows("coverage"), rows("not_ok"))
@@ -66,22 +65,22 @@ def _csv(contents: Contents, table: str, what: str) -> Markup:
     return csv_download(table, contents.tables[table], what)
 
 
+def _with_csv(contents: Contents, table: str, shown: Markup, what: str) -> Markup:
+    """A table with its rows as CSV; empty if the table is."""
+    return shown + _csv(contents, table, what) if shown else shown
+
+
 def _answer(contents: Contents, table: str, title: str, shown: Markup, what: str) -> Section:
-    """A section with the content of a table, and its rows as CSV."""
-    content = shown + _csv(contents, table, what) if shown else shown
-    return Section(identifier=table, title=title, content=content)
+    """A section that is one table."""
+    return Section(identifier=table, title=title, content=_with_csv(contents, table, shown, what))
 
 
 def _results(contents: Contents, every_run: Markup, every_run_csv: Markup) -> Iterator[Section]:
-    """From the lost efficiency to the notes on the numbers."""
+    """The sections from the lost efficiency to the notes on the numbers."""
     session, rows = contents.session, contents.rows
-    lost = losses(rows("losses"))
+    lost = _with_csv(contents, "losses", losses(rows("losses")), "lost efficiency")
     yield Section(
-        identifier="losses",
-        title="Where did the efficiency go?",
-        content=figures(contents, "losses")
-        + lost
-        + (_csv(contents, "losses", "lost efficiency") if lost else ""),
+        identifier="losses", title="Where did the efficiency go?", content=figures(contents, "losses") + lost
     )
     is_training = any(row["throughput"] is not None for row in rows("summary"))
     if rows("findings") or is_training:
@@ -125,10 +124,10 @@ def _results(contents: Contents, every_run: Markup, every_run_csv: Markup) -> It
 
 
 def _details(contents: Contents) -> Iterator[Section]:
-    """Charts and laws, then how the session was run."""
+    """The sections with charts and laws, then those on how the session was run."""
     session, rows = contents.session, contents.rows
     yield Section(identifier="charts", title="Charts", content=figures(contents))
-    predicted = _answer(contents, "predictions", "", predictions(rows("predictions")), "predictions").content
+    predicted = _with_csv(contents, "predictions", predictions(rows("predictions")), "predictions")
     # The chart also shows how close the laws are to the measurements.
     chart = figures(contents, "further")
     yield Section(identifier="further", title="Would it scale further?", content=chart + predicted)

@@ -50,7 +50,7 @@ class Contents:
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Contents:
-    """The session must be in the database."""
+    """Read the data of a session, which must be in the database."""
     cases = named_queries.frame(connection, "cases", session_id).get_column("case_name").to_list()
 
     def rows(name: str) -> pl.DataFrame:

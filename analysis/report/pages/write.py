@@ -1,4 +1,4 @@
-"""Writes the pages, from the database into files, one after another: only one session's rows are in memory."""
+"""Write the pages from the database into files, one after another: only one session's rows are in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_pages(
         paths = []
 
         def link(session_id: str) -> str | None:
-            """The file name of a session's page; it may be of an earlier report."""
+            """The file name of a session's page, also from an earlier report; None if there is none."""
             name = page_name(session_id)
             return name if (out / name).is_file() else None
 

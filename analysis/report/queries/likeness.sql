@@ -5,7 +5,7 @@ WITH last_runs AS (
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY attempt DESC) = 1
 ),
 facts AS (
-    -- other placements have other transports, other cases other settings
+    -- transports depend on the placement, settings on the case
     SELECT
         CASE key
             WHEN 'transport' THEN 'transport at ' || placement

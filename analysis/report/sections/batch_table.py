@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, count_of, number_of, text
+from analysis.report.html.markup import CASE, PLACEMENT, count_cell, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.wording.batch_search import division
@@ -29,11 +29,11 @@ def _too_large(row: Row) -> Markup:
 _COLUMNS = [
     CASE,
     PLACEMENT,
-    Column("fits", count_of("largest_micro_batch"), number=True),
+    Column("fits", count_cell("largest_micro_batch"), number=True),
     Column("does not fit", _too_large, number=True),
-    Column("used", number_of("used_bytes", units.bytes_), number=True),
-    Column("available", number_of("available_bytes", units.bytes_), number=True),
-    Column("left", number_of("headroom_bytes", units.bytes_), number=True),
+    Column("used", number_cell("used_bytes", units.bytes_), number=True),
+    Column("available", number_cell("available_bytes", units.bytes_), number=True),
+    Column("left", number_cell("headroom_bytes", units.bytes_), number=True),
     Column("measured", lambda row: text(division(row) or units.UNKNOWN), number=True),
-    Column("global batch", count_of("global_batch"), number=True),
+    Column("global batch", count_cell("global_batch"), number=True),
 ]

@@ -1,4 +1,4 @@
-"""How many runs were planned and are ok, and why the others are not: one row per reason."""
+"""How many planned runs are ok, and why the others are not: one row per reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analysis.report.html.render import render
 from analysis.tables.column import Column
 
 KINDS = ("oom", "failed", "timeout", "interrupted", "missing", "skipped")
-"""Statuses other than ok, the worst first; `missing` was planned and left no result."""
+"""Statuses other than ok, the worst first; a `missing` run was planned, but left no result."""
 MOST_CASES = 8
 """Cases that a row names; it counts the others."""
 _LONG_TEXT = 300
@@ -19,8 +19,8 @@ _LONG_TEXT = 300
 
 
 def coverage(rows: list[Row], not_ok: list[Row]) -> Markup:
-    """A line of counts and, if a run is not ok, a table with the reasons. `rows` of queries/coverage.sql, `not_ok` of
-    queries/not_ok.sql."""
+    """A line of counts and, if a run is not ok, a table with the reasons. `rows` and `not_ok` are from
+    queries/coverage.sql and not_ok.sql."""
     if not rows:
         return Markup('<p class="empty">Nothing was planned.</p>')
     planned, ok = (sum(row[name] for row in rows) for name in ("planned", "ok"))
@@ -31,7 +31,7 @@ def coverage(rows: list[Row], not_ok: list[Row]) -> Markup:
         are = "run is" if extra == 1 else "runs are"
         unplanned = Markup(" {:,} {} not in the plan:<br>{}").format(extra, are, _where({"of": beyond}))
     counts = []
-    if not_ok:  # with kinds that did not happen, because that is an answer too
+    if not_ok:  # zero counts included: they are answers too
         counts = [_counted(planned, "planned"), _counted(ok, "ok", "good")]
         counts += [
             _counted(sum(row["status"] == kind for row in not_ok), kind, _tone(kind)) for kind in KINDS
@@ -91,7 +91,7 @@ def _reason(row: Row) -> Markup | str:
     block = Markup('<div class="reason">{}</div>')
     if len(reason) <= _LONG_TEXT:
         return block.format(text(reason))
-    is_trace = reason.startswith("Traceback")  # its end says most
+    is_trace = reason.startswith("Traceback")  # its end is the most informative part
     part = f"… {reason[-_LONG_TEXT:].strip()}" if is_trace else f"{reason[:_LONG_TEXT].strip()} …"
     return block.format(text(part)) + details(f"All {len(reason):,} characters", block.format(text(reason)))
 

@@ -24,9 +24,9 @@ _SEVERITIES = {
 
 
 def findings(session: Row, found: list[Row], rules: list[Row], cases: Collection[str] = ()) -> Markup:
-    """`session` of queries/session.sql, `found` of queries/findings.sql, `rules` of queries/rules.sql; `cases` are the
-    names of the session's cases."""
-    by_finding: dict[str, list[Row]] = {}  # the worst case of each first
+    """The section. `session`, `found` and `rules` are from queries/session.sql, findings.sql and rules.sql; `cases` are
+    the names of the session's cases."""
+    by_finding: dict[str, list[Row]] = {}  # each list begins with the worst case
     for row in sorted(found, key=lambda row: row["finding_order"]):
         command = try_command.command(session, row["options"], cases)
         by_finding.setdefault(row["finding"], []).append(row | {"command": command})
@@ -55,7 +55,7 @@ def findings(session: Row, found: list[Row], rules: list[Row], cases: Collection
 
 
 def _card(rows: Sequence[Row], commands: dict[str, dict[str, str]]) -> dict[str, Any]:
-    """One finding in all its cases, the worst first. `commands` are those of the cards before it; its own are added."""
+    """One finding in all its cases, the worst first. `commands` has those of earlier cards; the card adds its own."""
     named = rows[:MOST_CASES]
     return {
         "title": rows[0]["title"],
@@ -81,8 +81,8 @@ def _evidence(row: Row) -> Markup:
 
 
 def _advice(rows: Sequence[Row], commands: dict[str, dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """Each different advice with its command, or with the card that already shows that command; and with the cases
-    that it is for, if there are several advices."""
+    """Each different advice with its command, or with the card that already shows the command. If there are several,
+    each names its cases."""
     cases: dict[tuple[str, str | None], list[str]] = {}
     for row in rows:
         cases.setdefault((row["advice"], row["command"]), []).append(row["case_name"] or "the session")

@@ -1,4 +1,4 @@
-"""The first screen of a session's page: title, facts, the verdict and its main cause; and the notes on its numbers."""
+"""The first screen of a session's page (title, facts, the verdict and its main cause), and the notes on its numbers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from analysis.wording.machine import sentence
 from analysis.wording.verdicts import told
 
 MOST_CASES = 6
-"""Cases that get a sentence each; if there are more, their verdicts are counted."""
+"""Up to this number, each case gets a sentence; if there are more, their verdicts are counted."""
 
 
 def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyType({})) -> Markup:
-    """`others` are the titles of related pages by file name."""
+    """The first screen. `others` maps file names of related pages to titles."""
     session, points = contents.session, contents.rows("summary")
     verdict = _verdict(points, sentence(contents.machine, text))
     losses = lost_efficiency.explained(contents.rows("losses"))
@@ -39,7 +39,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         imported_from="" if session["imported"] is None else imported_from(session),
         verdict=verdict,
         because=trusted(unbroken(because(points, losses, contents.rows("findings"), text))),
-        trouble=counts  # runs that this machine could not host are no trouble
+        trouble=counts  # runs that do not fit this machine are not a problem
         and {
             "runs": f"{counts.total():,} {'run is' if counts.total() == 1 else 'runs are'} not ok",
             "kinds": ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
@@ -68,7 +68,7 @@ def _verdict(points: list[Row], machine: str = "") -> Markup:
 
 
 def _other_cases(points: list[Row], verdict: Markup) -> Markup:
-    """A sentence on the largest size of each case other than the verdict's; if there are many, a count of verdicts."""
+    """A sentence on the largest size of each case except the verdict's; if there are many, a count of verdicts."""
     by_case: dict[str, list[Row]] = {}
     for point in points:
         if point["scaling"] != "none":

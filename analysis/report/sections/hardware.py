@@ -1,4 +1,4 @@
-"""The machine: devices, processors, memory, software, network and allocation of every node, differences marked."""
+"""The machine: devices, processors, memory, software, network and allocation of every node; differences are marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import differing, folded, text, text_of
+from analysis.report.html.markup import differing, folded, text, text_cell
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 
@@ -32,9 +32,8 @@ def nodes_of(environment: list[Row]) -> dict[int, dict[str, str]]:
 
 
 def hardware(session: Row, environment: list[Row], fingerprint: list[Row]) -> Markup:
-    """The facts of the machine in groups, the others folded, then the facts in which runs of the session differ.
-    `session` of queries/session.sql, `environment` of queries/environment.sql, `fingerprint` of
-    queries/fingerprint.sql."""
+    """The facts of the machine in groups, other facts folded, then the facts in which runs of the session differ.
+    `session`, `environment` and `fingerprint` are from queries/session.sql, environment.sql and fingerprint.sql."""
     nodes = nodes_of(environment)
     groups = [(text(title), list(_lines(nodes, read))) for title, read in _GROUPS]
     groups[0] = (groups[0][0], [*_slots(session, nodes), *groups[0][1]])
@@ -87,7 +86,7 @@ def _lines(
 
 
 def ranges(numbers: list[int]) -> str:
-    """`0–3, 7`; the numbers ascend."""
+    """Ascending numbers as text: `0–3, 7`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -109,7 +108,7 @@ def _devices(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _device(facts: Facts, name_key: str) -> str:
-    """`NVIDIA H200, 151 GB, power limit 700 W`."""
+    """A GPU as text: `NVIDIA H200, 151 GB, power limit 700 W`."""
     prefix = name_key.removesuffix("name")
     parts = [facts[name_key]]
     if memory := facts.get(f"{prefix}memory_bytes"):
@@ -166,7 +165,7 @@ _GROUPS: tuple[tuple[str, Callable[[Facts], Iterable[tuple[str, str]]]], ...] = 
 
 
 def _other_facts(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Facts of no group, and those of single devices: nothing is left out."""
+    """Facts outside the groups, including those of single devices, so that no fact is left out."""
     shown = {*_DEVICES, *_SOFTWARE, "hostname", "cpus_given", "cpus_online", "memory_bytes"}
     grouped = re.compile(f"{_NETWORK}|{_ALLOCATION}")
     return ((key, value) for key, value in facts.items() if key not in shown and not grouped.match(key))
@@ -177,15 +176,15 @@ def _value(row: Row) -> str:
 
 
 _COLUMNS = [
-    Column("fact", text_of("name")),
+    Column("fact", text_cell("name")),
     Column("value", lambda line: differing(_value(line)) if line["differs"] else _value(line)),
-    Column("nodes", text_of("nodes")),
+    Column("nodes", text_cell("nodes")),
 ]
 _WEIGHTS = {"must_equal": "must be equal", "worth_knowing": "worth knowing"}
 _DIFFERENT_COLUMNS = [
-    Column("fact", text_of("key")),
+    Column("fact", text_cell("key")),
     Column("value", lambda row: differing(_value(row))),
     Column("weight", lambda row: text(_WEIGHTS[row["class"]])),
     Column("runs", lambda row: f"{row['runs']:,} on {row['device_type']}", number=True),
-    Column("the first", text_of("first_run")),
+    Column("the first", text_cell("first_run")),
 ]

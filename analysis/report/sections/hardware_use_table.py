@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, interval_of, number_of, text_of
+from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, number_cell, text_cell
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.wording.machine import flops_unit
@@ -69,25 +69,27 @@ _READINGS = {
     "examples_per_j": "Energy: of the GPUs that were used, in measured steps.",
     "gpu_hours_per_million_examples": "Costs are those of a million examples.",
 }
-"""How to read a column, by the field that it needs."""
+"""How to read a column: field that the column needs -> note."""
 _COLUMNS = [
     CASE,
     PLACEMENT,
-    Column("precision", text_of("precision")),
+    Column("precision", text_cell("precision")),
     Column("FLOP/s of a device", _flops, number=True, needs=("flops_per_s_per_device",)),
-    Column("MFU [95\u00a0%]", interval_of("mfu", "%", 100), number=True, needs=("mfu",)),
-    Column("share of matmul", number_of("matmul_share", units.percent), number=True, needs=("matmul_share",)),
-    Column("power", number_of("power_w", units.watts), number=True, needs=("power_w",)),
-    Column("examples/J [95\u00a0%]", interval_of("examples_per_j"), number=True, needs=("examples_per_j",)),
+    Column("MFU [95\u00a0%]", interval_cell("mfu", "%", 100), number=True, needs=("mfu",)),
+    Column(
+        "share of matmul", number_cell("matmul_share", units.percent), number=True, needs=("matmul_share",)
+    ),
+    Column("power", number_cell("power_w", units.watts), number=True, needs=("power_w",)),
+    Column("examples/J [95\u00a0%]", interval_cell("examples_per_j"), number=True, needs=("examples_per_j",)),
     Column(
         "energy / million",
-        number_of("j_per_million_examples", _kilojoules),
+        number_cell("j_per_million_examples", _kilojoules),
         number=True,
         needs=("j_per_million_examples",),
     ),
     Column(
         "GPU-hours / million",
-        number_of("gpu_hours_per_million_examples"),
+        number_cell("gpu_hours_per_million_examples"),
         number=True,
         needs=("gpu_hours_per_million_examples",),
     ),

@@ -1,4 +1,4 @@
-"""The laws that were fitted to the scaling of each case, and what they say."""
+"""The laws that were fitted to the scaling of each case, and their consequences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from analysis.database.rows import Row
-from analysis.laws.wording import closer, is_sure, says
+from analysis.laws.wording import closer_law, is_sure, sentence
 from analysis.report.html import units
 from analysis.report.html.markup import CASE
 from analysis.report.html.render import render
@@ -23,7 +23,9 @@ def laws(rows: list[Row]) -> Markup:
 
 
 def _says(row: Row) -> Markup:
-    return Markup('<div class="says">{}</div>').format(" ".join(filter(None, [says(row), closer(row)])))
+    return Markup('<div class="says">{}</div>').format(
+        " ".join(filter(None, [sentence(row), closer_law(row)]))
+    )
 
 
 def _with_error(name: str) -> Callable[[Row], str]:

@@ -1,4 +1,4 @@
-"""Where each size lost efficiency: the six terms with their intervals, and the meaning of each."""
+"""The lost efficiency of each size: the six terms with their intervals, and the meaning of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.wording.lost_efficiency import TERMS, how_known, name_of
 MOST_ROWS = 40
 """Rows of the table; the CSV has all."""
 MOST_NAMED = 6
-"""Undecided sizes that a sentence names; the table marks all."""
+"""The most undecided sizes that a sentence names; the table marks all."""
 _SMALLEST = 0.0005
 """Smallest share that is not rounded to nothing."""
 
@@ -74,7 +74,7 @@ def _term_column(term: str) -> Column:
 
 
 def _estimate(share: float | None, low: float | None, high: float | None) -> Markup | str:
-    """`25.6 % [23.5, 27.7]`; tenths of a percent, since less does not matter next to 100 %."""
+    """A share as text: `25.6 % [23.5, 27.7]`. Less than a tenth of a percent does not matter next to 100 %."""
     if share is None:
         return units.UNKNOWN
     shown = f"{_percent(share)}\u00a0%"

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, count_of, interval_of, label, text, text_of
+from analysis.report.html.markup import CASE, count_cell, interval_cell, label, text, text_cell
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.wording.machine import bytes_text, flops_unit, shape
@@ -39,22 +39,22 @@ def _flops(row: Row) -> str:
 
 
 _EXCHANGES = [
-    Column("operation", text_of("op")),
+    Column("operation", text_cell("op")),
     CASE,
     Column("placement", _placement),
-    Column("repeats", count_of("repeats"), number=True),
-    Column("bus bandwidth, GB/s [95\u00a0%]", interval_of("peak_bus_gbps"), number=True),
+    Column("repeats", count_cell("repeats"), number=True),
+    Column("bus bandwidth, GB/s [95\u00a0%]", interval_cell("peak_bus_gbps"), number=True),
     Column("at", lambda row: bytes_text(row["peak_message_bytes"]), number=True),
-    Column("latency, µs [95\u00a0%]", interval_of("smallest_time_us"), number=True),
+    Column("latency, µs [95\u00a0%]", interval_cell("smallest_time_us"), number=True),
     Column("of", lambda row: bytes_text(row["smallest_message_bytes"]), number=True),
 ]
 _MULTIPLICATIONS = [
     CASE,
     Column("placement", _placement),
     Column("device", lambda row: text(row["device_name"] or units.UNKNOWN)),
-    Column("precision", text_of("precision")),
-    Column("threads", count_of("threads"), number=True),
-    Column("repeats", count_of("repeats"), number=True),
+    Column("precision", text_cell("precision")),
+    Column("threads", count_cell("threads"), number=True),
+    Column("repeats", count_cell("repeats"), number=True),
     Column("of a rank [95\u00a0%]", _flops, number=True),
     Column("at m × n × k", lambda row: text(shape(row)), number=True),
 ]

@@ -17,13 +17,13 @@ MOST_ROWS = 40
 
 
 def parity(rows: list[Row]) -> Markup:
-    """`rows` of queries/parity.sql; empty if nothing can be compared, as without an ok run."""
+    """`rows` of queries/parity.sql; empty if nothing can be compared, for example without an ok run."""
     if all(row["baseline_placement"] is None for row in rows):
         return Markup()
     first = rows[:MOST_ROWS]
     return render(
         "sections/parity",
-        said=_said(rows),
+        summary=_summary(rows),
         columns=shown(_COLUMNS, first),
         rows=first,
         most=MOST_ROWS,
@@ -31,7 +31,7 @@ def parity(rows: list[Row]) -> Markup:
     )
 
 
-def _said(rows: list[Row]) -> str:
+def _summary(rows: list[Row]) -> str:
     same, different = (sum(row[name] for row in rows) for name in ("same", "different"))
     judged, every = same + different, sum(row["repeats"] for row in rows)
     others = f"; {every - judged:,} of {every:,} could not be judged" if every > judged else ""

@@ -13,6 +13,7 @@ from analysis.report.html.markup import minor, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
+from analysis.wording.plain_text import counted
 
 MOST_ROWS = 60
 """Rows of the table; the CSV has all."""
@@ -48,8 +49,8 @@ def predictions(rows: list[Row]) -> Markup:
 
 
 def _size(row: Row) -> Markup:
-    axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
-    return Markup("{:,}\u00a0{} {}").format(row["workers"], axis, minor("predicted"))
+    size = counted(row["workers"], row["axis"]).replace(" ", "\u00a0")
+    return Markup("{} {}").format(size, minor("predicted"))
 
 
 def _predicted(field: str, unit: str = "", factor: float = 1) -> Callable[[Row], str]:

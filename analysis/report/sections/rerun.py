@@ -1,4 +1,4 @@
-"""How to run the session again: the command, and the versions that it was run with."""
+"""How to run the session again: the command, and the versions that it ran with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analysis.report.html.render import render
 
 
 def repeating(session: Row, facts: Mapping[str, str]) -> Markup:
-    """`facts` are those of the first node; empty if no command was recorded."""
+    """The section; empty if no command was recorded. `facts` are those of the first node."""
     if not session["command"]:
         return Markup()
     return render(

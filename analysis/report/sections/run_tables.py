@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import count_of, label, number_of, text_of
+from analysis.report.html.markup import count_cell, label, number_cell, text_cell
 from analysis.report.html.render import render
 from analysis.report.sections.summary_table import by_case
 from analysis.tables.column import Column, shown
@@ -17,7 +17,7 @@ MOST_ROWS = 500
 
 
 def placements(points: list[Row]) -> Markup:
-    """Settings and training results of each measured placement, folded. `points` of queries/summary.sql."""
+    """Settings and training results of each measured placement, folded. `points` are from queries/summary.sql."""
     measured = [point for point in points if point["throughput"] is not None]
     if not measured:
         return Markup()
@@ -32,7 +32,7 @@ def placements(points: list[Row]) -> Markup:
 
 
 def runs(rows: list[Row]) -> Markup:
-    """One row per run, folded. `rows` of queries/runs.sql."""
+    """One row per run, folded. `rows` are from queries/runs.sql."""
     if not rows:
         return Markup()
     first = rows
@@ -47,41 +47,45 @@ def _status(row: Row) -> Markup:
 
 
 _PLACEMENT_COLUMNS = [
-    Column("placement", text_of("placement")),
-    Column("ranks", count_of("world_size"), number=True, needs=("world_size",)),
-    Column("nodes", count_of("nodes"), number=True, needs=("nodes",)),
-    Column("threads per rank", count_of("threads"), number=True, needs=("threads",)),
-    Column("batch per rank", count_of("batch_per_rank"), number=True, needs=("batch_per_rank",)),
-    Column("global batch", count_of("global_batch"), number=True, needs=("global_batch",)),
+    Column("placement", text_cell("placement")),
+    Column("ranks", count_cell("world_size"), number=True, needs=("world_size",)),
+    Column("nodes", count_cell("nodes"), number=True, needs=("nodes",)),
+    Column("threads per rank", count_cell("threads"), number=True, needs=("threads",)),
+    Column("batch per rank", count_cell("batch_per_rank"), number=True, needs=("batch_per_rank",)),
+    Column("global batch", count_cell("global_batch"), number=True, needs=("global_batch",)),
     Column("repeats ok", lambda row: f"{row['repeats']} of {row['runs']}", number=True, needs=("repeats",)),
-    Column("time of a run", number_of("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
-    Column("best validation loss", number_of("best_val_loss"), number=True, needs=("best_val_loss",)),
+    Column("time of a run", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
+    Column("best validation loss", number_cell("best_val_loss"), number=True, needs=("best_val_loss",)),
     Column(
         "best validation accuracy",
-        number_of("best_val_accuracy", units.percent),
+        number_cell("best_val_accuracy", units.percent),
         number=True,
         needs=("best_val_accuracy",),
     ),
-    Column("Slurm job", text_of("slurm_job_id"), needs=("slurm_job_id",)),
+    Column("Slurm job", text_cell("slurm_job_id"), needs=("slurm_job_id",)),
 ]
 
 
 def _run_columns(unit: str) -> list[Column]:
     peak, mean = "peak_memory_allocated_bytes", "mean_memory_allocated_bytes"
     return [
-        Column("run", text_of("run_id")),
+        Column("run", text_cell("run_id")),
         Column("status", _status),
-        Column("measured steps", count_of("measured_steps"), number=True, needs=("measured_steps",)),
+        Column("measured steps", count_cell("measured_steps"), number=True, needs=("measured_steps",)),
         Column(
-            "mean step", number_of("step_ms_mean", units.milliseconds), number=True, needs=("step_ms_mean",)
+            "mean step", number_cell("step_ms_mean", units.milliseconds), number=True, needs=("step_ms_mean",)
         ),
-        Column("shortest", number_of("step_ms_min", units.milliseconds), number=True, needs=("step_ms_min",)),
-        Column("longest", number_of("step_ms_max", units.milliseconds), number=True, needs=("step_ms_max",)),
-        Column("variation (cv)", number_of("cv", units.percent), number=True, needs=("cv",)),
-        Column(unit, number_of("throughput"), number=True, needs=("throughput",)),
-        Column("mean loss", number_of("mean_loss"), number=True, needs=("mean_loss",)),
-        Column("final loss", number_of("final_loss"), number=True, needs=("final_loss",)),
-        Column("peak memory", number_of(peak, units.bytes_), number=True, needs=(peak,)),
-        Column("mean memory", number_of(mean, units.bytes_), number=True, needs=(mean,)),
-        Column("time", number_of("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
+        Column(
+            "shortest", number_cell("step_ms_min", units.milliseconds), number=True, needs=("step_ms_min",)
+        ),
+        Column(
+            "longest", number_cell("step_ms_max", units.milliseconds), number=True, needs=("step_ms_max",)
+        ),
+        Column("variation (cv)", number_cell("cv", units.percent), number=True, needs=("cv",)),
+        Column(unit, number_cell("throughput"), number=True, needs=("throughput",)),
+        Column("mean loss", number_cell("mean_loss"), number=True, needs=("mean_loss",)),
+        Column("final loss", number_cell("final_loss"), number=True, needs=("final_loss",)),
+        Column("peak memory", number_cell(peak, units.bytes_), number=True, needs=(peak,)),
+        Column("mean memory", number_cell(mean, units.bytes_), number=True, needs=(mean,)),
+        Column("time", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
     ]

@@ -12,12 +12,12 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import differing, text, text_of, unordered
+from analysis.report.html.markup import differing, text, text_cell, unordered
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 
 MOST_COLUMNS = 6
-"""Cases with a column each; if there are more, each value names its cases."""
+"""Up to this number, each case has a column; if there are more, each value names its cases."""
 MOST_CASES = 6
 """Cases that a value names; it counts the others."""
 
@@ -30,19 +30,19 @@ _WITHOUT_MODEL = {
     "workload", "workload_options", "strategy", "device_type", "axis", "train.precision", "train.seed",
     "measure.warmup", "measure.steps", "measure.repeats", "measure.timeout_s", "threads",
 }  # fmt: skip
-"""Settings, or their first parts, that affect a run that trains nothing."""
+"""Settings, or first parts of their names, that affect a run that trains nothing."""
 
 Settings = Mapping[str, Mapping[str, str]]
 """Case -> setting -> value."""
 
 
 def settings_of(rows: list[Row]) -> Settings:
-    """From rows of queries/configuration.sql."""
+    """The settings from rows of queries/configuration.sql."""
     return {row["case_name"]: dict(_settings(row)) for row in rows}
 
 
 def _settings(row: Row) -> Iterator[tuple[str, str]]:
-    """As the suite has them; of a run that trains nothing only those that affect it."""
+    """The settings as in the suite; for a run that trains nothing, only those that affect it."""
     config = json.loads(row["config"])
     batch = "global_batch" if config.get("scaling") == "strong" else "batch_per_rank"
     parts = [*_PARTS, batch]
@@ -73,13 +73,13 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def hyperparameters(settings: Settings) -> Markup:
-    """Empty without cases."""
+    """The section; empty without cases."""
     names = list(dict.fromkeys(name for found in settings.values() for name in found))
     shared = [name for name in names if len({found.get(name) for found in settings.values()}) == 1]
     different = [name for name in names if name not in shared]
     usual = {name: _usual(name, settings) for name in different}
     pivot = [_SETTING, *(_case_column(case, found, usual) for case, found in settings.items())]
-    parts: dict[str, dict[str, str]] = {}  # their settings are looked up, not compared
+    parts: dict[str, dict[str, str]] = {}  # settings in these groups are looked up, not compared
     for name in shared:
         part, dot, key = name.partition(".")
         found = next(iter(settings.values()))
@@ -97,7 +97,7 @@ def hyperparameters(settings: Settings) -> Markup:
 
 
 def _usual(name: str, settings: Settings) -> str | None:
-    """The most frequent value among the cases that have the setting; if several are, the first."""
+    """The most frequent value among the cases that have the setting; in a tie, the first."""
     values = Counter(found[name] for found in settings.values() if name in found)
     return values.most_common(1)[0][0] if values else None
 
@@ -113,7 +113,7 @@ def _value(value: str | None, usual: str | None) -> str:
 
 
 def _values(name: str, usual: str | None, settings: Settings) -> Iterator[Row]:
-    """One per value of the setting, the most frequent first."""
+    """One row per value of the setting, the most frequent first."""
     cases_of: dict[str | None, list[str]] = {}
     for case, found in settings.items():
         cases_of.setdefault(found.get(name), []).append(case)
@@ -129,14 +129,14 @@ def _cases(row: Row) -> Markup:
 
 
 def _pairs(row: Row) -> Markup:
-    """`optimizer adam`, setting and value, in a list."""
+    """A list of settings with their values: `optimizer adam`."""
     pair = Markup('<span class="key">{}</span> {}')
     items = unordered(pair.format(text(name), text(value)) for name, value in row["values"].items())
     return Markup('<div class="pairs">{}</div>').format(items)
 
 
-_SETTING = Column("setting", text_of("name"))
-_SHARED_COLUMNS = [Column("part", text_of("part")), Column("setting and value", _pairs)]
+_SETTING = Column("setting", text_cell("name"))
+_SHARED_COLUMNS = [Column("part", text_cell("part")), Column("setting and value", _pairs)]
 _VALUE_COLUMNS = [
     _SETTING,
     Column("value", lambda row: _value(row["value"], row["usual"])),

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, interval_of, label, minor, number_of, text
+from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, label, minor, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 
@@ -15,16 +15,16 @@ MOST_ROWS = 40
 
 
 def stragglers(counts: Row, found: list[Row]) -> Markup:
-    """`counts` of queries/straggler_counts.sql, `found` of queries/slow_ranks.sql; empty if no ranks could be
-    compared."""
+    """The section; empty if no ranks could be compared. `counts` are from queries/straggler_counts.sql, `found` from
+    queries/slow_ranks.sql."""
     if not counts["placements"]:
         return Markup()
     return render(
-        "sections/stragglers", said=_said(counts, found), columns=_COLUMNS, rows=found, most=MOST_ROWS
+        "sections/stragglers", summary=_summary(counts, found), columns=_COLUMNS, rows=found, most=MOST_ROWS
     )
 
 
-def _said(counts: Row, found: list[Row]) -> Markup | str:
+def _summary(counts: Row, found: list[Row]) -> Markup | str:
     if not counts["judged"]:
         return (
             "Whether a rank is slower than the others is not judged: that needs two ok repeats, and ranks that share "
@@ -35,7 +35,7 @@ def _said(counts: Row, found: list[Row]) -> Markup | str:
         return (
             f"No: of {looked}, none has a rank that keeps the others waiting beyond the variation of repeats."
         )
-    # The same node at several sizes is one.
+    # The same node at several sizes counts once.
     nodes = len({row["node"] for row in found if row["rank"] is None})
     ranks = len({(row["node"], row["rank"]) for row in found if row["rank"] is not None})
     kinds = [
@@ -56,7 +56,7 @@ def _who(row: Row) -> Markup:
 
 
 def _last(row: Row) -> Markup:
-    """How often the rank was last, and how often it would be last if all ranks were alike."""
+    """How often the rank was last, and how often it would be if all ranks were alike."""
     expected = minor(f"if\u00a0alike:\u00a0{units.percent(row['expected_share'])}")
     return Markup("{} {}").format(units.percent(row["times_slowest_share"]), expected)
 
@@ -65,7 +65,7 @@ _COLUMNS = [
     Column("slow", _who),
     CASE,
     PLACEMENT,
-    Column("behind the median rank [95\u00a0%]", interval_of("excess_ms", "ms"), number=True),
-    Column("of the step", number_of("excess_of_step", units.percent), number=True),
+    Column("behind the median rank [95\u00a0%]", interval_cell("excess_ms", "ms"), number=True),
+    Column("of the step", number_cell("excess_of_step", units.percent), number=True),
     Column("last in", _last, number=True),
 ]

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import PLACEMENT, interval_of, label, text
+from analysis.report.html.markup import PLACEMENT, interval_cell, label, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
 
@@ -35,8 +35,8 @@ _COLUMNS = [
     Column("cases", lambda row: text(row["reference_case"]) + ", " + text(row["case_name"])),
     PLACEMENT,
     Column("recommended", _recommendation),
-    # The reason begins with the recommendation, which has its own column.
+    # The reason begins with the recommendation, but that has its own column.
     Column("because", lambda row: text(row["reason"].partition(": ")[2])),
-    Column("time [95\u00a0%]", interval_of("time_ratio", "×", apart_from=1), number=True),
+    Column("time [95\u00a0%]", interval_cell("time_ratio", "×", apart_from=1), number=True),
     Column("memory of a rank", _memory, number=True),
 ]

@@ -9,14 +9,14 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import CASE, PLACEMENT, label, minor, number_of, text
+from analysis.report.html.markup import CASE, PLACEMENT, label, minor, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.tables.scaling import throughput_unit
 from analysis.wording import verdicts
 
 MOST_ROWS = 60
-"""Rows of a readable table; if there are more, it shows the ends of the ranking, and the whole is folded."""
+"""The most rows of a readable table. If there are more, it shows the ends of the ranking and folds the whole."""
 ENDS = 10
 """Rows from each end of the ranking."""
 
@@ -73,8 +73,8 @@ def _heading(point: Row) -> Markup:
 
 
 def ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
-    """The largest size of every case from the best to the worst, and the measure: efficiency if any is judged, else
-    throughput."""
+    """The largest size of every case, the best first, and the measure of the ranking: efficiency if any case has a
+    verdict, otherwise throughput."""
     largest: dict[str, Row] = {}
     for point in points:
         if not point["oversubscribed"]:
@@ -88,7 +88,7 @@ def ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
 
 
 def verdict(row: Row) -> str:
-    """The verdict in words; its colour adds to them."""
+    """The verdict as a coloured word."""
     if row.get("oversubscribed"):
         return label("oversubscribed", "none")
     if told := verdicts.told(row):
@@ -103,7 +103,7 @@ def efficiency(row: Row) -> str:
 
 
 def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:
-    """A baseline is compared with itself, so it has no interval."""
+    """The efficiency. A baseline is compared with itself, so it has no interval."""
     low, high = (None if row.get("is_baseline") else row[f"{field}_{end}"] for end in ("lo", "hi"))
     return units.with_interval(row[field], low, high, unit, factor)
 
@@ -124,7 +124,7 @@ def _rate(row: Row) -> str:
 
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
-    """Results first, so that a phone shows what matters; columns without values are left out."""
+    """The columns: results first, so that a phone shows them. Columns without values are left out."""
     is_compared = any(row["scaling"] != "none" and not row["is_baseline"] for row in rows)
     return [
         PLACEMENT,
@@ -148,13 +148,13 @@ _OPTIONAL = [
     ),
     Column(
         "time per\u00a0epoch",
-        number_of("time_per_epoch_s", units.seconds),
+        number_cell("time_per_epoch_s", units.seconds),
         number=True,
         needs=("time_per_epoch_s",),
     ),
     Column(
         "peak\u00a0memory per\u00a0rank",
-        number_of("peak_memory_allocated_bytes", units.bytes_),
+        number_cell("peak_memory_allocated_bytes", units.bytes_),
         number=True,
         needs=("peak_memory_allocated_bytes",),
     ),

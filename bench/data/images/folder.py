@@ -56,7 +56,7 @@ def read(root: Path, classes: int, *, held_out: int) -> tuple[ImageFolder, Image
     found = _classes(validation, "set workload.validation_examples to 0 to train without")
     if unknown := sorted(set(found) - set(names)):
         raise InputError(
-            f"{validation / unknown[0]} is no class of {train}: both need folders of the same names"
+            f"{validation / unknown[0]} is not a class of {train}: both need folders of the same names"
         )
     return _split(train, names, names), _split(validation, names, found)
 

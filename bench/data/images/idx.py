@@ -31,7 +31,7 @@ def shape(path: Path) -> tuple[int, ...]:
             start = file.read(4)
             if len(start) < 4 or start[:3] != bytes([0, 0, _UINT8]):
                 raise InputError(
-                    f"{path} is no IDX file of bytes: it begins with {start.hex(' ') or 'nothing'}"
+                    f"{path} is not an IDX file of bytes: it begins with {start.hex(' ') or 'nothing'}"
                 )
             sizes = struct.unpack(f">{start[3]}I", file.read(4 * start[3]))
             held = sum(len(block) for block in iter(lambda: file.read(1 << 20), b""))

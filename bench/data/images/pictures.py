@@ -36,7 +36,7 @@ Image.preinit()  # imports the decoders here once, not in every new loader proce
 def decode(stored: bytes | Path) -> Image.Image:
     """A picture in RGB, in memory. Raises InputError with the file if it cannot be decoded."""
     try:
-        with warnings.catch_warnings():  # a broken picture raises an error; without one it is good enough
+        with warnings.catch_warnings():  # only errors show that a picture is broken
             warnings.simplefilter("ignore")
             with Image.open(
                 io.BytesIO(stored) if isinstance(stored, bytes) else stored, formats=_FORMATS

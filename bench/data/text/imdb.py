@@ -41,7 +41,7 @@ def _of_folder(folder: Path, limit: int | None) -> Split:
             raise InputError(f"no reviews *.txt in {folder / side}: unpack aclImdb_v1.tar.gz again")
     if len(sides[0]) != len(sides[1]):
         raise InputError(
-            f"{folder}: {len(sides[0])} reviews in neg and {len(sides[1])} in pos, which must be equally many: "
+            f"{folder}: {len(sides[0])} reviews in neg and {len(sides[1])} in pos, which must be equal: "
             "unpack aclImdb_v1.tar.gz again"
         )
     files = list(chain.from_iterable(zip(*sides, strict=True)))[:limit]
@@ -49,7 +49,7 @@ def _of_folder(folder: Path, limit: int | None) -> Split:
 
 
 def _of_file(path: Path, held_out: int) -> tuple[Split, Split]:
-    """The file has no splits: its first half, as many reviews as in the published split, is for training."""
+    """Both splits of a file that has none: its first half, the published number for training, then `held_out`."""
     texts, classes = [], []
     for line, (review, sentiment) in strict_csv.rows(path, columns=2):
         if line == 1 and [review, sentiment] == ["review", "sentiment"]:

@@ -12,7 +12,7 @@ import torch
 from bench.common.errors import InputError
 
 LARGEST_BYTES = 512 * 1024**2
-"""Every rank holds all of it in memory."""
+"""Largest text; every rank holds all of it in memory."""
 _TESTS = {"test", "tests"}
 """Folders of the standard library that are missing in many installations."""
 

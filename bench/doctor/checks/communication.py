@@ -27,4 +27,6 @@ def check(facts: Facts) -> Verdicts:
             "torch is built without NCCL, which ranks on GPUs need", "install torch for Linux with CUDA"
         )
     elif torch.nccl is not None:
-        yield ok(f"NCCL {torch.nccl} " + ("works" if torch.cuda_devices else "is there; no GPU to try it on"))
+        yield ok(
+            f"NCCL {torch.nccl} " + ("works" if torch.cuda_devices else "is installed; no GPU to try it on")
+        )

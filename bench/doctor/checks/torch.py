@@ -25,7 +25,7 @@ def check(facts: Facts) -> Verdicts:
 
 
 def _unusable(torch: Torch, facts: Facts) -> Verdict:
-    seen = f"{len(facts.nvidia.gpus)} GPUs are there"
+    seen = f"{len(facts.nvidia.gpus)} GPUs are installed"
     if torch.cuda_build is None:
         return fail(f"{seen}, but torch {torch.version} is built without CUDA", _REINSTALL)
     newest = facts.nvidia.cuda

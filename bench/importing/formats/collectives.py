@@ -102,8 +102,8 @@ def check(runs: Sequence[CollectiveRun]) -> None:
     in_place = [one.place for one in runs if one.in_place]
     if 0 < len(in_place) < len(runs):
         raise InputError(
-            f"{', '.join(in_place)}: in-place figures only, the other files have out-of-place ones, which are taken: "
-            "import them by a call of its own"
+            f"{', '.join(in_place)}: in-place figures only, but the other files have out-of-place ones, which are "
+            "used: import these files separately"
         )
 
 
@@ -122,8 +122,8 @@ def _refuse_contradictions(one: CollectiveRun) -> None:
             problems.add(
                 timing.place,
                 f"bus bandwidth is {timing.bus_gbps:g} GB/s, but {timing.message_bytes:,} bytes in "
-                f"{timing.time_us:g} us on {one.world_size} ranks are {expected:.4g}: these are no figures of {one.op} "
-                "on as many ranks",
+                f"{timing.time_us:g} us on {one.world_size} ranks are {expected:.4g}: these figures are not of "
+                f"{one.op} on that many ranks",
             )
     problems.raise_if_any()
 
@@ -133,17 +133,7 @@ def write_rows(folder: Path, one: CollectiveRun, owner: Mapping[str, str]) -> No
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema(
-        [
-            ("rank", pa.int32()),
-            ("node", pa.int32()),
-            ("op", pa.string()),
-            ("iteration", pa.int64()),
-            ("message_bytes", pa.int64()),
-            ("time_ns", pa.int64()),
-            ("algorithm_gbps", pa.float64()),
-            ("bus_gbps", pa.float64()),
-        ],
-        metadata=dict(owner),
-    )
-    pq.write_table(pa.Table.from_pylist(one.rows(), schema=schema), folder / "collectives.parquet")
+    from bench.measure.write_parquet import arrow_schema
+
+    table = pa.Table.from_pylist(one.rows(), schema=arrow_schema("collectives", owner))
+    pq.write_table(table, folder / "collectives.parquet")

@@ -13,12 +13,12 @@ from bench.common.nearest import did_you_mean
 from bench.importing import parse_cells
 from bench.importing.measurement import Measurement, Problems
 from bench.importing.parse_cells import LONGEST_LINE, BadValueError, Source
+from bench.records.vocabulary import SCALINGS
 
 REQUIRED = ("case", "scaling", "world_size", "repeat", "seconds", "examples")
 OPTIONAL = ("nodes", "job_id", "strategy", "epochs", "val_loss", "val_accuracy", "tag")
 COLUMNS = (*REQUIRED, *OPTIONAL)
 _MAY_BE_EMPTY = ("examples", *OPTIONAL)
-SCALINGS = ("none", "strong", "weak")
 CASE = re.compile(r"[a-z0-9_-]{1,64}(~[A-Za-z0-9_.,=~+-]{1,80})?")
 """Case names as in suites; after `~`, the choice of a matrix."""
 _WORD = re.compile(r"[\w.:/+~-][\w .:/+~-]{0,63}")
@@ -70,7 +70,7 @@ def _columns(source: Source, header: list[str]) -> list[str]:
             hint = did_you_mean(name.lower(), COLUMNS)
             problems.add("line 1", f"unknown column {name!r}{hint}; known are {', '.join(COLUMNS)}")
         elif header.count(name) > 1:
-            problems.add("line 1", f"column {name} is there {header.count(name)} times: keep one")
+            problems.add("line 1", f"column {name} occurs {header.count(name)} times: keep one")
     if missing := [name for name in REQUIRED if name not in header]:
         problems.add("line 1", f"no column {', '.join(missing)}: a header has {','.join(REQUIRED)}")
     problems.raise_if_any()
@@ -78,7 +78,7 @@ def _columns(source: Source, header: list[str]) -> list[str]:
 
 
 def _row(line: int, cells: list[str], names: list[str], problems: Problems) -> Measurement | None:
-    """The row; null if something is wrong, which is then in `problems`."""
+    """The row; null if it has problems, which are added to `problems`."""
     if len(cells) != len(names):
         hint = ": write numbers without a comma" if len(cells) > len(names) else ""
         problems.add(f"line {line}", f"{len(cells)} cells, the header has {len(names)}{hint}")
@@ -102,14 +102,14 @@ def case(text: str) -> str:
     """The name of a case. Raises BadValueError."""
     if CASE.fullmatch(text):
         return text
-    raise BadValueError(f"{text[:60]!r} is no case name: a-z, 0-9, '_' and '-', 64 at most")
+    raise BadValueError(f"{text[:60]!r} is not a case name: a-z, 0-9, '_' and '-', 64 at most")
 
 
 def word(text: str) -> str:
     """The name of a strategy, a job or a tag. Raises BadValueError."""
     if _WORD.fullmatch(text):
         return text
-    raise BadValueError(f"{text[:60]!r} is no name: letters, digits, '.', '_', '-', ':', '/', 64 at most")
+    raise BadValueError(f"{text[:60]!r} is not a name: letters, digits, '.', '_', '-', ':', '/', 64 at most")
 
 
 def _scaling(text: str) -> str:

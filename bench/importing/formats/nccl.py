@@ -33,12 +33,12 @@ def op_of(text: str, file: str) -> str:
     named = [op for op in found if op in OPS] or [*found] or [op for op in OPS if op in file]
     if len(named) != 1:
         raise BadValueError(
-            "does not say which operation it timed: call the file all_reduce.txt, or as the operation is called"
+            "does not say which operation it timed: name the file after it, as in all_reduce.txt"
             if not named
-            else f"holds the output of several programs ({', '.join(named)}): a file for each"
+            else f"has the output of several programs ({', '.join(named)}): save each in its own file"
         )
     if named[0] not in OPS:
-        raise BadValueError(f"{named[0]} is not read: {', '.join(OPS)} are")
+        raise BadValueError(f"{named[0]} is not supported: {', '.join(OPS)} are")
     return str(named[0])
 
 
@@ -57,7 +57,7 @@ def refuse_groups(devices: Sequence[Device]) -> None:
     """Raises BadValueError if ranks form several groups that communicate at the same time (NCCL_TESTS_SPLIT)."""
     if len(groups := {device.group for device in devices}) > 1:
         raise BadValueError(
-            f"{len(groups)} groups of ranks exchanged side by side: call nccl-tests without NCCL_TESTS_SPLIT"
+            f"{len(groups)} groups of ranks communicated at the same time: call nccl-tests without NCCL_TESTS_SPLIT"
         )
 
 
@@ -79,13 +79,13 @@ def refuse_cpu_time(is_cpu: bool) -> None:
 
 
 def wrong_results(count: str) -> str:
-    return f"{count} wrong elements: what gives wrong results has no speed"
+    return f"{count} wrong elements: a speed with wrong results means nothing"
 
 
 def checked_time(time_us: float) -> float:
     """`time_us`. Raises BadValueError if no operation can take that time."""
     if not _SHORTEST_US <= time_us <= LARGEST_S * 1e6:
-        raise BadValueError(f"time is {time_us:g} us: no operation takes that")
+        raise BadValueError(f"time is {time_us:g} us: no operation can take that")
     return time_us
 
 

@@ -87,8 +87,8 @@ def _parsed(source: Source) -> Mapping[str, Any]:
         found = json.loads(source.text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{source.name}: line {error.lineno}, column {error.colno}: not JSON ({error.msg}): a call of "
-            "nccl-tests that was ended leaves half a file"
+            f"{source.name}: line {error.lineno}, column {error.colno}: not JSON ({error.msg}): a stopped "
+            "call of nccl-tests leaves half a file"
         ) from error
     except (RecursionError, ValueError) as error:
         raise InputError(f"{source.name}: not JSON of nccl-tests: {str(error)[:80]}") from error
@@ -109,7 +109,7 @@ def _of(parent: Any, name: str, kind: type[T], place: str = "") -> T:
     value = parent.get(name) if isinstance(parent, dict) else None
     if isinstance(value, kind) and not isinstance(value, bool):
         if isinstance(value, str) and (len(value) > _LONGEST_TEXT or _SURROGATE.search(value)):
-            raise BadValueError(f"{place}{name} is no text of at most {_LONGEST_TEXT} characters")
+            raise BadValueError(f"{place}{name} is not a text of at most {_LONGEST_TEXT} characters")
         return value
     words = {dict: "an object", list: "a list", int: "a whole number", str: "text"}[kind]
     raise BadValueError(f"{place}{name} is not {words}")
@@ -126,9 +126,9 @@ def _number(parent: Any, name: str) -> float:
     """A finite number that is not negative. Raises BadValueError."""
     value = parent.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadValueError(f"{name} is no number")
+        raise BadValueError(f"{name} is not a number")
     if abs(value) > LARGEST_COUNT or not math.isfinite(value) or value < 0:
-        raise BadValueError(f"{name} is {str(value)[:40]}: not within 0 and {LARGEST_COUNT:,}")
+        raise BadValueError(f"{name} is {str(value)[:40]}, not within 0 and {LARGEST_COUNT:,}")
     return float(value)
 
 
@@ -155,14 +155,14 @@ def _world(config: Mapping[str, Any], devices: list[Device]) -> int:
         raise BadValueError(f"config makes {world:,} ranks, more than {LARGEST_WORLD:,}")
     if not firsts or firsts != list(range(0, world, per_process)):
         raise BadValueError(
-            f"config.devices has ranks {str(firsts)[:60]}, where every process of {per_process} ranks has its first: "
-            "not all ranks are known"
+            f"config.devices has ranks {str(firsts)[:60]}, but should have the first of each process's {per_process} "
+            "ranks: not all ranks are known"
         )
     return world
 
 
 def _timing(place: str, one: Any, side: str, problems: Problems) -> Timing | None:
-    """Null for an empty message, or if something is wrong, which is then in `problems`."""
+    """The timing; null for an empty message, or if it has problems, which are added to `problems`."""
     try:
         size = _count(one, "size", 0, LARGEST_COUNT)
         inside = _of(one, side, dict)

@@ -94,7 +94,7 @@ def _heading(lines: list[str]) -> int:
     found = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     if len(found) != 1:
         raise BadValueError(
-            f"{len(found)} tables of nccl-tests: a file for each call of it"
+            f"{len(found)} tables of nccl-tests: save the output of each call in its own file"
             if found
             else "no line `#  size  count  type ... time  algbw  busbw`: no table of nccl-tests"
         )
@@ -139,7 +139,7 @@ def _rows(lines: list[str], heading: int) -> Iterator[tuple[int, str]]:
 
 
 def _timing(place: str, line: str, columns: _Columns, problems: Problems) -> Timing | None:
-    """Null for an empty message, or if something is wrong, which is then in `problems`."""
+    """The timing; null for an empty message, or if it has problems, which are added to `problems`."""
     try:
         if len(line) > LONGEST_LINE:  # the patterns below take time with the square of its spaces
             raise BadValueError(f"{len(line):,} characters: a row has {LONGEST_LINE:,} at most")

@@ -66,7 +66,7 @@ def read(sources: Sequence[Source], case: str, world: int | None) -> list[Measur
 def _training(
     source: Source, case: str, world: int | None, problems: Problems
 ) -> tuple[Measurement, EpochRange | None] | None:
-    """The training, and the numbers of epochs that its times allow; null if something is wrong, which is then in
+    """The training, and the numbers of epochs that its times allow; null if there are problems, which are added to
     `problems`."""
     log = _Log(source, problems)
     total = log.one(_TIME, "Total training time", _seconds)
@@ -86,7 +86,7 @@ def _training(
     if ranks is None:
         log.add_problem(
             "no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-            "file's name: say --world N"
+            "file's name: give --world N"
         )
     if total is None or ranks is None:
         return None
@@ -106,7 +106,7 @@ def _training(
 
 
 class _Log:
-    """Values of a file's lines; what is wrong with them is added to `problems`."""
+    """Values of a file's lines; adds problems with them to `problems`."""
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self._source = source
@@ -151,7 +151,7 @@ def _shown(value: Any) -> str:
 
 def _remedy(pattern: re.Pattern[str]) -> str:
     if pattern is _WORLD:
-        return "say --world N, or put it into the file's name, as in run_4gpu.log"
+        return "give --world N, or put it into the file's name, as in run_4gpu.log"
     return "one training per file"
 
 

@@ -220,12 +220,12 @@ def _body(lines: list[_Line]) -> tuple[list[_Line], list[_Line]]:
 
 
 def _row(line: _Line, headings: list[Heading], problems: Problems) -> dict[str, Any] | None:
-    """Values by role, and `line`, the line's number; null if something is wrong, which is then in `problems`."""
+    """Values by role, and `line`, the line's number; null if there are problems, which are added to `problems`."""
     cells = _cells(line.text, headings)
     if cells is None:
         problems.add(
             f"line {line.number}",
-            f"its cells do not stand under the {len(headings)} headings: part columns by two spaces or more, write - "
+            f"its cells do not match the {len(headings)} headings: separate columns by two or more spaces, write - "
             "where a value is not known, and leave an empty line below the table",
         )
         return None
@@ -263,7 +263,7 @@ def _value(heading: Heading, cell: str) -> Any:
         return None
     if cell.lower() in _MISSING:
         if role in _NEEDED:
-            raise BadValueError("is not known: without it the row says nothing, so take the line out")
+            raise BadValueError("is unknown, and without it the row means nothing: remove the line")
         return None
     return _PARSERS[role or ""](cell, heading.unit)
 

@@ -58,7 +58,7 @@ def _check(a: torch.Tensor, b: torch.Tensor, product: torch.Tensor, precision: s
     if not error <= _TOLERANCES[precision]:
         raise RuntimeError(
             f"{precision} product of {list(a.shape)} by {list(b.shape)} is wrong by {error:g} standard deviations of "
-            f"its elements; {_TOLERANCES[precision]:g} is what rounding explains"
+            f"its elements; {_TOLERANCES[precision]:g} is the most that rounding explains"
         )
 
 

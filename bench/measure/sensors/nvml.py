@@ -41,7 +41,7 @@ class GpuSensor:
 def gpu_sensors() -> list[GpuSensor]:
     """A sensor for each GPU that this process may use, in CUDA's order; empty without a driver.
 
-    CUDA's list ends at the first name that is no device, such as -1 or Slurm's NoDevFiles. NVML and CUDA use the same
+    CUDA's list ends at the first invalid name, such as -1 or Slurm's NoDevFiles. NVML and CUDA use the same
     numbers, because ranks run with CUDA_DEVICE_ORDER=PCI_BUS_ID (bench/agent/fork_server.py)."""
     try:
         pynvml.nvmlInit()
@@ -54,7 +54,7 @@ def gpu_sensors() -> list[GpuSensor]:
 
 
 def _handle(name: str) -> Any:
-    """Null if the name is no device; `bench doctor` reports it, sensors ignore it."""
+    """The device's handle; null if the name is invalid, which `bench doctor` reports."""
     try:
         if name.isdecimal():
             return pynvml.nvmlDeviceGetHandleByIndex(int(name))

@@ -201,7 +201,7 @@ def test_a_step_that_is_stopped_without_its_image_ends_as_one_with_it(
         assert "bench: stopped by SIGTERM" in said
     else:
         assert (
-            f"stopped by SIGTERM after {moment.done} of 2 runs; what was measured is kept. `bench load"
+            f"stopped by SIGTERM after {moment.done} of 2 runs; everything measured is kept. `bench load"
             in said
         )
     assert (outcome and outcome["status"]) == moment.status

@@ -1,6 +1,6 @@
-"""A program: the measured loop on the first GPU, as a rank runs it, with torch raising wherever the host waits for the
-device. Prints what the recorder has, and the wall time from an idle device to an idle device, as a line of JSON for
-each TRAIN; all in one process, since to import torch takes longer than to train.
+"""A program that runs the measured loop on the first GPU, as a rank does; torch raises wherever the host waits for the
+device. For each TRAIN it prints a line of JSON: the recorder's rows, and the wall time from idle device to idle device.
+All run in one process, because importing torch takes longer than training.
 
     python tests/e2e/gpu/measured_steps.py WORKLOAD OPTIONS BATCH STEPS TRAIN...
 """
@@ -22,7 +22,7 @@ import torch
 from bench.measure import recorder
 
 _WARMUP = 10
-"""Steps in which tables are made on the device, memory is reserved and libraries choose their kernels."""
+"""Steps for one-time work: making tables on the device, reserving memory, choosing kernels."""
 
 
 def main(name: str, options: dict[str, Any], batch: int, steps: int, train: dict[str, Any]) -> dict[str, Any]:

@@ -41,9 +41,7 @@ def test_a_crash_at_a_memory_limit_is_out_of_memory_and_a_kill_is_not() -> None:
     crash = Death(exit_code=-signal.SIGSEGV, outcome={}, limited=True)
     fault = first_to_die({0: crash}, 0, kernel_oom_kills())
     assert fault.status == "oom"
-    assert (
-        fault.error == "killed by SIGSEGV at its memory limit: a library did not check whether it got memory"
-    )
+    assert fault.error == "killed by SIGSEGV at its memory limit: a library used memory that it was refused"
     assert first_to_die({0: died(-signal.SIGSEGV)}, 0, kernel_oom_kills()).status == "failed"
     killed = Death(exit_code=-signal.SIGTERM, outcome={}, limited=True)
     assert first_to_die({0: killed}, 0, kernel_oom_kills()).status == "failed"

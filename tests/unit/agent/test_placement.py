@@ -139,9 +139,7 @@ def test_ranks_that_share_cores_are_told_and_what_was_asked_for_is_not_asked_aga
     assert slot_warnings(narrow) == [f"{share}ask srun for --cpus-per-task, the cores of a node"]
     given(range(2), SLURM_CPUS_PER_TASK="32")
     (told,) = slot_warnings(narrow)
-    assert told.startswith(
-        f"{share}the CPUs are fewer than asked (SLURM_CPUS_PER_TASK=32): the node's cpuset"
-    )
+    assert told.startswith(f"{share}fewer CPUs than asked for (SLURM_CPUS_PER_TASK=32): the node's cpuset")
 
 
 def test_ranks_go_to_the_first_nodes_and_there_to_the_agents_in_order() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from analysis.database import connections, schema
 from analysis.diagnosis.rules import Rule
 from analysis.loading import insert, read_files
 from analysis.loading.derive import derive_and_diagnose, derive_runs
-from analysis.loading.load import LoadReport, Problem, load
+from analysis.loading.load import LoadReport, load
 from analysis.loading.scan import discover
 from analysis.sql.query_files import tables_read
 from tests.factory import Case, make_session
@@ -58,13 +60,6 @@ def _equal(one: Any, other: Any) -> bool:
     return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
 
 
-def named(results: Path) -> Problem:
-    """The one problem that reading finds, without a database: enough if the test queries nothing."""
-    seen = read_files.read(discover(results), {}).seen
-    (problem,) = [Problem(path=row["path"], reason=row["problem"]) for row in seen if row["problem"]]
-    return problem
-
-
 def take_in(
     connection: duckdb.DuckDBPyConnection,
     batch: read_files.Batch,
@@ -74,6 +69,17 @@ def take_in(
     """Insert the files' rows, derive everything from them, and add the findings of these rules."""
     insert.insert(connection, batch, portion_rows)
     derive_and_diagnose(connection, batch.sessions(), rules)
+
+
+def add_labelled(batch: read_files.Batch, other: read_files.Batch, label: str) -> None:
+    """Add the other batch's sessions, whose ids and suites become LABELID: many tests can share a database."""
+    for table, rows in other.rows.items():
+        renamed = [
+            {name: label + row[name] for name in ("session_id", "suite") if row.get(name)} for row in rows
+        ]
+        batch.extend(table, [row | new for row, new in zip(rows, renamed, strict=True)])
+    batch.files += [replace(file, session_id=label + file.session_id) for file in other.files]
+    batch.seen += [row | {"folder": label + row["folder"], "path": label + row["path"]} for row in other.seen]
 
 
 def derive_again(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule] = ()) -> None:
@@ -113,6 +119,15 @@ def results(tmp_path: Path, empty: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def loaded(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with one loaded session, `a`, of 36 step rows: tests read it, and change a copy."""
+    folder = Path(shutil.copytree(empty, tmp_path_factory.mktemp("loaded"), dirs_exist_ok=True))
+    make_session(folder, [Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=1)], session_id="a")
+    load(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database without a file, for tests of the views and not of the load."""
     with duckdb.connect() as connection:
@@ -120,38 +135,53 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def _deriving(connection: duckdb.DuckDBPyConnection, sessions: Sequence[str]) -> Ask:
-    """A function that derives the tables that a query reads, and no others, before it asks."""
-    derived: set[str] = set()
+def _deriving(
+    connection: duckdb.DuckDBPyConnection, sessions: Sequence[str], rules: Sequence[Rule] = ()
+) -> Ask:
+    """A function that derives what a query reads, and nothing else, before it asks."""
+    filled: set[str] = set()
 
     def ask(query: str) -> Rows:
-        needed = tables_read(query) & {*schema.derived_of_sessions()}
-        if not needed <= derived:
+        read = tables_read(query)
+        asked = rules if schema.FOUND_TABLE in read else ()
+        read = schema.reached_from([*read, *(name for rule in asked for name in rule.reads())])
+        needed = read & {*schema.derived_of_sessions(), schema.FOUND_TABLE}
+        if not needed <= filled:
             for table in needed:
                 connection.execute(f"DELETE FROM {table}")
-            derive_and_diagnose(connection, sessions, (), wanted=needed)
-            derived.update(needed)
+            derive_and_diagnose(connection, sessions, asked, wanted=needed)
+            filled.update(needed)
         return fetch(connection, query)
 
     return ask
+
+
+def _read_back(
+    connection: duckdb.DuckDBPyConnection,
+    results: Path,
+    problems: Iterable[str] = (),
+    rules: Sequence[Rule] = (),
+) -> Ask:
+    found = read_files.read(discover(results), {})
+    assert {row["problem"] for row in found.seen if row["problem"]} == set(problems)
+    insert.insert(connection, found)
+    return _deriving(connection, found.sessions(), rules)
 
 
 @pytest.fixture
 def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
     """`read_back()` takes in the results folder's files, asks these rules, and returns a function that queries them;
     `problems` are all expected messages about the files."""
-
-    def run(problems: Iterable[str] = (), rules: Sequence[Rule] = ()) -> Ask:
-        found = read_files.read(discover(results), {})
-        assert {row["problem"] for row in found.seen if row["problem"]} == set(problems)
-        if rules:
-            take_in(in_memory, found, rules)
-            return lambda query: fetch(in_memory, query)
-        insert.insert(in_memory, found)
-        return _deriving(in_memory, found.sessions())
-
     in_memory.begin()
-    yield run
+    yield functools.partial(_read_back, in_memory, results)
+    in_memory.rollback()
+
+
+@pytest.fixture(scope="module")
+def read_once(in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
+    """`read_once(results)` does the same once for all tests of a module, which then cannot use `read_back`."""
+    in_memory.begin()
+    yield functools.partial(_read_back, in_memory)
     in_memory.rollback()
 
 
@@ -164,3 +194,73 @@ def measure(results: Path, read_back: Callable[[], Ask]) -> Callable[..., Ask]:
         return read_back()
 
     return run
+
+
+Write = Callable[[Path, str], object]
+"""A function that writes sessions, whose names begin with a text, into a folder."""
+
+
+def session_of(*cases: Case, changed: Callable[[Path], object] = Path, **session: Any) -> Write:
+    """Writes a session of these cases and calls `changed` with its folder."""
+
+    def write(results: Path, name: str) -> None:
+        changed(make_session(results, cases, session_id=name, **session))
+
+    return write
+
+
+def asks(write: Write) -> pytest.MarkDecorator:
+    """The test's `ask` queries these sessions, as if there were no others. All such sessions of a module are written
+    and derived together, in a fraction of the time that `measure` takes; a test must not change them. Parameters named
+    `ask` do the same."""
+    return pytest.mark.parametrize("ask", [write], indirect=True, ids=[pytest.HIDDEN_PARAM])
+
+
+def measured(*cases: Case, **options: Any) -> pytest.MarkDecorator:
+    return asks(session_of(*cases, **options))
+
+
+@pytest.fixture(scope="module")
+def _measured(
+    request: pytest.FixtureRequest,
+    in_memory: duckdb.DuckDBPyConnection,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[dict[Write, str], Callable[[str, str], Rows]]]:
+    """Prefixes of the names of the module's sessions, and a function that queries those with a prefix."""
+    folder = tmp_path_factory.mktemp("measured")
+    callspecs = [
+        getattr(item, "callspec", None) for item in request.session.items if item.path == request.path
+    ]
+    written = dict.fromkeys(spec.params["ask"] for spec in callspecs if spec and "ask" in spec.params)
+    prefixes = {write: f"m{number}-" for number, write in enumerate(written)}
+    for write, prefix in prefixes.items():
+        write(folder, prefix)
+    found = read_files.read(discover(folder), {})
+    assert [row["problem"] for row in found.seen if row["problem"]] == []
+    assert {name.partition("-")[0] + "-" for name in found.sessions()} == {*prefixes.values()}
+    with in_memory.cursor() as connection:
+        connection.begin()
+        insert.insert(connection, found)
+        ask_all = _deriving(connection, found.sessions())
+
+        @functools.cache
+        def rows_of(name: str) -> str:
+            ask_all(f"CREATE TEMP TABLE all_{name} AS FROM {name}")
+            return f"all_{name}"
+
+        def ask_some(prefix: str, query: str) -> Rows:
+            named = sorted({*re.findall(r"\b(?:FROM|JOIN) (\w+)\b(?!\()", query)})
+            hiding = [f"{name} AS (FROM {rows_of(name)} WHERE session_id ^@ '{prefix}')" for name in named]
+            return ask_all(f"WITH {', '.join(hiding)} {query}" if hiding else query)
+
+        yield prefixes, ask_some
+        connection.rollback()
+
+
+@pytest.fixture(name="ask")
+def _ask_of_measured(
+    request: pytest.FixtureRequest, _measured: tuple[dict[Write, str], Callable[[str, str], Rows]]
+) -> Ask:
+    """A function that queries the test's own sessions."""
+    prefixes, ask_some = _measured
+    return functools.partial(ask_some, prefixes[request.param])

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.database import connections
 from analysis.loading import read_files
 from analysis.loading.load import load
 from analysis.loading.scan import discover
 from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import named, take_in
+from tests.unit.analysis.conftest import take_in
 
-RUN = "ddp.1x2.r0/run.json"
-
-
-@pytest.fixture
-def folder(results):
-    return make_session(results, [Case(name="ddp", step_ms={2: 2.0}, repeats=1)], session_id="bad")
-
-
+NO_TEXT = "\xff\xfe\x00{"
+"""Written as these four bytes, which are not UTF-8."""
 RUBBISH = (
     "",
+    NO_TEXT,
     "[]",
     "null",
     "{",
@@ -40,29 +35,41 @@ RUBBISH = (
 )
 
 
-@pytest.mark.parametrize("name", ["session.json", RUN])
-def test_rubbish_json_is_one_problem_and_no_traceback(results, folder, name):
-    for text in RUBBISH:
-        (folder / name).write_text(text)
-        assert named(results).path == f"bad/{name}", text[:50]
-    assert [problem.path for problem in load(results).problems] == [f"bad/{name}"]
-
-
-def test_a_setting_that_is_no_number_stops_no_rule(results, folder):
-    run = json.loads((folder / RUN).read_text())
+@pytest.fixture(scope="module")
+def loaded(empty, tmp_path_factory):
+    """One load of each rubbish as a session.json and as a run.json, and of two sessions that can be loaded."""
+    results = shutil.copytree(empty, tmp_path_factory.mktemp("json") / "results")
+    case = Case(name="ddp", step_ms={1: 4.0}, repeats=len(RUBBISH))
+    folder = make_session(results, [case], session_id="runs")
+    for number, text in enumerate(RUBBISH):
+        (folder / f"ddp.1x1.r{number}/run.json").write_bytes(text.encode("latin-1"))
+        copy = shutil.copytree(folder, results / f"session{number}")
+        (copy / "session.json").write_bytes(text.encode("latin-1"))
+    make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="good")
+    folder = make_session(results, [Case(name="ddp", step_ms={2: 2.0}, repeats=1)], session_id="odd")
+    run = json.loads((folder / "ddp.1x2.r0/run.json").read_text())
     spec = run["spec"]
     spec["train"] |= {"learning_rate": [0.1], "momentum": [0.9]}
     spec["measure"] |= {"warmup": [1], "steps": [1], "timeout_s": [1], "selfcheck": [1]}
     spec["data"] |= {"workers": [1]}
     spec["strategy_options"] |= {"bucket_cap_mb": [25], "shard_size": [1]}
-    (folder / RUN).write_text(json.dumps(run))
-    make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="good")
-    assert load(results).step_rows == 36
+    (folder / "ddp.1x2.r0/run.json").write_text(json.dumps(run))
+    return load(results)
 
 
-def test_bytes_that_are_no_text_are_one_problem(results, folder):
-    (folder / RUN).write_bytes(b"\xff\xfe\x00{")
-    assert "not valid JSON" in named(results).reason
+def test_rubbish_json_is_one_problem_and_no_traceback(loaded):
+    named = {problem.path: problem.reason for problem in loaded.problems}
+    assert len(named) == len(loaded.problems)
+    for number, text in enumerate(RUBBISH):
+        for path in (f"session{number}/session.json", f"runs/ddp.1x1.r{number}/run.json"):
+            reason = named.pop(path, "")
+            assert reason, (path, text[:50])
+            assert text != NO_TEXT or reason.startswith("not valid JSON")
+    assert named == {}
+
+
+def test_a_setting_that_is_no_number_stops_no_rule(loaded):
+    assert loaded.step_rows == 36
 
 
 JSON = st.recursive(
@@ -72,15 +79,6 @@ JSON = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory):
-    """A session's folder, and an open database to load it into again and again."""
-    results = tmp_path_factory.mktemp("fuzz")
-    folder = make_session(results, [Case(name="ddp", step_ms={1: 4.0}, repeats=1)], session_id="bad")
-    with connections.writer(results) as connection:
-        yield folder, connection
-
-
 def _paths(value, path=()):
     yield path
     if isinstance(value, dict):
@@ -88,23 +86,36 @@ def _paths(value, path=()):
             yield from _paths(value[key], (*path, key))
 
 
-@settings(max_examples=15, deadline=None)
-@given(data=st.data(), name=st.sampled_from(["session.json", "ddp.1x1.r0/run.json"]))
-def test_any_value_anywhere_in_our_json_loads_or_is_named(fuzzed, data, name):
-    folder, connection = fuzzed
-    original = (folder / name).read_text()
-    content = json.loads(original)
-    path = data.draw(st.sampled_from([p for p in _paths(content) if p]))
-    at = content
-    for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] = data.draw(JSON)
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory):
+    """Sessions of one run each, for one odd value each."""
+    results = tmp_path_factory.mktemp("fuzz")
+    case = Case(name="ddp", step_ms={1: 4.0}, repeats=1)
+    return [make_session(results, [case], session_id=f"s{number}") for number in range(12)]
+
+
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_any_value_anywhere_in_our_json_loads_or_is_named(sessions, in_memory, data):
+    """Each session gets one value; they are loaded together."""
+    originals = {}
     try:
-        (folder / name).write_text(json.dumps(content))
-        found = read_files.read(discover(folder.parent), {})
+        for folder in sessions:
+            path = folder / data.draw(st.sampled_from(["session.json", "ddp.1x1.r0/run.json"]))
+            originals[path] = path.read_text()
+            content = json.loads(originals[path])
+            *parents, key = data.draw(st.sampled_from([keys for keys in _paths(content) if keys]))
+            at = content
+            for parent in parents:
+                at = at[parent]
+            at[key] = data.draw(JSON)
+            path.write_text(json.dumps(content))
+        found = read_files.read(discover(sessions[0].parent), {})
     finally:
-        (folder / name).write_text(original)
-    assert {row["path"] for row in found.seen if row["problem"]} <= {f"bad/{name}"}
-    connection.begin()
-    take_in(connection, found)
-    connection.rollback()
+        for path, text in originals.items():
+            path.write_text(text)
+    changed = {path.relative_to(sessions[0].parent).as_posix() for path in originals}
+    assert {row["path"] for row in found.seen if row["problem"]} <= changed
+    in_memory.begin()
+    take_in(in_memory, found)
+    in_memory.rollback()

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.loading.load import load
 from analysis.wording.batch_search import limits
 from bench.records.run_spec import FindSpec
 from tests.factory import BEGAN, Case, make_session, specs, write_attempt
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import Ask, asks, measured
 
 MIB = 2**20
 FIND = FindSpec()
@@ -44,20 +43,20 @@ def probe(folder: Path, case: Case, micro_batch: int, status: str, *, peak_mib: 
     (folder / "session.json").write_text(json.dumps(head))
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("limits")
-    ddp, free = (Case(name=name, step_ms={2: 50.0}, batch=96, repeats=2) for name in ("ddp", "free"))
-    session = make_session(folder, [ddp, free], session_id="s")
+def _searched(results: Path, name: str) -> None:
+    ddp, free = (Case(name=case, step_ms={2: 50.0}, batch=96, repeats=2) for case in ("ddp", "free"))
+    session = make_session(results, [ddp, free], session_id=name)
     for micro_batch, status, peak in ((8, "ok", 150), (16, "ok", 200), (32, "oom", 0), (64, "ok", 300)):
         probe(session, ddp, micro_batch, status, peak_mib=peak)
     probe(session, free, 8, "ok", peak_mib=150)
-    assert load(folder).problems == ()
-    return folder
 
 
-def test_the_largest_is_the_one_before_the_first_that_does_not_fit(results: Path) -> None:
-    rows = ask(results, "FROM batch_limits ORDER BY case_name")
+searched = asks(_searched)
+
+
+@searched
+def test_the_largest_is_the_one_before_the_first_that_does_not_fit(ask: Ask) -> None:
+    rows = ask("FROM batch_limits ORDER BY case_name")
     ddp, free = rows
     assert (ddp["probes"], ddp["largest_micro_batch"], ddp["too_large_micro_batch"]) == (4, 16, 32)
     assert (ddp["too_large_status"], ddp["too_large_error"]) == ("oom", "CUDA out of memory")
@@ -68,16 +67,18 @@ def test_the_largest_is_the_one_before_the_first_that_does_not_fit(results: Path
     )
 
 
-def test_memory_is_that_of_the_largest_that_fits_beyond_what_the_rank_began_with(results: Path) -> None:
-    ddp = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+@searched
+def test_memory_is_that_of_the_largest_that_fits_beyond_what_the_rank_began_with(ask: Ask) -> None:
+    ddp = ask("FROM batch_limits WHERE case_name = 'ddp'")[0]
     peak = ddp["peak_memory_allocated_bytes"]
     assert 150 * MIB < peak < 300 * MIB
     assert (ddp["used_bytes"], ddp["available_bytes"]) == (peak - 100 * MIB, 512 * MIB)
     assert ddp["headroom_bytes"] == ddp["available_bytes"] - ddp["used_bytes"]
 
 
-def test_what_was_measured_stands_beside_it(results: Path) -> None:
-    ddp = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+@searched
+def test_what_was_measured_stands_beside_it(ask: Ask) -> None:
+    ddp = ask("FROM batch_limits WHERE case_name = 'ddp'")[0]
     assert [ddp[name] for name in ("accumulate", "micro_batch", "batch_per_rank", "global_batch")] == [
         1,
         48,
@@ -86,6 +87,7 @@ def test_what_was_measured_stands_beside_it(results: Path) -> None:
     ]
 
 
+@searched
 @pytest.mark.parametrize(
     "query",
     [
@@ -97,37 +99,38 @@ def test_what_was_measured_stands_beside_it(results: Path) -> None:
         "FROM scaling WHERE throughput IS NULL",
     ],
 )
-def test_no_other_figure_knows_of_probing_runs(results: Path, query: str) -> None:
-    assert ask(results, query) == []
+def test_no_other_figure_knows_of_probing_runs(ask: Ask, query: str) -> None:
+    assert ask(query) == []
 
 
-def test_what_was_found_is_said_in_words(results: Path) -> None:
-    said = list(limits(ask(results, "FROM batch_limits ORDER BY case_name")))
+@searched
+def test_what_was_found_is_said_in_words(ask: Ask) -> None:
+    said = list(limits(ask("FROM batch_limits ORDER BY case_name")))
     assert said[0].startswith("ddp 1x2: a micro-batch of 16 fits a rank (32: oom), with 1")
     assert said[0].endswith(" of 512 MiB; measured with 1 x 48 examples per rank, 96 in all.")
     assert said[1].startswith("free 1x2: a micro-batch of 8 fits a rank (no larger one was tried), with ")
 
 
-def test_a_session_without_a_search_has_no_row(tmp_path: Path) -> None:
-    make_session(tmp_path, [Case(name="ddp", step_ms={1: 50.0})])
-    load(tmp_path)
-    assert ask(tmp_path, "FROM batch_limits") == []
-    assert ask(tmp_path, "SELECT DISTINCT probe FROM runs") == [{"probe": False}]
+@measured(Case(name="ddp", step_ms={1: 50.0}))
+def test_a_session_without_a_search_has_no_row(ask: Ask) -> None:
+    assert ask("FROM batch_limits") == []
+    assert ask("SELECT DISTINCT probe FROM runs") == [{"probe": False}]
 
 
+@searched
 @pytest.mark.parametrize(("batch_per_rank", "warned"), [(60, False), (97, True)])
-def test_a_batch_that_divides_badly_is_warned_of(results: Path, batch_per_rank: int, warned: bool) -> None:
-    row = ask(results, "FROM batch_limits WHERE case_name = 'ddp'")[0]
+def test_a_batch_that_divides_badly_is_warned_of(ask: Ask, batch_per_rank: int, warned: bool) -> None:
+    row = ask("FROM batch_limits WHERE case_name = 'ddp'")[0]
     micro_batch = {60: 15, 97: 1}[batch_per_rank]
     parts = {"accumulate": batch_per_rank // micro_batch, "micro_batch": micro_batch}
     (said,) = limits([row | parts | {"batch_per_rank": batch_per_rank}])
     assert ("97 examples per rank divide into no larger equal parts that fit." in said) is warned
 
 
-def test_of_ddp_cases_the_suites_first_is_the_reference_though_its_search_came_later(tmp_path: Path) -> None:
-    first, other = (Case(name=name, step_ms={2: 50.0}, repeats=2) for name in ("plain", "buckets"))
+def _searched_later(results: Path, name: str) -> None:
+    first, other = (Case(name=case, step_ms={2: 50.0}, repeats=2) for case in ("plain", "buckets"))
     sharded = Case(name="sharded", step_ms={2: 50.0}, repeats=2, strategy="fsdp")
-    session = make_session(tmp_path, [first, other, sharded], session_id="s")
+    session = make_session(results, [first, other, sharded], session_id=name)
     for case in (first, other):  # each is written before what is there
         probe(session, case, 8, "ok")
     head = json.loads((session / "session.json").read_text())
@@ -136,6 +139,9 @@ def test_of_ddp_cases_the_suites_first_is_the_reference_though_its_search_came_l
         "plain",
         "plain",
     ]
-    load(tmp_path)
-    rows = ask(tmp_path, "FROM strategy_comparison")
+
+
+@asks(_searched_later)
+def test_of_ddp_cases_the_suites_first_is_the_reference_though_its_search_came_later(ask: Ask) -> None:
+    rows = ask("FROM strategy_comparison")
     assert [(row["reference_case"], row["case_name"]) for row in rows] == [("plain", "sharded")]

@@ -49,6 +49,12 @@ def test_the_exposed_share_has_an_interval_over_repeats(profiled):
     assert row["exposed_share_lo"] == pytest.approx(max(0, sum(shares) / 2 - half), abs=1e-4)
 
 
+def test_the_exposed_share_of_one_repeat_has_no_interval(results, read_back):
+    add_profile(make_session(results, [Case(name="ddp", step_ms={2: 50.0}, repeats=1)]), figures, OPS)
+    (row,) = read_back()("FROM communication")
+    assert (row["exposed_share"], row["exposed_share_lo"], row["exposed_share_hi"]) == (0.2, None, None)
+
+
 def test_messages_are_those_of_a_rank_in_a_step_and_control_is_no_all_reduce(profiled):
     (row,) = profiled("FROM communication")
     assert row["message_bytes"] == 1_000_004

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from math import log2
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from bench.measure.machine.bandwidth import bus_factor
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, machine_case
+from tests.unit.analysis.conftest import Write, asks, measured
 
 PARAMETERS, UNITS = 2_804, 4
 """Size of the factory's model: three blocks and the rest."""
@@ -24,28 +26,35 @@ def ring_s(op: str, message_bytes: float, n: int, bandwidth: float = BANDWIDTH) 
     return steps * STEP_LATENCY_S + bus_factor(op, n) * message_bytes / bandwidth
 
 
-@pytest.fixture
-def predict(results, read_back):
-    """`predict(cases...)`: a session of the cases, together with one that timed collectives of such rings."""
+def predictable(
+    *cases: Case, worlds: Any = (2, 4, 64), time_s: Any = ring_s, sizes: Any = SIZES, **fabric: Any
+) -> Write:
+    """Writes a session of the cases, together with one that timed collectives of such rings. Both are of a
+    device that no other test has."""
 
-    def run(*cases: Case, worlds: Any = (2, 4, 64), time_s: Any = ring_s, sizes: Any = SIZES, **fabric: Any):
-        make_session(results, cases)
+    def write(results, name):
+        device = {"outcome": {"device_name": name}}
+        make_session(results, [replace(case, **device) for case in cases], session_id=name)
         session = make_session(
             results,
-            [machine_case("sizes", worlds, repeats=2, **fabric)],
-            session_id="20261121T024925Z-collectives-77aa",
+            [machine_case("sizes", worlds, repeats=2, **device, **fabric)],
+            session_id=name + "fabric",
             created_at=BEGAN + timedelta(hours=1),
         )
         add_collectives(
             session, lambda spec, op, size: 1e9 * time_s(op, size, spec.world_size), ops=OPS, sizes=sizes
         )
-        return read_back()
 
-    return run
+    return write
 
 
-def test_planted_latency_and_bandwidth_are_found_for_every_operation_and_world(predict):
-    rows = predict(worlds=(2, 4, 16))("FROM fabric_fits ORDER BY op, world_size")
+def predict(*cases: Case, **options: Any) -> pytest.MarkDecorator:
+    return asks(predictable(*cases, **options))
+
+
+@predict(worlds=(2, 4, 16))
+def test_planted_latency_and_bandwidth_are_found_for_every_operation_and_world(ask):
+    rows = ask("FROM fabric_fits ORDER BY op, world_size")
     assert [(row["op"], row["world_size"]) for row in rows] == [
         (op, n) for op in sorted(OPS) for n in (2, 4, 16)
     ]
@@ -61,21 +70,23 @@ def test_planted_latency_and_bandwidth_are_found_for_every_operation_and_world(p
         )
 
 
-def test_two_sizes_make_no_line_and_nothing_is_predicted_from_them(predict):
-    ask = predict(Case(name="ddp", step_ms={1: 20.0, 2: 15.0}), sizes=(1_000, 1_000_000))
+@predict(Case(name="ddp", step_ms={1: 20.0, 2: 15.0}), sizes=(1_000, 1_000_000))
+def test_two_sizes_make_no_line_and_nothing_is_predicted_from_them(ask):
     found = {(row["points"], row["latency_s"], row["relative_error"]) for row in ask("FROM fabric_fits")}
     assert found == {(2, None, None)}
     assert ask("FROM communication_prediction") == []
 
 
-def test_a_line_that_would_begin_below_zero_begins_at_zero_and_says_how_far_off_it_is(predict):
-    rows = predict(time_s=lambda op, size, n: 1e-3 * (size / 1e6) ** 1.5)("FROM fabric_fits")
+@predict(time_s=lambda op, size, n: 1e-3 * (size / 1e6) ** 1.5)
+def test_a_line_that_would_begin_below_zero_begins_at_zero_and_says_how_far_off_it_is(ask):
+    rows = ask("FROM fabric_fits")
     assert {row["latency_s"] for row in rows} == {0.0}
     assert all(row["relative_error"] > 0.3 for row in rows)
 
 
-def test_where_time_does_not_grow_with_bytes_there_is_latency_alone(predict):
-    rows = predict(time_s=lambda op, size, n: 2e-3)("FROM fabric_fits")
+@predict(time_s=lambda op, size, n: 2e-3)
+def test_where_time_does_not_grow_with_bytes_there_is_latency_alone(ask):
+    rows = ask("FROM fabric_fits")
     assert [(row["latency_s"], row["bus_bytes_per_s"]) for row in rows] == [
         (pytest.approx(2e-3), None)
     ] * len(rows)
@@ -92,15 +103,20 @@ def strong_ms(n: int, buckets: int) -> float:
     return 90 / n + 10 + 1e3 * ddp_s(n, backward_s=0.05 / n, buckets=buckets)
 
 
-@pytest.mark.parametrize(("bucket_cap_mb", "buckets"), [(25, 1), (0.00214, 5)])
-def test_a_case_that_keeps_to_the_model_is_predicted_without_error(predict, bucket_cap_mb, buckets):
-    case = Case(
-        name="ddp",
-        step_ms={n: strong_ms(n, buckets) for n in (1, 2, 4)},
-        strategy_options={"bucket_cap_mb": bucket_cap_mb},
-        batch=32,
+def kept(bucket_cap_mb, buckets):
+    """A case that keeps to the model."""
+    return predictable(
+        Case(
+            name="ddp",
+            step_ms={n: strong_ms(n, buckets) for n in (1, 2, 4)},
+            strategy_options={"bucket_cap_mb": bucket_cap_mb},
+            batch=32,
+        )
     )
-    ask = predict(case)
+
+
+@pytest.mark.parametrize(("ask", "buckets"), [(kept(25, 1), 1), (kept(0.00214, 5), 5)], indirect=["ask"])
+def test_a_case_that_keeps_to_the_model_is_predicted_without_error(ask, buckets):
     rows = ask("FROM communication_prediction ORDER BY workers")
     assert [(row["workers"], row["kind"]) for row in rows] == [
         *((n, "measured") for n in (1, 2, 4)),
@@ -112,7 +128,7 @@ def test_a_case_that_keeps_to_the_model_is_predicted_without_error(predict, buck
         [32e3 / strong_ms(row["workers"], buckets) for row in rows], rel=1e-5
     )
     assert [row["fabric"] for row in rows] == [None, "measured", "measured", *["extrapolated"] * 3]
-    assert {row["fabric_session_id"] for row in rows[1:]} == {"20261121T024925Z-collectives-77aa"}
+    assert {row["fabric_session_id"] for row in rows[1:]} == {rows[0]["session_id"] + "fabric"}
     assert [(row["messages"], row["message_bytes"]) for row in rows] == [(0, 0), *[(buckets, 11_216)] * 5]
     assert [(row["nodes"], row["ranks_per_node"]) for row in rows[-2:]] == [(2, 8), (4, 8)]
     two = rows[1]
@@ -123,8 +139,8 @@ def test_a_case_that_keeps_to_the_model_is_predicted_without_error(predict, buck
     assert two["throughput_lo"] <= two["throughput"] <= two["throughput_hi"]
 
 
-def test_scaling_prediction_has_the_same_rows_beside_the_laws(predict):
-    ask = predict(Case(name="ddp", step_ms={n: strong_ms(n, 1) for n in (1, 2, 4)}, batch=32))
+@predict(Case(name="ddp", step_ms={n: strong_ms(n, 1) for n in (1, 2, 4)}, batch=32))
+def test_scaling_prediction_has_the_same_rows_beside_the_laws(ask):
     rows = ask("FROM scaling_prediction WHERE law = 'communication' ORDER BY workers")
     assert [row["throughput"] for row in rows] == [
         row["throughput"] for row in ask("FROM communication_prediction ORDER BY workers")
@@ -143,14 +159,14 @@ def test_scaling_prediction_has_the_same_rows_beside_the_laws(predict):
     assert {row["law"] for row in ask("FROM scaling_prediction")} == {"amdahl", "communication"}
 
 
-def test_the_communication_of_a_smallest_size_of_several_ranks_is_taken_off_first(predict):
-    ask = predict(
-        Case(
-            name="five",
-            step_ms={n: strong_ms(n, 5) for n in (2, 4)},
-            strategy_options={"bucket_cap_mb": 0.00214},
-        )
+@predict(
+    Case(
+        name="five",
+        step_ms={n: strong_ms(n, 5) for n in (2, 4)},
+        strategy_options={"bucket_cap_mb": 0.00214},
     )
+)
+def test_the_communication_of_a_smallest_size_of_several_ranks_is_taken_off_first(ask):
     rows = ask("FROM communication_prediction WHERE kind = 'measured' ORDER BY workers")
     # The factory's backward is always half of the step, so only sizes for which the model agrees can match.
     assert rows[0]["throughput"] == pytest.approx(rows[0]["measured_throughput"], rel=1e-5)
@@ -173,8 +189,8 @@ def nccl_s(op: str, message_bytes: float, n: int) -> float:
     return latency_s + bus_factor(op, n) * message_bytes / BANDWIDTH
 
 
-def test_nccl_takes_the_faster_of_ring_and_tree(predict):
-    cases = [
+@predict(
+    *(
         Case(
             name=name,
             step_ms={1: 100.0, 2: 60.0, 4: 40.0, 8: 30.0},
@@ -182,8 +198,12 @@ def test_nccl_takes_the_faster_of_ring_and_tree(predict):
             strategy_options={"bucket_cap_mb": cap},
         )
         for name, cap in (("whole", 25), ("pieces", 0.0005))
-    ]
-    ask = predict(*cases, worlds=(2, 4, 8, 32), time_s=nccl_s, device_type="cuda")
+    ),
+    worlds=(2, 4, 8, 32),
+    time_s=nccl_s,
+    device_type="cuda",
+)
+def test_nccl_takes_the_faster_of_ring_and_tree(ask):
     found = {
         (row["case_name"], row["world_size"]): row["time_s"]
         for row in ask("FROM message_times WHERE kind = 'predicted' AND world_size IN (16, 64)")
@@ -205,12 +225,14 @@ OPTIONS = {
 GATHERED = 4 * PARAMETERS
 
 
-def test_fsdp_gathers_in_every_micro_batch_and_reduces_in_the_last(predict):
-    cases = [
+@predict(
+    *(
         Case(name=name, strategy="fsdp", strategy_options=options, step_ms={1: 60.0, 4: 80.0}, accumulate=2)
         for name, options in OPTIONS.items()
-    ]
-    ask = predict(*cases, worlds=(2, 4))
+    ),
+    worlds=(2, 4),
+)
+def test_fsdp_gathers_in_every_micro_batch_and_reduces_in_the_last(ask):
     query = "SELECT * EXCLUDE (session_id) FROM step_messages WHERE case_name = '{}' ORDER BY op, phase DESC"
     assert [tuple(row.values())[1:] for row in ask(query.format("full"))] == [
         ("all_gather", "forward", "ranks", 2 * UNITS, 2 * GATHERED),
@@ -236,9 +258,9 @@ def test_fsdp_gathers_in_every_micro_batch_and_reduces_in_the_last(predict):
     assert {row["fabric"] for row in times} == {"measured"}
 
 
-def test_exposed_communication_of_fsdp_is_worked_out_pass_by_pass(predict):
-    case = Case(name="fsdp", strategy="fsdp", step_ms={1: 60.0, 4: 80.0}, accumulate=2, scaling="weak")
-    (row,) = predict(case)("FROM communication_prediction WHERE workers = 4")
+@predict(Case(name="fsdp", strategy="fsdp", step_ms={1: 60.0, 4: 80.0}, accumulate=2, scaling="weak"))
+def test_exposed_communication_of_fsdp_is_worked_out_pass_by_pass(ask):
+    (row,) = ask("FROM communication_prediction WHERE workers = 4")
     gather = UNITS * ring_s("all_gather", GATHERED / UNITS, 4)
     reduce = UNITS * ring_s("reduce_scatter", GATHERED / UNITS, 4)
     forward, backward, hidden = 0.018, 0.030, 1 - 1 / UNITS
@@ -252,39 +274,41 @@ def test_exposed_communication_of_fsdp_is_worked_out_pass_by_pass(predict):
     assert row["throughput"] == pytest.approx(4 * 64 / (0.0555 + exposed), rel=1e-5)
 
 
-def test_what_cannot_be_known_is_not_predicted(predict):
-    ask = predict(
-        Case(
-            name="low_rank", step_ms={1: 20.0, 2: 15.0}, strategy_options={"gradient_compression": "powersgd"}
-        ),
-        Case(name="offloaded", step_ms={1: 20.0}, strategy="fsdp", strategy_options={"cpu_offload": True}),
-        Case(name="other_device", step_ms={1: 20.0, 2: 15.0}, device_type="cuda"),
-        Case(name="threads", step_ms={1: 20.0, 2: 15.0}, axis="threads", strategy="single"),
-        Case(name="unscaled", step_ms={1: 20.0, 2: 15.0}, scaling="none"),
-        Case(name="halved", step_ms={1: 20.0, 2: 15.0}, strategy_options={"gradient_compression": "bf16"}),
-    )
+@predict(
+    Case(name="low_rank", step_ms={1: 20.0, 2: 15.0}, strategy_options={"gradient_compression": "powersgd"}),
+    Case(name="offloaded", step_ms={1: 20.0}, strategy="fsdp", strategy_options={"cpu_offload": True}),
+    Case(name="other_device", step_ms={1: 20.0, 2: 15.0}, device_type="cuda"),
+    Case(name="threads", step_ms={1: 20.0, 2: 15.0}, axis="threads", strategy="single"),
+    Case(name="unscaled", step_ms={1: 20.0, 2: 15.0}, scaling="none"),
+    Case(name="halved", step_ms={1: 20.0, 2: 15.0}, strategy_options={"gradient_compression": "bf16"}),
+)
+def test_what_cannot_be_known_is_not_predicted(ask):
     assert ask(
         "SELECT DISTINCT case_name, message_bytes FROM communication_prediction WHERE workers = 2"
     ) == [{"case_name": "halved", "message_bytes": 2 * PARAMETERS}]
 
 
-def test_the_newest_session_that_timed_the_placement_is_asked_and_an_older_one_for_another(predict, results):
+def _with_older_fabric(results, name):
+    predictable(Case(name="ddp", step_ms={1: 20.0, 2: 15.0, 8: 10.0}))(results, name)
     session = make_session(
         results,
-        [machine_case("sizes", (2, 8), repeats=1)],
-        session_id="20261120T024925Z-collectives-old0",
+        [machine_case("sizes", (2, 8), repeats=1, outcome={"device_name": name})],
+        session_id=name + "older",
         created_at=BEGAN - timedelta(days=1),
     )
     add_collectives(session, lambda *_: 5e9, ops=OPS, sizes=SIZES)
-    ask = predict(Case(name="ddp", step_ms={1: 20.0, 2: 15.0, 8: 10.0}))
+
+
+@asks(_with_older_fabric)
+def test_the_newest_session_that_timed_the_placement_is_asked_and_an_older_one_for_another(ask):
     rows = {row["workers"]: row for row in ask("FROM communication_prediction WHERE kind = 'measured'")}
-    assert rows[2]["fabric_session_id"] == "20261121T024925Z-collectives-77aa"
-    assert rows[8]["fabric_session_id"] == "20261120T024925Z-collectives-old0"
+    assert rows[2]["fabric_session_id"] == rows[2]["session_id"] + "fabric"
+    assert rows[8]["fabric_session_id"] == rows[8]["session_id"] + "older"
     assert rows[8]["communication_ms"] == pytest.approx(5_000)
 
 
-def test_nothing_is_predicted_without_collectives_and_the_laws_stay(measure):
-    ask = measure(Case(name="ddp", step_ms={1: 100.0, 2: 52.0, 4: 28.0}))
+@measured(Case(name="ddp", step_ms={1: 100.0, 2: 52.0, 4: 28.0}))
+def test_nothing_is_predicted_without_collectives_and_the_laws_stay(ask):
     assert ask("FROM communication_prediction") == []
     assert {row["law"] for row in ask("FROM scaling_prediction")} == {"amdahl"}
     assert len(ask("FROM communication_points")) == 3

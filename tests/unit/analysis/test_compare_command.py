@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 from datetime import timedelta
 
@@ -11,9 +12,9 @@ import pytest
 from analysis.compare import comparison
 from analysis.database import connections
 from analysis.database.rows import fetch_rows
-from analysis.loading.load import load
 from bench.cli import main
 from tests.factory import BEGAN, Case, make_session
+from tests.unit.analysis.conftest import load_first
 from tests.unit.analysis.test_compare_sides import rewrite
 from tests.unit.analysis.test_compare_statistics import brute_force
 
@@ -44,6 +45,7 @@ def sessions(tmp_path_factory):
         "quiet2": [ddp([step_ms * 1.002 for step_ms in QUIET])],
         "noisy2": [ddp(NOISE)],
         "single": [ddp([10.0])],
+        "it's": [ddp(SLOW)],
         "other": [ddp(QUIET, scaling="weak")],
         "broken": [ddp(QUIET, statuses={(2, repeat): "failed" for repeat in range(5)})],
     }
@@ -56,26 +58,34 @@ def sessions(tmp_path_factory):
         session_id="settings",
         created_at=BEGAN - timedelta(days=1),
     )
+    for name in "AB":
+        make_session(results, [ddp(QUIET)], session_id=name, suite="own")
     alike = {"settings": "0a", "python": "3.11.7", "torch": "2.15.0", "nodes": "node-a"}
     for folder in results.iterdir():
         rewrite(folder, lambda _facts: alike)
     rewrite(results / "noisy2", lambda _facts: alike | {"torch": "2.16.0", "image": "1f", "nodes": "node-b"})
-    assert load(results).problems == ()
+    rewrite(results / "B", lambda _facts: alike | {"settings": "1b"})
+    assert load_first(results).problems == ()
     return results
 
 
 @pytest.fixture
-def bench_compare(sessions, monkeypatch, capsys):
-    """`bench_compare(arguments...)` gives exit code, output and errors."""
+def bench(sessions, monkeypatch, capsys):
+    """`bench(arguments...)` gives exit code, output and errors."""
 
     def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["bench", "compare", *arguments, "--results", str(sessions)])
+        monkeypatch.setattr("sys.argv", ["bench", *arguments, "--results", str(sessions)])
         with pytest.raises(SystemExit) as ended:
             main()
         captured = capsys.readouterr()
         return ended.value.code, captured.out.rstrip(), captured.err
 
     return run
+
+
+@pytest.fixture
+def bench_compare(bench):
+    return functools.partial(bench, "compare")
 
 
 def last_line(output):
@@ -138,16 +148,16 @@ def test_a_share_that_is_none_is_refused(bench_compare, share, said):
     [
         (OLD, "nowhere", "no session 'nowhere'"),
         ("2026112", NEW, f"'2026112' begins 3 sessions: {OLD}, {NEW}, {NOISY}: write more of it"),
-        (OLD, OLD, "both sides hold the session"),
-        (OLD, f"{NEW},{OLD}", f"both sides hold the session {OLD}"),
+        (OLD, OLD, "both sides include session"),
+        (OLD, f"{NEW},{OLD}", f"both sides include session {OLD}"),
         ("tag:nix", NEW, "no session has the tag 'nix'; tags in use: change, main"),
         (f"{OLD},", NEW, "a session's name is empty"),
         ("settings:off", "settings", "settings:off: names a case and the other side does not"),
         ("settings:off", "settings:of", "settings:of: no case 'of'; there are a|b*c, off, on"),
-        ("settings:off", "settings:off", "both sides hold the session settings"),
+        ("settings:off", "settings:off", "both sides include session settings"),
         ("settings:", "settings:on", "write SESSION"),
-        (OLD, "other", "no case in common: a case is the same where its name, workload, scaling, strategy and unit of "
-                       "throughput are. "
+        (OLD, "other", "no case in common: both sides need a case with the same name, workload, scaling, strategy "
+                       "and unit of throughput. "
                        f"{OLD} has ddp 1x2, fell 1x2, gone 1x2; other has ddp 1x2"),
         (OLD, "broken", "no case in common has an ok repeat on both sides: ddp 1x2"),
     ],
@@ -201,11 +211,9 @@ def test_several_sessions_a_side_are_the_unit(bench_compare):
 )
 def test_a_single_session_against_several_is_named_with_what_its_interval_lacks(bench_compare, sides, single):
     (line,) = [line for line in bench_compare(*sides)[1].splitlines() if line.startswith("intervals")]
-    assert (
-        f"over repeats, since of the {single} one session has ok repeats: what differs between sessions"
-        in line
-    )
-    assert "is not in its interval, so that equal code can come out faster or slower" in line
+    assert f"over repeats, as only one session of the {single} has ok repeats. They leave out" in line
+    assert "differences between sessions (nodes, neighbours, temperature)" in line
+    assert "so equal code can come out faster or slower" in line
 
 
 def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
@@ -254,24 +262,19 @@ def test_json_and_csv_have_the_rows_in_full_precision(bench_compare):
     assert json.loads(rows[0]["fingerprint_diff"]) == found["rows"][0]["fingerprint_diff"] == []
 
 
-def test_other_settings_are_told_with_a_command_that_lists_them(tmp_path, monkeypatch, capsys):
-    for name, settings in (("A", "0a"), ("B", "1b")):
-        folder = make_session(tmp_path, [ddp(QUIET)], session_id=name)
-        rewrite(folder, lambda facts, settings=settings: facts | {"settings": settings})
-    load(tmp_path)
+def test_other_settings_are_told_with_a_command_that_lists_them(bench, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(arguments):
-        monkeypatch.setattr("sys.argv", [*arguments, "--results", "."])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code, capsys.readouterr().out
-
-    line = run(["bench", "compare", "A", "B"])[1].splitlines()[1]
+    line = bench("compare", "A", "B")[1].splitlines()[1]
     shown = "bench report A B --compare --out public"
     assert line == f"  settings, which `{shown}` lists; digests: 0a → 1b"
-    assert run(shown.split())[0] == 0
+    assert bench(*shown.split()[1:])[0] == 0
     assert len(list((tmp_path / "public").glob("compare*.html"))) == 1
+
+
+def test_bench_sql_reads_the_macro_like_a_view(bench):
+    query = f"SELECT case_name, workers, verdict FROM compare('{OLD}', 'it''s', 0.02)"
+    code, output, _ = bench("sql", query, "--format", "csv")
+    assert (code, output.splitlines()) == (0, ['"case_name","workers","verdict"', '"ddp",2,"slower"'])
 
 
 def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):

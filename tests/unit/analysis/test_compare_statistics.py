@@ -12,25 +12,33 @@ from scipy import stats
 from analysis.loading.derive import derive_and_diagnose
 from benchmarks.single_session import lines
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import asks
 
 OLD = [10.0, 10.4, 10.1, 10.9]
 NEW = [10.9, 11.3, 10.8, 11.0]
 
 
-@pytest.fixture
-def compare(results, read_back):
-    """`compare(baseline, candidate, more)` gives the macro's rows; a side is step times by case; `more` are further
-    arguments."""
+def sides(baseline, candidate):
+    """Writes two sessions; each is step times by case."""
 
-    def run(baseline, candidate, more=""):
-        for name, side in (("a", baseline), ("b", candidate)):
+    def write(results, name):
+        for letter, side in (("a", baseline), ("b", candidate)):
             cases = [
                 Case(name=case, step_ms={2: step_ms}, repeats=len(step_ms)) for case, step_ms in side.items()
             ]
-            make_session(results, cases, session_id=name)
-        return read_back()(f"FROM compare('a', 'b'{more}) ORDER BY case_name")
+            make_session(results, cases, session_id=name + letter)
 
-    return run
+    return write
+
+
+@pytest.fixture
+def compare(ask):
+    """`compare(more)` gives the macro's rows; `more` are further arguments."""
+    old, new = (row["session_id"] for row in ask("FROM sessions ORDER BY session_id"))
+    return lambda more="": ask(f"FROM compare('{old}', '{new}'{more}) ORDER BY case_name")
+
+
+slower = asks(sides({"ddp": OLD}, {"ddp": NEW}))
 
 
 def logs(step_ms):
@@ -61,8 +69,9 @@ def test_the_tail_of_students_t_is_that_of_scipy(in_memory):
     assert [above for _, above in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
 
 
+@slower
 def test_the_probabilities_are_welchs(compare):
-    (row,) = compare({"ddp": OLD}, {"ddp": NEW})
+    (row,) = compare()
     both = stats.ttest_ind(logs(NEW), logs(OLD), equal_var=False)
     below = stats.ttest_ind(logs(NEW), logs(OLD) + np.log(0.95), equal_var=False, alternative="less")
     assert row["p_value"] == pytest.approx(both.pvalue, rel=1e-7)
@@ -71,16 +80,24 @@ def test_the_probabilities_are_welchs(compare):
     assert row["regression"] is False  # slower for certain, but not by 5 % for certain
 
 
+@slower
 @pytest.mark.parametrize("limit", [0.02, 0.05, 0.3])
 def test_another_limit_asks_another_question(compare, limit):
-    (row,) = compare({"ddp": OLD}, {"ddp": NEW}, f", max_regression := {limit}")
+    (row,) = compare(f", max_regression := {limit}")
     below = stats.ttest_ind(logs(NEW), logs(OLD) + np.log(1 - limit), equal_var=False, alternative="less")
     assert row["regression_p"] == pytest.approx(below.pvalue, rel=1e-7)
 
 
-@pytest.mark.parametrize(("new", "p_value", "regression_p"), [(10.0, 1, 1), (10.2, 0, 1), (11.0, 0, 0)])
-def test_without_any_variance_a_difference_is_certain(compare, new, p_value, regression_p):
-    (row,) = compare({"ddp": [10.0] * 3}, {"ddp": [new] * 4})
+@pytest.mark.parametrize(
+    ("ask", "p_value", "regression_p"),
+    [
+        (sides({"ddp": [10.0] * 3}, {"ddp": [new] * 4}), p_value, regression_p)
+        for new, p_value, regression_p in [(10.0, 1, 1), (10.2, 0, 1), (11.0, 0, 0)]
+    ],
+    indirect=["ask"],
+)
+def test_without_any_variance_a_difference_is_certain(compare, p_value, regression_p):
+    (row,) = compare()
     assert (row["p_value"], row["regression_p"], row["regression"]) == (
         p_value,
         regression_p,
@@ -96,8 +113,9 @@ FOUR = {
 }
 
 
+@asks(sides(*({name: pair[side] for name, pair in FOUR.items()} for side in (0, 1))))
 def test_probabilities_are_adjusted_over_rows_after_holm_and_equal_ones_alike(compare):
-    rows = compare(*({name: pair[side] for name, pair in FOUR.items()} for side in (0, 1)))
+    rows = compare()
     for raw, adjusted in (("p_value", "p_value_holm"), ("regression_p", "holm_p")):
         found = [row[raw] for row in rows]
         assert len(set(found)) == 3
@@ -106,25 +124,28 @@ def test_probabilities_are_adjusted_over_rows_after_holm_and_equal_ones_alike(co
     assert by_name["two"]["p_value_holm"] == by_name["four"]["p_value_holm"]
 
 
+@slower
 def test_a_row_that_stands_alone_is_not_adjusted(compare):
-    (row,) = compare({"ddp": OLD}, {"ddp": NEW})
+    (row,) = compare()
     assert (row["p_value_holm"], row["holm_p"]) == (row["p_value"], row["regression_p"])
 
 
+@asks(sides({"ddp": OLD, "lone": [10.0]}, {"ddp": NEW, "lone": [20.0]}))
 def test_rows_without_an_interval_are_no_tests_and_do_not_count(compare):
-    rows = compare({"ddp": OLD, "lone": [10.0]}, {"ddp": NEW, "lone": [20.0]})
+    rows = compare()
     assert rows[0]["holm_p"] == rows[0]["regression_p"]
     assert [rows[1][name] for name in ("p_value", "p_value_holm", "regression_p", "holm_p")] == [None] * 4
     assert (rows[1]["regression"], rows[1]["repeats_needed"]) == (None, None)
 
 
+QUIET = np.array([-1.0, 0.0, 1.0, 0.0]) / 100
+SHIFT = -np.log(0.95) + stats.t.isf(0.04, 6) * np.sqrt(2 * QUIET.var(ddof=1) / 4)
+
+
+@asks(sides(*({"ddp": list((10 * np.exp(QUIET + shift)).round(9))} for shift in (0, SHIFT))))
 def test_a_regression_is_below_the_limit_with_its_whole_interval(compare):
     """The one-sided probability is 4 % and alone would call it one; the displayed two-sided interval does not."""
-    quiet = np.array([-1.0, 0.0, 1.0, 0.0]) / 100
-    shift = -np.log(0.95) + stats.t.isf(0.04, 6) * np.sqrt(2 * quiet.var(ddof=1) / 4)
-    (row,) = compare(
-        {"ddp": list(10 * np.exp(quiet).round(9))}, {"ddp": list((10 * np.exp(quiet + shift)).round(9))}
-    )
+    (row,) = compare()
     assert row["regression_p"] == pytest.approx(0.04, rel=1e-3)
     assert row["ratio_hi"] > 0.95
     assert row["regression"] is False
@@ -143,21 +164,24 @@ def brute_force(old, new, margin):
     return None
 
 
+DRAWN = np.random.default_rng(7)
+SIDES = [
+    {
+        f"c{n:02}": list((10 * np.exp(scale * DRAWN.standard_normal(count))).round(9))
+        for n, (scale, count) in enumerate(itertools.product([0.003, 0.03, 0.2], [2, 3, 5, 9]))
+    }
+    for _ in range(2)
+]
+
+
+@asks(sides(*SIDES))
 @pytest.mark.parametrize("margin", [0.001, 0.01, 0.02, 0.1])
 def test_the_repeats_still_needed_are_those_that_trying_finds(compare, margin):
-    draws = np.random.default_rng(7)
-    sides = [
-        {
-            f"c{n:02}": list((10 * np.exp(scale * draws.standard_normal(count))).round(9))
-            for n, (scale, count) in enumerate(itertools.product([0.003, 0.03, 0.2], [2, 3, 5, 9]))
-        }
-        for _ in range(2)
-    ]
-    rows = compare(*sides, f", margin := {margin}")
+    rows = compare(f", margin := {margin}")
     open_rows = [row for row in rows if row["verdict"] == "inconclusive"]
     assert len(open_rows) > 3
     for row in open_rows:
-        wanted = brute_force(sides[0][row["case_name"]], sides[1][row["case_name"]], margin)
+        wanted = brute_force(*(side[row["case_name"]] for side in SIDES), margin)
         assert row["repeats_needed"] == wanted, row["case_name"]
     assert {row["repeats_needed"] for row in rows if row["verdict"] in ("faster", "slower", "same")} <= {0}
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -18,6 +21,11 @@ CASE = Case(name="ddp", step_ms={1: 4.0}, repeats=1)
 HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only={}); print('open', flush=True); sys.stdin.read()"
 
 
+@pytest.fixture
+def results(loaded, tmp_path):
+    return Path(shutil.copytree(loaded, tmp_path / "results"))
+
+
 def _storage_version(path):
     with duckdb.connect(path) as connection:
         query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal"
@@ -25,35 +33,36 @@ def _storage_version(path):
 
 
 def test_the_file_keeps_a_storage_version_that_duckdb_1_1_reads(results):
-    make_session(results, [CASE], session_id="a")
-    load(results)
     make_session(results, [CASE], session_id="b")
     load(results)  # a second writer must not raise it
     # DuckDB 1.0 and 1.1 share one storage version, and 1.2 was the next.
     assert _storage_version(results / "results.duckdb") == "v1.0.0+"
 
 
-@pytest.mark.parametrize(("holder_reads", "us"), [(False, "write"), (False, "read"), (True, "write")])
-def test_a_database_that_another_process_holds_is_said_to_be_in_use(results, holder_reads, us):
-    make_session(results, [CASE])
-    load(results)
-    command = [sys.executable, "-c", HOLD.format(holder_reads), str(results / "results.duckdb")]
+@contextmanager
+def _held(results, *, to_read):
+    """Another process holds the database; the block gets what is said of it."""
+    command = [sys.executable, "-c", HOLD.format(to_read), str(results / "results.duckdb")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"open\n"
-        with pytest.raises(AnalysisError, match=f"in use by process {holder.pid}: .*Close that process"):
-            load(results) if us == "write" else ask(results, "FROM runs")
+        yield f"in use by process {holder.pid}: .*Close that process"
         holder.stdin.close()
     assert load(results).unchanged_sessions == 1
 
 
-def test_several_processes_read_at_once(results):
-    make_session(results, [CASE])
-    load(results)
-    command = [sys.executable, "-c", HOLD.format(True), str(results / "results.duckdb")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"open\n"
-        assert len(ask(results, "FROM runs")) == 1
-        holder.stdin.close()
+def test_a_database_that_another_process_writes_is_said_to_be_in_use(results):
+    with _held(results, to_read=False) as said:
+        with pytest.raises(AnalysisError, match=said):
+            load(results)
+        with pytest.raises(AnalysisError, match=said):
+            ask(results, "FROM runs")
+
+
+def test_several_processes_read_at_once_and_none_can_write(results):
+    with _held(results, to_read=True) as said:
+        assert len(ask(results, "FROM runs")) == 2
+        with pytest.raises(AnalysisError, match=said):
+            load(results)
 
 
 def test_a_database_with_somebody_elses_tables_is_left_alone(tmp_path):
@@ -66,8 +75,6 @@ def test_a_database_with_somebody_elses_tables_is_left_alone(tmp_path):
 
 
 def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
-    make_session(results, [CASE])
-    load(results)
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE database_info SET definitions = 'older'")
         connection.execute("DROP VIEW history")
@@ -77,7 +84,7 @@ def test_a_database_of_other_definitions_is_rebuilt_from_the_files(results):
     ):
         pass
     assert load(results).sessions == 1
-    assert len(ask(results, "FROM scaling")) == 1
+    assert len(ask(results, "FROM scaling")) == 2
 
 
 def test_a_file_that_is_no_database_is_named_with_the_remedy(tmp_path):
@@ -103,11 +110,9 @@ def test_where_there_is_no_folder_a_load_is_not_advised(tmp_path):
 
 
 def test_a_load_that_breaks_leaves_the_database_as_it_was(results, monkeypatch):
-    make_session(results, [CASE], session_id="a")
-    load(results)
     make_session(results, [CASE], session_id="b")
     monkeypatch.setattr("analysis.database.schema.RUN_TABLES", ("step_stats", "no_such_table"))
     with pytest.raises(KeyError):
         load(results)
     assert [row["session_id"] for row in ask(results, "FROM sessions")] == ["a"]
-    assert [row["session_id"] for row in ask(results, "FROM runs")] == ["a"]
+    assert [row["session_id"] for row in ask(results, "FROM runs")] == ["a", "a"]

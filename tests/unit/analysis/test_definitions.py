@@ -124,3 +124,21 @@ def test_a_first_load_makes_the_same_tables_and_views_as_an_empty_database_has(t
 @pytest.mark.parametrize("name", [*DERIVED, *VIEWS])
 def test_every_one_can_be_read_when_there_is_nothing_to_see(empty, name):
     assert ask(empty, f"FROM {name}") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("scaling", "results.duckdb-schema/derived/scaling.sql"),
+        ("data_bound", "results.duckdb-schema/rules/data_bound.sql"),
+        ("mean_of", "the macro mean_of"),
+    ],
+)
+def test_an_error_in_a_definition_names_its_file(in_memory, name, place):
+    with pytest.raises(duckdb.ParserException, match=f"{place}: (?s:.*)QUALFY"), schema.errors_name(name):
+        in_memory.execute("SELECT 1 QUALFY 1")
+    with (
+        pytest.raises(duckdb.BinderException, match=f"{place}: (?s:.*)no_such_column"),
+        schema.errors_name(name),
+    ):
+        in_memory.execute("SELECT no_such_column FROM runs")

@@ -6,6 +6,7 @@ import pytest
 
 from analysis.wording.closing import closing_sentence
 from tests.factory import Case
+from tests.unit.analysis.conftest import measured
 
 CORES = Case(
     name="cores", axis="threads", strategy="single", step_ms={1: [40.0, 41.0], 2: [20.0, 21.0]}, repeats=2
@@ -15,11 +16,15 @@ GPU = Case(
 )
 
 
+cores_and_gpu = measured(CORES, GPU)
+
+
 @pytest.fixture
-def rows(measure):
-    return measure(CORES, GPU)("FROM scaling ORDER BY case_name, workers")
+def rows(ask):
+    return ask("FROM scaling ORDER BY case_name, workers")
 
 
+@cores_and_gpu
 def test_the_speedup_is_over_one_core(rows):
     assert [row["speedup"] for row in rows[2:]] == [
         pytest.approx((40 * 41 / 1.0 / 1.1) ** 0.5), pytest.approx((40 * 41 / 2.0 / 2.1) ** 0.5),
@@ -30,6 +35,7 @@ def test_the_speedup_is_over_one_core(rows):
     ] * 2
 
 
+@cores_and_gpu
 def test_a_gpu_has_no_efficiency_of_a_core_and_no_verdict(rows):
     for name in (
         "efficiency",
@@ -44,28 +50,21 @@ def test_a_gpu_has_no_efficiency_of_a_core_and_no_verdict(rows):
     assert rows[1]["verdict"] == "excellent"  # of two cores over one
 
 
-def test_over_its_own_kind_a_gpu_is_judged(measure):
-    alone = Case(name="gpu", device_type="cuda", step_ms={1: 1.0, 2: 0.55})
-    assert (
-        measure(CORES, alone)("FROM scaling WHERE case_name = 'gpu' ORDER BY workers")[1]["verdict"]
-        == "excellent"
-    )
+@measured(CORES, Case(name="gpu", device_type="cuda", step_ms={1: 1.0, 2: 0.55}))
+def test_over_its_own_kind_a_gpu_is_judged(ask):
+    assert ask("FROM scaling WHERE case_name = 'gpu' ORDER BY workers")[1]["verdict"] == "excellent"
 
 
+@cores_and_gpu
 def test_the_closing_sentence_names_the_baselines_axis_and_both_devices(rows):
     assert closing_sentence([row for row in rows if row["case_name"] == "gpu"]) == (
         "gpu on 2 ranks: speedup 19.8 [16.7, 23.4] over cores on 1 thread; cuda against cpu, so without efficiency."
     )
 
 
-def test_no_law_predicts_a_speedup_over_another_kind_of_device(loaded_laws):
-    rows = loaded_laws
+@measured(CORES, Case(name="gpu", device_type="cuda", step_ms={1: 1.0, 2: 0.6, 4: 0.4}, baseline="cores"))
+def test_no_law_predicts_a_speedup_over_another_kind_of_device(ask):
+    rows = ask("FROM scaling_prediction WHERE case_name = 'gpu'")
     assert {row["kind"] for row in rows} == {"measured", "predicted"}
     assert all(row["throughput"] > 0 for row in rows)
     assert {row["speedup"] for row in rows} == {row["efficiency"] for row in rows} == {None}
-
-
-@pytest.fixture
-def loaded_laws(measure):
-    gpu = Case(name="gpu", device_type="cuda", step_ms={1: 1.0, 2: 0.6, 4: 0.4}, baseline="cores")
-    return measure(CORES, gpu)("FROM scaling_prediction WHERE case_name = 'gpu' ORDER BY workers")

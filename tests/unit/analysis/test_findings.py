@@ -145,6 +145,7 @@ def test_json_has_every_finding_with_the_command_that_tries_its_remedy(results):
 
 def test_a_narrow_terminal_cuts_nothing_off(results, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.argv", ["bench"])  # a command is in one piece, and this begins it
     done = CliRunner().invoke(command, ["slow", "--results", str(results)])
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80

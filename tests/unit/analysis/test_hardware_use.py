@@ -6,6 +6,7 @@ import pytest
 
 from tests.factory import Case, make_session
 from tests.machine_rows import add_matmuls, machine_case
+from tests.unit.analysis.conftest import measured
 
 HOUR = 3600
 
@@ -22,8 +23,8 @@ def _case(**values):
     return Case(**(given | values))
 
 
-def test_flops_are_held_against_the_peak_of_the_devices_precision(measure):
-    ask = measure(_case())
+@measured(_case())
+def test_flops_are_held_against_the_peak_of_the_devices_precision(ask):
     one, two = ask("FROM utilisation ORDER BY workers")
     assert (one["flops_per_step"], one["devices"], two["devices"]) == (6.4e12, 1, 2)
     assert one["flops_per_s"] == pytest.approx(6.4e13)
@@ -35,24 +36,26 @@ def test_flops_are_held_against_the_peak_of_the_devices_precision(measure):
     assert (one["gpu_util_pct"], one["sm_clock_mhz"]) == (92.0, 1980.0)
 
 
-def test_the_interval_of_mfu_is_that_of_throughput(measure):
-    ask = measure(_case(step_ms={1: (100.0, 104.0, 96.0)}))
+@measured(_case(step_ms={1: (100.0, 104.0, 96.0)}))
+def test_the_interval_of_mfu_is_that_of_throughput(ask):
     (row,) = ask("FROM utilisation JOIN scaling USING (session_id, case_name, workers)")
     for end in ("lo", "hi"):
         assert row[f"mfu_{end}"] / row["mfu"] == pytest.approx(row[f"throughput_{end}"] / row["throughput"])
 
 
-def test_more_than_the_peak_is_an_error_and_no_result(measure):
-    (row,) = measure(_case(step_ms={1: 100.0}, flops_per_example=2e12))("FROM utilisation")
+@measured(_case(step_ms={1: 100.0}, flops_per_example=2e12))
+def test_more_than_the_peak_is_an_error_and_no_result(ask):
+    (row,) = ask("FROM utilisation")
     assert (row["mfu"], row["mfu_lo"], row["mfu_hi"]) == (None, None, None)
     assert row["mfu_problem"] == "1280.0 TFLOP/s are 1.29 times the peak of NVIDIA H200"
 
 
-def test_a_cpu_has_no_peak_and_a_model_that_was_not_counted_no_flops(measure):
-    cpu = _case(name="cpu", device_type="cpu", precision="fp32", step_ms={1: 100.0})
-    counted, uncounted = measure(cpu, _case(flops_per_example=None, step_ms={1: 100.0}))(
-        "FROM utilisation ORDER BY case_name"
-    )
+@measured(
+    _case(name="cpu", device_type="cpu", precision="fp32", step_ms={1: 100.0}),
+    _case(flops_per_example=None, step_ms={1: 100.0}),
+)
+def test_a_cpu_has_no_peak_and_a_model_that_was_not_counted_no_flops(ask):
+    counted, uncounted = ask("FROM utilisation ORDER BY case_name")
     assert (counted["flops_per_s"], counted["peak_flops_per_s"], counted["mfu"]) == (
         pytest.approx(6.4e13),
         None,
@@ -81,9 +84,12 @@ def test_the_share_of_matmul_is_of_the_fastest_one_of_any_session(results, read_
     assert (fp32["matmul_share"], fp32["matmul_session_id"]) == (None, None)
 
 
-def test_energy_is_that_of_measured_steps_and_not_of_the_pauses_between_them(measure):
-    paused = _case(name="paused", step_ms={1: 100.0}, validate_every=4, validation_ms=300.0)
-    rows = measure(_case(tokens_per_example=10), paused)("FROM energy ORDER BY case_name, workers")
+@measured(
+    _case(tokens_per_example=10),
+    _case(name="paused", step_ms={1: 100.0}, validate_every=4, validation_ms=300.0),
+)
+def test_energy_is_that_of_measured_steps_and_not_of_the_pauses_between_them(ask):
+    rows = ask("FROM energy ORDER BY case_name, workers")
     for row in rows:
         assert row["energy_j"] == pytest.approx(600)
         assert row["j_per_step"] == pytest.approx(60)
@@ -97,16 +103,18 @@ def test_energy_is_that_of_measured_steps_and_not_of_the_pauses_between_them(mea
     assert two["gpu_hours_per_million_examples"] == pytest.approx(1e6 / 640 / HOUR)
 
 
-def test_without_a_counter_there_is_no_energy_and_without_a_gpu_no_gpu_hours(measure):
-    (row,) = measure(_case(device_type="cpu", step_ms={1: 100.0}))("FROM energy")
+@measured(_case(device_type="cpu", step_ms={1: 100.0}))
+def test_without_a_counter_there_is_no_energy_and_without_a_gpu_no_gpu_hours(ask):
+    (row,) = ask("FROM energy")
     assert (row["energy_j"], row["power_w"], row["j_per_example"], row["gpu_hours_per_million_examples"]) == (
         None,
     ) * 4
 
 
-def test_a_million_examples_take_hours_gpu_hours_and_joules(measure):
-    ask = measure(_case(), _case(name="cpu", device_type="cpu", precision="fp32"), session_id="s")
-    cpu, _, one, two = ask("FROM time_to('s', 1e6)")
+@measured(_case(), _case(name="cpu", device_type="cpu", precision="fp32"))
+def test_a_million_examples_take_hours_gpu_hours_and_joules(ask):
+    (session,) = ask("SELECT session_id FROM sessions")
+    cpu, _, one, two = ask(f"FROM time_to('{session['session_id']}', 1e6)")
     assert (one["hours"], two["hours"]) == pytest.approx((1e6 / 640 / HOUR, 1e6 / 1280 / HOUR))
     assert (two["gpu_hours"], two["gpu_hours_lo"]) == pytest.approx((2 * two["hours"],) * 2)
     assert two["energy_j"] == pytest.approx(937_500)

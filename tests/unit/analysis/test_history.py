@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.factory import BEGAN, Case, make_session, write_json
+from tests.unit.analysis.conftest import Write, asks
 
 REPEATS = [10.0, 10.1, 10.05]
 Torch = Mapping[str, Mapping[str, str]]
@@ -22,50 +23,64 @@ def torch(version: str) -> Torch:
 
 
 def ddp(factor: float = 1.0, **more: Any) -> Case:
-    return Case(name="ddp", step_ms={1: [18.0 * factor] * 3, 2: [factor * ms for ms in REPEATS]}, **more)
+    step_ms = {1: [18.0 * factor] * 3, 2: [factor * ms for ms in REPEATS]}
+    return Case(name="ddp", step_ms=step_ms, accuracy=None, **more)
+
+
+def sessions_over_time(*sessions: Sequence[Case] | tuple[Sequence[Case], Mapping[str, Any]]) -> Write:
+    """Writes sessions s00, s01 and so on of one suite, a day apart, each of cases or of (cases, arguments of
+    make_session)."""
+
+    def write(results: Path, name: str) -> None:
+        for day, session in enumerate(sessions):
+            cases, more = session if isinstance(session, tuple) else (session, {})
+            usual = {"suite": name, "created_at": BEGAN + timedelta(days=day)}
+            make_session(results, cases, session_id=f"{name}s{day:02d}", **{**usual, **more})
+
+    return write
+
+
+def over_time(*sessions: Any) -> pytest.MarkDecorator:
+    return asks(sessions_over_time(*sessions))
+
+
+def short(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with the ends of the sessions' names: s00."""
+    return [
+        {
+            name: value and value.rpartition("-")[2] if name.endswith("session_id") else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def of_two_ranks(ask: Any) -> list[dict[str, Any]]:
+    return short(ask("FROM history WHERE workers = 2 ORDER BY session_order"))
 
 
 @pytest.fixture
-def over_time(results: Path, read_back: Any) -> Any:
-    """`over_time(session, ...)` writes sessions a day apart, each of cases or of (cases, arguments of make_session),
-    and returns a function that queries them."""
-
-    def run(*sessions: Sequence[Case] | tuple[Sequence[Case], Mapping[str, Any]]) -> Any:
-        for day, session in enumerate(sessions):
-            cases, more = session if isinstance(session, tuple) else (session, {})
-            named = {
-                "session_id": f"s{day:02d}",
-                "suite": "nightly",
-                "created_at": BEGAN + timedelta(days=day),
-            }
-            make_session(results, cases, **{**named, **more})
-        return read_back()
-
-    return run
+def rows(ask: Any) -> list[dict[str, Any]]:
+    return of_two_ranks(ask)
 
 
-def of_two_ranks(ask: Any, columns: str = "*") -> list[dict[str, Any]]:
-    return ask(f"SELECT {columns} FROM history WHERE workers = 2 ORDER BY session_order")
+TORCH_14, TORCH_15 = ({"environment": torch(version)} for version in ("2.14.0", "2.15.0"))
 
 
-def test_a_planted_regression_of_a_tenth_is_found_in_its_session_alone_and_named_with_what_changed(over_time):
-    sessions = [([ddp()], {"environment": torch("2.14.0")}) for _ in range(3)]
-    slower = ([ddp(1 / 0.9)], {"environment": torch("2.15.0")})
-    ask = over_time(*sessions, slower, slower)
-    rows = of_two_ranks(ask)
+@over_time(*[([ddp()], TORCH_14)] * 3, *[([ddp(1 / 0.9)], TORCH_15)] * 2)
+def test_a_planted_regression_of_a_tenth_is_found_in_its_session_alone_and_named_with_what_changed(ask, rows):
     assert [row["verdict"] for row in rows] == [None, "same", "same", "slower", "same"]
     assert rows[3]["ratio"] == pytest.approx(0.9)
     assert rows[3]["ratio_lo"] < 0.9 < rows[3]["ratio_hi"] < 0.98
     assert rows[3]["changed"] == ["torch"]
     assert rows[3]["changes"] == "torch: 2.14.0 → 2.15.0"
     assert (rows[4]["changed"], rows[4]["changes"]) == ([], "")
-    found = ask("SELECT session_id, workers, previous_session_id FROM regressions")
+    found = short(ask("SELECT session_id, workers, previous_session_id FROM regressions"))
     assert {tuple(row.values()) for row in found} == {("s03", 1, "s02"), ("s03", 2, "s02")}
 
 
-def test_a_clock_that_went_back_between_sessions_orders_them_by_it_and_loses_none(over_time):
-    back = [([ddp()], {"created_at": BEGAN - timedelta(days=day)}) for day in range(3)]
-    rows = of_two_ranks(over_time(*back))
+@over_time(*(([ddp()], {"created_at": BEGAN - timedelta(days=day)}) for day in range(3)))
+def test_a_clock_that_went_back_between_sessions_orders_them_by_it_and_loses_none(rows):
     assert [(row["session_id"], row["previous_session_id"]) for row in rows] == [
         ("s02", None),
         ("s01", "s02"),
@@ -74,18 +89,19 @@ def test_a_clock_that_went_back_between_sessions_orders_them_by_it_and_loses_non
     assert [row["repeats"] for row in rows] == [3, 3, 3]
 
 
-def test_the_ratio_its_interval_and_its_verdict_are_those_of_compare(over_time):
-    ask = over_time([ddp()], [Case(name="ddp", step_ms={2: [10.4, 10.9, 10.2]})])
+@over_time([ddp()], [Case(name="ddp", step_ms={2: [10.4, 10.9, 10.2]})])
+def test_the_ratio_its_interval_and_its_verdict_are_those_of_compare(ask):
     (row,) = ask("FROM history WHERE ratio IS NOT NULL")
-    (compared,) = ask("FROM compare('s00', 's01', margin := 0.02, max_regression := 0.02)")
+    sides = f"'{row['previous_session_id']}', '{row['session_id']}'"
+    (compared,) = ask(f"FROM compare({sides}, margin := 0.02, max_regression := 0.02)")
     for name in ("ratio", "ratio_lo", "ratio_hi", "regression_p", "holm_p"):
         assert row[name] == pytest.approx(compared[name], rel=1e-9), name
     assert (row["verdict"], row["regression"]) == (compared["verdict"], compared["regression"])
 
 
-def test_another_batch_is_another_experiment_and_gets_no_verdict(over_time):
-    ask = over_time([ddp()], [ddp(batch=32)])
-    first, second = of_two_ranks(ask)
+@over_time([ddp()], [ddp(batch=32)])
+def test_another_batch_is_another_experiment_and_gets_no_verdict(rows):
+    first, second = rows
     assert (first["is_alike"], first["unlike"], first["previous_session_id"]) == (None, None, None)
     assert second["ratio"] == pytest.approx(0.5)
     assert (second["is_alike"], second["unlike"], second["verdict"]) == (False, ["settings"], None)
@@ -94,77 +110,77 @@ def test_another_batch_is_another_experiment_and_gets_no_verdict(over_time):
     assert [first["experiment"], second["experiment"]] == [1, 2]
 
 
-def test_after_a_detour_a_session_is_compared_with_the_last_of_its_own_experiment(over_time):
-    ask = over_time([ddp()], [ddp(batch=32)], [ddp(1.25)])
-    row = of_two_ranks(ask)[2]
+@over_time([ddp()], [ddp(batch=32)], [ddp(1.25)])
+def test_after_a_detour_a_session_is_compared_with_the_last_of_its_own_experiment(rows):
+    row = rows[2]
     assert (row["previous_session_id"], row["experiment"], row["is_alike"]) == ("s00", 1, True)
     assert row["ratio"] == pytest.approx(0.8)
     assert (row["verdict"], row["regression"]) == ("slower", True)
 
 
-def test_settings_that_differ_are_named_by_their_keys(over_time):
-    row = of_two_ranks(over_time([ddp()], [ddp(accumulate=2, precision="bf16", steps=8)]))[1]
+@over_time([ddp()], [ddp(accumulate=2, precision="bf16", steps=8)])
+def test_settings_that_differ_are_named_by_their_keys(rows):
     assert (
-        row["other_settings"]
+        rows[1]["other_settings"]
         == "measure.steps: 10 → 8, train.accumulate: 1 → 2, train.precision: fp32 → bf16"
     )
 
 
-def test_how_often_a_run_is_repeated_is_no_other_experiment(over_time):
-    two = Case(name="ddp", step_ms={2: REPEATS[:2]}, repeats=2)
-    assert of_two_ranks(over_time([ddp()], [two]))[1]["is_alike"]
+@over_time([ddp()], [Case(name="ddp", step_ms={2: REPEATS[:2]}, repeats=2)])
+def test_how_often_a_run_is_repeated_is_no_other_experiment(rows):
+    assert rows[1]["is_alike"]
 
 
-def test_what_is_only_worth_knowing_is_told_apart(over_time):
-    ask = over_time(
-        ([ddp()], {"environment": {"0": {"hostname": "node-a"}}}),
-        ([ddp()], {"environment": {"0": {"hostname": "node-b"}}}),
-    )
-    row = of_two_ranks(ask)[1]
+@over_time(
+    ([ddp()], {"environment": {"0": {"hostname": "node-a"}}}),
+    ([ddp()], {"environment": {"0": {"hostname": "node-b"}}}),
+)
+def test_what_is_only_worth_knowing_is_told_apart(rows):
+    row = rows[1]
     assert (row["changed"], row["also_changed"]) == ([], ["nodes"])
     assert row["also_changes"] == "nodes: node-a → node-b"
     assert row["verdict"] == "same"
 
 
-def test_one_session_has_a_history_of_one_row_per_placement_without_a_ratio(over_time):
-    rows = of_two_ranks(
-        over_time([ddp()]), "ratio, verdict, previous_session_id, throughput, repeats, regression"
-    )
+@over_time([ddp()])
+def test_one_session_has_a_history_of_one_row_per_placement_without_a_ratio(rows):
     assert len(rows) == 1
     assert (rows[0]["ratio"], rows[0]["verdict"], rows[0]["previous_session_id"]) == (None, None, None)
     assert (rows[0]["repeats"], rows[0]["regression"]) == (3, False)
     assert rows[0]["throughput"] == pytest.approx(64 / 0.01005, rel=1e-3)
 
 
-def test_single_repeats_have_a_ratio_without_interval_and_are_no_regression(over_time):
-    lone = [Case(name="ddp", step_ms={2: 10.0}, repeats=1)], [Case(name="ddp", step_ms={2: 20.0}, repeats=1)]
-    row = of_two_ranks(over_time(*lone))[1]
+@over_time(*([Case(name="ddp", step_ms={2: ms}, repeats=1)] for ms in (10.0, 20.0)))
+def test_single_repeats_have_a_ratio_without_interval_and_are_no_regression(rows):
+    row = rows[1]
     assert (row["ratio"], row["ratio_lo"], row["ratio_hi"]) == (0.5, None, None)
     assert (row["verdict"], row["regression"]) == ("inconclusive", False)
 
 
-def test_a_session_without_an_ok_repeat_is_a_row_that_the_next_one_looks_past(over_time):
-    failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
-    rows = of_two_ranks(over_time([ddp()], [ddp(statuses=failed)], [ddp()]))
+FAILED = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
+
+
+@over_time([ddp()], [ddp(statuses=FAILED)], [ddp()])
+def test_a_session_without_an_ok_repeat_is_a_row_that_the_next_one_looks_past(rows):
     assert [row["throughput"] is None for row in rows] == [False, True, False]
     assert (rows[1]["runs"], rows[1]["repeats"], rows[1]["ratio"]) == (3, 0, None)
     assert (rows[1]["previous_session_id"], rows[1]["experiment"]) == (None, None)
     assert rows[2]["previous_session_id"] == "s00"
 
 
-def test_a_regression_must_be_beyond_the_margin(over_time):
-    ask = over_time([Case(name="ddp", step_ms={2: [10.0] * 3})], [Case(name="ddp", step_ms={2: [10.15] * 3})])
+@over_time(*([Case(name="ddp", step_ms={2: ms})] for ms in (10.0, 10.15)))
+def test_a_regression_must_be_beyond_the_margin(ask):
     (row,) = ask("FROM history WHERE ratio IS NOT NULL")
     assert (row["verdict"], row["regression"]) == ("slower", False)
 
 
-def test_a_tenth_more_on_one_of_many_placements_stands_after_holm(over_time):
-    sizes = (1, 2, 4, 8, 16, 32)
-    before = Case(name="ddp", step_ms={n: [10.0, 10.02, 10.01] for n in sizes})
-    after = Case(
-        name="ddp", step_ms={n: [11.11, 11.13, 11.12] if n == 8 else [10.0, 10.02, 10.01] for n in sizes}
-    )
-    ask = over_time([before], [after])
+def of_many(step_ms_of_eight: Sequence[float]) -> Case:
+    usual = [10.0, 10.02, 10.01]
+    return Case(name="ddp", step_ms={**dict.fromkeys((1, 2, 4, 8, 16, 32), usual), 8: step_ms_of_eight})
+
+
+@over_time([of_many([10.0, 10.02, 10.01])], [of_many([11.11, 11.13, 11.12])])
+def test_a_tenth_more_on_one_of_many_placements_stands_after_holm(ask):
     assert [row["workers"] for row in ask("FROM regressions")] == [8]
     rows = ask("SELECT workers, regression_p, holm_p FROM history WHERE ratio IS NOT NULL")
     worst = min(rows, key=lambda row: row["regression_p"])
@@ -172,11 +188,12 @@ def test_a_tenth_more_on_one_of_many_placements_stands_after_holm(over_time):
     assert worst["holm_p"] == pytest.approx(6 * worst["regression_p"])
 
 
-def test_sessions_that_differ_by_noise_hold_no_regression_though_repeats_agree(over_time):
-    draw = random.Random(5)
-    days = [1.0, 1.01, 0.99, 1.0] + [draw.gauss(1.0, 0.02) for _ in range(36)]
-    cases = [Case(name="ddp", step_ms={2: [day * ms for ms in REPEATS]}) for day in days]
-    ask = over_time(*([case] for case in cases))
+DRAW = random.Random(5)
+DAYS = [1.0, 1.01, 0.99, 1.0] + [DRAW.gauss(1.0, 0.02) for _ in range(36)]
+
+
+@over_time(*([Case(name="ddp", step_ms={2: [day * ms for ms in REPEATS]})] for day in DAYS))
+def test_sessions_that_differ_by_noise_hold_no_regression_though_repeats_agree(ask):
     rows = ask(
         "SELECT verdict, ratio, usual_lo, usual_hi, unchanged_pairs FROM history WHERE verdict IS NOT NULL"
     )
@@ -188,32 +205,32 @@ def test_sessions_that_differ_by_noise_hold_no_regression_though_repeats_agree(o
     assert all(row["usual_lo"] * row["usual_hi"] == pytest.approx(1) for row in known)
 
 
-def test_a_regression_larger_than_the_usual_noise_between_sessions_is_found(over_time):
-    days = [1.0, 1.02, 0.99, 1.01, 0.99, 1.0, 1.25]
-    ask = over_time(*([ddp(day)] for day in days))
-    assert {row["session_id"] for row in ask("FROM regressions")} == {"s06"}
-    (row,) = ask("FROM history WHERE session_id = 's06' AND workers = 2")
+@over_time(*([ddp(day)] for day in (1.0, 1.02, 0.99, 1.01, 0.99, 1.0, 1.25)))
+def test_a_regression_larger_than_the_usual_noise_between_sessions_is_found(ask, rows):
+    assert {row["session_id"] for row in short(ask("FROM regressions"))} == {"s06"}
+    row = rows[6]
     assert row["unchanged_pairs"] == 5
     assert row["ratio"] < 0.98 * row["usual_lo"] < 0.95
 
 
-def test_what_is_usual_comes_from_earlier_pairs_of_which_nothing_changed(over_time):
-    days = [1.0, 1.02, 1.0, 1.02, 1.0]
-    row = of_two_ranks(over_time(*([ddp(day)] for day in days)))[4]
+@over_time(*([ddp(day)] for day in (1.0, 1.02, 1.0, 1.02, 1.0)))
+def test_what_is_usual_comes_from_earlier_pairs_of_which_nothing_changed(rows):
+    row = rows[4]
     # four ratios so far, three of them before this one, each of 2 %: t at 2 * 9 / 8 degrees of freedom
     assert row["unchanged_pairs"] == 3
     assert row["usual_hi"] == pytest.approx(1.02**3.8754802232, rel=1e-3)
 
 
-def test_kinds_of_sessions_that_say_nothing_of_each_other_are_lines_of_their_own(results, over_time):
-    ask_of = [[ddp()], [ddp(0.5, device_type="cuda")], [ddp()], [ddp(2.0)]]
-    make_session(
-        results, [ddp(3.0)], session_id="quick", suite="nightly", created_at=BEGAN - timedelta(days=1)
-    )
-    path = results / "quick" / "session.json"
+def _kinds(results: Path, name: str) -> None:
+    sessions_over_time([ddp()], [ddp(0.5, device_type="cuda")], [ddp()], [ddp(2.0)])(results, name)
+    before = BEGAN - timedelta(days=1)
+    quick = make_session(results, [ddp(3.0)], session_id=name + "quick", suite=name, created_at=before)
+    path = quick / "session.json"
     write_json(path, json.loads(path.read_text()) | {"quick": True})
-    ask = over_time(*ask_of)
-    rows = ask("SELECT session_id, previous_session_id FROM history WHERE workers = 2 ORDER BY session_id")
+
+
+@asks(_kinds)
+def test_kinds_of_sessions_that_say_nothing_of_each_other_are_lines_of_their_own(rows):
     assert {row["session_id"]: row["previous_session_id"] for row in rows} == {
         "quick": None,
         "s00": None,
@@ -223,31 +240,27 @@ def test_kinds_of_sessions_that_say_nothing_of_each_other_are_lines_of_their_own
     }
 
 
-def test_another_model_of_device_is_another_experiment(results, read_back):
-    for day, device in enumerate(("NVIDIA H100", "NVIDIA H200", "NVIDIA H100")):
-        at = BEGAN + timedelta(days=day)
-        session = make_session(
-            results, [ddp(device_type="cuda")], session_id=device + str(day), created_at=at
-        )
-        for run in session.glob("*/run.json"):
-            found = json.loads(run.read_text())
-            write_json(run, found | {"outcome": found["outcome"] | {"device_name": device}})
-    rows = of_two_ranks(read_back())
+def on_device(name: str) -> Case:
+    return ddp(device_type="cuda", outcome={"device_name": name})
+
+
+@over_time([on_device("NVIDIA H100")], [on_device("NVIDIA H200")], [on_device("NVIDIA H100")])
+def test_another_model_of_device_is_another_experiment(rows):
     assert [row["unlike"] for row in rows] == [None, ["device"], []]
-    assert [row["previous_session_id"] for row in rows] == [None, "NVIDIA H1000", "NVIDIA H1000"]
+    assert [row["previous_session_id"] for row in rows] == [None, "s00", "s00"]
     assert [row["verdict"] for row in rows] == [None, None, "same"]
 
 
-def test_more_ranks_than_slots_are_never_judged(over_time):
-    rows = of_two_ranks(over_time([ddp()], [ddp(2.0, oversubscribed=frozenset({2}))]))
+@over_time([ddp()], [ddp(2.0, oversubscribed=frozenset({2}))])
+def test_more_ranks_than_slots_are_never_judged(rows):
     assert rows[1]["ratio"] == pytest.approx(0.5)
     assert (rows[1]["verdict"], rows[1]["regression"]) == (None, False)
 
 
-def test_another_suite_another_case_and_another_placement_have_their_own_history(over_time):
-    ask = over_time(
-        [Case(name="ddp", step_ms={8: REPEATS})],
-        ([Case(name="ddp", step_ms={8: REPEATS})], {"suite": "other"}),
-        [Case(name="ddp", step_ms={8: REPEATS}, ranks_per_node=4), Case(name="new", step_ms={8: REPEATS})],
-    )
+@over_time(
+    [Case(name="ddp", step_ms={8: REPEATS})],
+    ([Case(name="ddp", step_ms={8: REPEATS})], {"suite": "other"}),
+    [Case(name="ddp", step_ms={8: REPEATS}, ranks_per_node=4), Case(name="new", step_ms={8: REPEATS})],
+)
+def test_another_suite_another_case_and_another_placement_have_their_own_history(ask):
     assert {row["previous_session_id"] for row in ask("FROM history")} == {None}

@@ -7,27 +7,27 @@ import pytest
 from scipy import stats
 
 from tests.factory import Case
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import fetch, measured, session_of
 
 ONE = [10.0, 10.4, 10.1, 10.9]
 FOUR = [3.0, 3.3, 2.9]
 
 
+four_over_one = measured(
+    Case(name="ddp", step_ms={1: ONE, 4: [*FOUR, 1.0]}, repeats=4, statuses={(4, 3): "failed"})
+)
+
+
 @pytest.fixture
-def rows(measure):
-    case = Case(
-        name="ddp",
-        step_ms={1: ONE, 4: [*FOUR, 1.0]},
-        repeats=4,
-        statuses={(4, 3): "failed"},
-    )
-    return measure(case)("FROM scaling ORDER BY workers")
+def rows(ask):
+    return ask("FROM scaling ORDER BY workers")
 
 
 def _logs(step_ms: list[float]) -> np.ndarray:
     return np.log(64 / (np.array(step_ms) / 1e3))
 
 
+@four_over_one
 def test_throughput_has_students_interval_on_its_log(rows):
     logs = _logs(FOUR)
     low, high = stats.t.interval(0.95, df=2, loc=logs.mean(), scale=stats.sem(logs))
@@ -36,6 +36,7 @@ def test_throughput_has_students_interval_on_its_log(rows):
     assert rows[1]["throughput_hi"] == pytest.approx(np.exp(high), rel=1e-9)
 
 
+@four_over_one
 def test_speedup_has_welchs_interval_on_the_difference_of_logs(rows):
     test = stats.ttest_ind(_logs(FOUR), _logs(ONE), equal_var=False).confidence_interval(0.95)
     assert rows[1]["speedup_lo"] == pytest.approx(np.exp(test.low), rel=1e-4)
@@ -44,27 +45,37 @@ def test_speedup_has_welchs_interval_on_the_difference_of_logs(rows):
     assert rows[1]["efficiency_hi"] == pytest.approx(rows[1]["speedup_hi"] / 4)
 
 
-@pytest.mark.parametrize(("one", "four"), [(1, 3), (3, 1), (1, 1)])
-def test_fewer_than_two_repeats_on_either_side_leave_the_interval_unknown(measure, one, four):
+def _ok_repeats(one, four):
+    """A session with this number of ok repeats on one rank and on four."""
     ok = {1: one, 4: four}
     statuses = {(n, repeat): "failed" for n in ok for repeat in range(ok[n], 3)}
-    case = Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 4: [3.0, 3.1, 3.2]}, statuses=statuses)
-    row = measure(case)("FROM scaling WHERE workers = 4")[0]
+    return session_of(
+        Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 4: [3.0, 3.1, 3.2]}, statuses=statuses)
+    )
+
+
+@pytest.mark.parametrize(
+    ("ask", "is_alone"),
+    [(_ok_repeats(1, 3), False), (_ok_repeats(3, 1), True), (_ok_repeats(1, 1), True)],
+    indirect=["ask"],
+)
+def test_fewer_than_two_repeats_on_either_side_leave_the_interval_unknown(ask, is_alone):
+    row = ask("FROM scaling WHERE workers = 4")[0]
     assert row["speedup"] is not None
     assert (row["speedup_lo"], row["speedup_hi"], row["efficiency_lo"]) == (None, None, None)
-    assert (row["throughput_lo"] is None) == (four == 1)
+    assert (row["throughput_lo"] is None) == is_alone
 
 
-def test_repeats_without_variance_have_an_interval_of_no_width(measure):
-    row = measure(Case(name="ddp", step_ms={1: 10.0, 4: 3.0}))("FROM scaling WHERE workers = 4")[0]
+@measured(Case(name="ddp", step_ms={1: 10.0, 4: 3.0}))
+def test_repeats_without_variance_have_an_interval_of_no_width(ask):
+    row = ask("FROM scaling WHERE workers = 4")[0]
     assert row["speedup_lo"] == row["speedup"] == row["speedup_hi"]
     assert row["throughput_lo"] == row["throughput"] == row["throughput_hi"]
 
 
-def test_variance_on_one_side_only_has_that_sides_degrees_of_freedom(measure):
-    row = measure(Case(name="ddp", step_ms={1: 10.0, 4: [3.0, 3.3, 2.9]}))("FROM scaling WHERE workers = 4")[
-        0
-    ]
+@measured(Case(name="ddp", step_ms={1: 10.0, 4: [3.0, 3.3, 2.9]}))
+def test_variance_on_one_side_only_has_that_sides_degrees_of_freedom(ask):
+    row = ask("FROM scaling WHERE workers = 4")[0]
     logs = _logs(FOUR)
     half = stats.t.ppf(0.975, 2) * stats.sem(logs)
     assert row["speedup_lo"] == pytest.approx(10e-3 * np.exp(logs.mean() - half) / 64, rel=1e-9)
@@ -95,20 +106,21 @@ BETWEEN = (
 )
 
 
-def test_student_t_is_right_on_the_grid_and_between(results):
+def test_student_t_is_right_on_the_grid_and_between(in_memory):
     values = ", ".join(f"({df})" for df in BETWEEN)
-    rows = ask(results, f"SELECT t_quantile(df) AS t FROM (VALUES {values}) AS wanted(df) ORDER BY df")
+    rows = fetch(in_memory, f"SELECT t_quantile(df) AS t FROM (VALUES {values}) AS wanted(df) ORDER BY df")
     found = [row["t"] for row in rows]
     assert found == pytest.approx(stats.t.ppf(0.975, BETWEEN), rel=2e-4)
 
 
-def test_student_t_covers_every_degree_of_freedom_once(results):
-    rows = ask(results, "FROM student_t ORDER BY df")
+def test_student_t_covers_every_degree_of_freedom_once(in_memory):
+    rows = fetch(in_memory, "FROM student_t ORDER BY df")
     assert rows[0]["df"] == 1
     assert [row["next_df"] for row in rows[:-1]] == [row["df"] for row in rows[1:]]
     assert rows[-1]["next_df"] == float("inf")
 
 
+@four_over_one
 def test_times_of_a_case_have_students_interval_on_their_logs_around_the_geometric_mean(rows):
     medians = np.log(FOUR)
     low, high = stats.t.interval(0.95, df=2, loc=medians.mean(), scale=stats.sem(medians))
@@ -120,12 +132,14 @@ def test_times_of_a_case_have_students_interval_on_their_logs_around_the_geometr
     assert (rows[1]["elapsed_s_lo"], rows[1]["elapsed_s_hi"]) == pytest.approx((np.exp(low), np.exp(high)))
 
 
+@four_over_one
 def test_time_per_epoch_has_the_interval_of_throughput_upside_down(rows):
     row = rows[1]
     assert row["time_per_epoch_s_lo"] == pytest.approx(10_000 / row["throughput_hi"])
     assert row["time_per_epoch_s_hi"] == pytest.approx(10_000 / row["throughput_lo"])
 
 
+@four_over_one
 def test_karp_flatt_has_the_interval_of_the_speedup_upside_down(rows):
     def serial(speedup):
         return (1 / speedup - 1 / 4) / (1 - 1 / 4)
@@ -136,9 +150,9 @@ def test_karp_flatt_has_the_interval_of_the_speedup_upside_down(rows):
     assert (rows[0]["karp_flatt_lo"], rows[1]["gustafson_lo"]) == (None, None)
 
 
-def test_gustafson_has_the_interval_of_the_scaled_speedup_upside_down(measure):
-    case = Case(name="w", scaling="weak", step_ms={1: ONE, 4: [12.5, 12.9, 12.2, 13.0]}, repeats=4)
-    row = measure(case)("FROM scaling WHERE workers = 4")[0]
+@measured(Case(name="w", scaling="weak", step_ms={1: ONE, 4: [12.5, 12.9, 12.2, 13.0]}, repeats=4))
+def test_gustafson_has_the_interval_of_the_scaled_speedup_upside_down(ask):
+    row = ask("FROM scaling WHERE workers = 4")[0]
     assert row["gustafson_lo"] == pytest.approx((4 - row["speedup_hi"]) / 3)
     assert row["gustafson_lo"] < row["gustafson"] < row["gustafson_hi"]
     assert row["gustafson_hi"] == pytest.approx((4 - row["speedup_lo"]) / 3)

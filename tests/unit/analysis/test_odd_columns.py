@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,21 +14,18 @@ from analysis.loading import read_files
 from analysis.loading.load import load
 from analysis.loading.scan import discover
 from tests.factory import Case, make_session, write_json
-from tests.unit.analysis.conftest import take_in
+from tests.unit.analysis.conftest import ask
 
 STEPS = "ddp.1x2.r0/steps.node0.parquet"
 RUN = "ddp.1x2.r0/run.json"
 
 
+CASE = Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=1, statuses={(1, 0): "oom"})
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    results = tmp_path_factory.mktemp("odd")
-    make_session(
-        results,
-        [Case(name="ddp", step_ms={1: 4.0, 2: 2.0}, repeats=1, statuses={(1, 0): "oom"})],
-        session_id="odd",
-    )
-    return results / "odd"
+    return make_session(tmp_path_factory.mktemp("odd"), [CASE], session_id="odd")
 
 
 @pytest.fixture
@@ -131,20 +129,28 @@ def test_a_number_of_a_run_that_cannot_be_is_named(folder, part, name, value, sa
     assert problems(folder)[RUN].startswith(said)
 
 
-def test_further_columns_of_any_name_are_not_read(folder, in_memory):
-    rewrite(folder / STEPS, lambda table: table.append_column("filename", table["kind"]))
-    in_memory.begin()
-    take_in(in_memory, read_files.read(discover(folder.parent), {}))
-    rows = in_memory.execute("SELECT count(*) FROM steps WHERE run_id = 'ddp.1x2.r0'").fetchone()
-    in_memory.rollback()
-    assert rows == (24,)
-
-
-def test_a_value_that_no_footer_tells_of_is_named_by_the_load_and_all_else_is_loaded(results, whole):
-    folder = shutil.copytree(whole, results / "odd")
-    rewrite(folder / STEPS, with_first("start_ns", 2**63 - 1), write_statistics=False)
+@pytest.fixture(scope="module")
+def loaded(empty, tmp_path_factory):
+    """One load of a session with a further column and of one with an odd value: the report, and the step rows."""
+    results = shutil.copytree(empty, tmp_path_factory.mktemp("loaded") / "results")
+    for session_id in ("further", "odd"):
+        make_session(results, [CASE], session_id=session_id)
+    rewrite(results / "further" / STEPS, lambda table: table.append_column("filename", table["kind"]))
+    rewrite(results / "odd" / STEPS, with_first("start_ns", 2**63 - 1), write_statistics=False)
     report = load(results)
+    steps = ask(results, "SELECT session_id, run_id FROM steps")
+    return report, Counter((row["session_id"], row["run_id"]) for row in steps)
+
+
+def test_further_columns_of_any_name_are_not_read(loaded):
+    _report, rows = loaded
+    assert (rows["further", "ddp.1x1.r0"], rows["further", "ddp.1x2.r0"]) == (7, 24)
+
+
+def test_a_value_that_no_footer_tells_of_is_named_by_the_load_and_all_else_is_loaded(loaded):
+    report, rows = loaded
     ((path, reason),) = [(problem.path, problem.reason) for problem in report.problems]
     assert path == f"odd/{STEPS}"
     assert reason.startswith("its values cannot be stored (")
-    assert (report.runs, report.step_rows) == (2, 7)
+    assert (rows["odd", "ddp.1x1.r0"], rows["odd", "ddp.1x2.r0"]) == (7, 0)
+    assert (report.runs, report.step_rows) == (4, 38)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,23 +15,15 @@ from tests.factory import Case, make_session, write_json
 from tests.unit.analysis.conftest import ask
 
 CASE = Case(name="ddp", step_ms={1: 4.0}, repeats=1)
-
-
-@pytest.fixture
-def folder(results):
-    return make_session(results, [CASE], session_id="odd")
-
-
-@pytest.fixture
-def good(results):
-    """Another session, which nothing odd may touch."""
-    make_session(results, [CASE], session_id="good")
-    return lambda: ask(results, "SELECT count(*) AS n FROM steps WHERE session_id = 'good'") == [{"n": 12}]
-
-
 ODD_NAMES = (
     "a\\b[c", "\\lead", "\\le*ad", "a[b]c", "a?", "*", "**", "[a]\\", "a\\", "a{b,c}", "a'b", "a\nb", "é",
 )  # fmt: skip
+NO_TEXT = {
+    "run": "ddp.1x1.r0",
+    "json": "ddp.1x1.r0/run.json",
+    "steps": "ddp.1x1.r0/steps.node0.parquet",
+}
+"""Session -> the path below its folder whose last part is renamed to the byte ff and `.parquet`."""
 
 
 def rename_run(folder, name):
@@ -43,30 +38,45 @@ def rename_run(folder, name):
     folder.rename(folder.with_name(name))
 
 
-def test_folders_of_odd_names_are_loaded_with_all_others(results, good):
-    folder = make_session(
-        results, [Case(name="ddp", step_ms={1: 4.0}, repeats=len(ODD_NAMES))], session_id="odd"
-    )
+@pytest.fixture(scope="module")
+def loaded(empty, tmp_path_factory):
+    """Sessions with odd names and a good one, which nothing odd may touch, loaded at once."""
+    results = shutil.copytree(empty, tmp_path_factory.mktemp("odd") / "results")
+    many = Case(name="ddp", step_ms={1: 4.0}, repeats=len(ODD_NAMES))
+    for session_id in ("good", "itself", *NO_TEXT):
+        make_session(results, [CASE], session_id=session_id)
+    folder = make_session(results, [many], session_id="odd")
     for repeat, name in enumerate(ODD_NAMES):
         rename_run(folder / f"ddp.1x1.r{repeat}", name)
-    assert load(results).problems == ()
-    loaded = ask(results, "SELECT run_id, count(*) AS n FROM steps WHERE session_id = 'odd' GROUP BY run_id")
-    assert {row["run_id"]: row["n"] for row in loaded} == dict.fromkeys(ODD_NAMES, 12)
-    assert good()
+    for session_id, name in NO_TEXT.items():
+        path = results / session_id / name
+        path.rename(path.with_name("\udcff.parquet"))
+    (results / "itself").rename(results / "\udcff")
+    report = load(results)
+    rows = ask(results, "SELECT session_id, run_id FROM steps")
+    return SimpleNamespace(
+        problems={problem.path: problem.reason for problem in report.problems},
+        rows=Counter((row["session_id"], row["run_id"]) for row in rows),
+        again=load(results),
+    )
 
 
-@pytest.mark.parametrize("name", ["ddp.1x1.r0", "ddp.1x1.r0/run.json", "ddp.1x1.r0/steps.node0.parquet"])
-def test_a_name_that_is_no_text_is_named_and_does_not_lose_the_others(results, folder, good, name):
-    (folder / name).rename((folder / name).with_name("\udcff.parquet"))  # the byte ff
-    assert [p.path for p in load(results).problems if "not valid UTF-8" in p.reason] == [
-        f"{(folder / name).parent.relative_to(results)}/\\xff.parquet"
-    ]
-    assert good()
+def test_folders_of_odd_names_are_loaded_with_all_others(loaded):
+    assert {path for path in loaded.problems if path.startswith("odd")} == set()
+    found = {run: rows for (session, run), rows in loaded.rows.items() if session == "odd"}
+    assert found == dict.fromkeys(ODD_NAMES, 12)
+    assert loaded.rows["good", "ddp.1x1.r0"] == 12
 
 
-def test_a_session_folder_whose_name_is_no_text_is_named(results, folder, good):
-    folder.rename(results / "\udcff")
-    (problem,) = load(results).problems
-    assert (problem.path, problem.reason) == ("\\xff", "its name is not valid UTF-8: rename it")
-    assert load(results).unchanged_sessions == 2
-    assert good()
+@pytest.mark.parametrize("session", NO_TEXT)
+def test_a_name_that_is_no_text_is_named_and_does_not_lose_the_others(loaded, session):
+    named = [path for path, reason in loaded.problems.items() if "not valid UTF-8" in reason]
+    folder = f"{session}/{NO_TEXT[session]}".rpartition("/")[0]
+    assert [path for path in named if path.startswith(f"{session}/")] == [f"{folder}/\\xff.parquet"]
+    assert loaded.rows["good", "ddp.1x1.r0"] == 12
+
+
+def test_a_session_folder_whose_name_is_no_text_is_named(loaded):
+    assert loaded.problems["\\xff"] == "its name is not valid UTF-8: rename it"
+    assert (loaded.again.sessions, loaded.again.unchanged_sessions) == (0, 6)
+    assert not [session for session, _run in loaded.rows if session in ("itself", "\\xff")]

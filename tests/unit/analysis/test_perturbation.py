@@ -9,12 +9,12 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.database import connections
-from analysis.loading.load import load
 from analysis.report.pages.session_data import read
 from analysis.report.sections.overhead_table import perturbation as shown_on_the_page
 from analysis.wording import recorder_overhead
 from tests.factory import Case, make_session
 from tests.selfcheck_rows import add_selfcheck
+from tests.unit.analysis.conftest import ask, load_first
 from tests.unit.report.test_session_page import rows_of, words
 
 BARE_MS = 10.0
@@ -25,9 +25,10 @@ def added_us(pair: int, rank: int) -> float:
     return 20 + 7 * pair + (5 if rank else -5)
 
 
-@pytest.fixture
-def perturbed(results, read_back):
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
     """`found` has 11 pairs at 2 ranks and 4 at 1; the other cases have no such steps."""
+    results = tmp_path_factory.mktemp("results")
     folder = make_session(
         results,
         [
@@ -40,11 +41,12 @@ def perturbed(results, read_back):
     )  # fmt: skip
     add_selfcheck(folder / "found.1x2.r0", pairs=11, bare_ms=BARE_MS, added_us=added_us)
     add_selfcheck(folder / "found.1x1.r0", pairs=4, bare_ms=BARE_MS, added_us=lambda pair, rank: -3.0)
-    return read_back()
+    load_first(results)
+    return results
 
 
-def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(perturbed):
-    (row,) = perturbed("FROM perturbation WHERE case_name = 'found' AND workers = 2")
+def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(results):
+    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 2")
     assert (row["pairs"], row["steps"], row["bare_step_ms"]) == (11, 22, BARE_MS)
     assert row["difference_us"] == pytest.approx(20 + 7 * 5)
     assert row["instrumented_step_ms"] == pytest.approx(BARE_MS + 0.055)
@@ -52,22 +54,22 @@ def test_what_measuring_adds_is_the_median_over_pairs_of_means_over_ranks(pertur
     assert row["left_out"] is None
 
 
-def test_its_interval_lies_between_two_of_the_pairs_differences(perturbed):
-    (row,) = perturbed("FROM perturbation WHERE case_name = 'found' AND workers = 2")
+def test_its_interval_lies_between_two_of_the_pairs_differences(results):
+    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 2")
     # of 11 sorted values, the second and the tenth enclose the median with 98.8 %, the third and the ninth with 93.5
     # %
     assert (row["difference_us_lo"], row["difference_us_hi"]) == pytest.approx((20 + 7, 20 + 7 * 9))
     assert (row["share_lo"], row["share_hi"]) == pytest.approx((0.0027, 0.0083))
 
 
-def test_too_few_pairs_have_a_figure_and_no_interval(perturbed):
-    (row,) = perturbed("FROM perturbation WHERE case_name = 'found' AND workers = 1")
+def test_too_few_pairs_have_a_figure_and_no_interval(results):
+    (row,) = ask(results, "FROM perturbation WHERE case_name = 'found' AND workers = 1")
     assert (row["pairs"], row["difference_us"]) == (4, pytest.approx(-3.0))
     assert (row["difference_us_lo"], row["difference_us_hi"], row["share_lo"]) == (None, None, None)
 
 
-def test_where_nothing_was_measured_everything_is_null_but_the_reason(perturbed):
-    rows = {row["case_name"]: row for row in perturbed("FROM perturbation WHERE pairs = 0")}
+def test_where_nothing_was_measured_everything_is_null_but_the_reason(results):
+    rows = {row["case_name"]: row for row in ask(results, "FROM perturbation WHERE pairs = 0")}
     assert {name: row["left_out"] for name, row in rows.items()} == {
         "late": "first repeat not ok", "off": "switched off", "short": "too short"
     }  # fmt: skip
@@ -75,9 +77,9 @@ def test_where_nothing_was_measured_everything_is_null_but_the_reason(perturbed)
         assert {row[name] for name in row if name.endswith(("_ms", "_us", "_lo", "_hi"))} == {None}
 
 
-def test_these_steps_are_in_no_other_figure(perturbed):
-    counts = perturbed("SELECT DISTINCT measured_steps FROM run_summary WHERE case_name = 'found'")
-    kinds = perturbed("SELECT DISTINCT kind FROM steps ORDER BY kind")
+def test_these_steps_are_in_no_other_figure(results):
+    counts = ask(results, "SELECT DISTINCT measured_steps FROM run_summary WHERE case_name = 'found'")
+    kinds = ask(results, "SELECT DISTINCT kind FROM steps ORDER BY kind")
     assert counts == [{"measured_steps": 10}]
     assert [row["kind"] for row in kinds] == ["measured", "warmup"]
 
@@ -85,8 +87,7 @@ def test_these_steps_are_in_no_other_figure(perturbed):
 SAID = "Cost of measuring: 55.0 µs a step [27.0, 83.0], 0.550 % of 10.0 ms (found 1x2)."
 
 
-def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed, results):
-    load(results)
+def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(results):
     out = Console(file=io.StringIO(), width=200)
     summary.show(results, out=out)
     assert SAID in out.file.getvalue().splitlines()
@@ -96,10 +97,13 @@ def test_a_session_ends_with_what_measuring_cost_and_json_has_all_rows(perturbed
     ]  # fmt: skip
 
 
-def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(perturbed, results):
-    load(results)
+@pytest.fixture(scope="module")
+def page(results):
     with connections.reader(results) as connection:
-        page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+        return shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+
+
+def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(page):
     assert SAID in words(page)
     assert rows_of(page)[1:] == [
         "found 1x1 10.0 ms -3.00 µs -0.0300 % 4",
@@ -111,10 +115,7 @@ def left_out(*reasons):
     return [{"pairs": 0, "share_lo": None, "left_out": reason} for reason in reasons]
 
 
-def test_the_page_says_how_many_sizes_were_not_measured_and_why(perturbed, results):
-    load(results)
-    with connections.reader(results) as connection:
-        page = shown_on_the_page(read(connection, "20261121T014925Z-smoke-3f9a").rows("perturbation"))
+def test_the_page_says_how_many_sizes_were_not_measured_and_why(page):
     assert (
         "Not measured for 1 size: too few steps, for 1 size: switched off, for 1 size: the first repeat is not ok."
         in words(page)

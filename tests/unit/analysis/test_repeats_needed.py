@@ -12,6 +12,7 @@ from scipy import stats
 from analysis.database import schema
 from analysis.wording import verdicts
 from tests.factory import Case
+from tests.unit.analysis.conftest import measured
 
 NOISY = [5.6, 6.4, 6.0]
 
@@ -53,10 +54,9 @@ def test_without_a_variance_or_a_question_there_is_no_number(in_memory, sides):
     assert in_memory.execute("SELECT more_units($2, $1, $4, $3, $5)", sides).fetchone() == (None,)
 
 
-def test_a_verdict_needs_repeats_until_its_interval_crosses_no_border(measure):
-    row = measure(Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 2: NOISY}))(
-        "FROM scaling WHERE workers = 2"
-    )[0]
+@measured(Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 2: NOISY}))
+def test_a_verdict_needs_repeats_until_its_interval_crosses_no_border(ask):
+    row = ask("FROM scaling WHERE workers = 2")[0]
     assert (row["verdict_lo"], row["verdict"], row["verdict_hi"]) == ("acceptable", "good", "excellent")
     one, two = (np.var(np.log(steps), ddof=1) for steps in ([10.0, 10.1, 10.2], NOISY))
     nearest = np.log(0.9 / row["efficiency"])
@@ -64,18 +64,18 @@ def test_a_verdict_needs_repeats_until_its_interval_crosses_no_border(measure):
     assert row["repeats_needed"] == searched(3, two, 3, one, nearest)
 
 
-def test_a_verdict_that_is_decided_needs_none_and_a_row_without_one_has_no_number(measure):
-    rows = measure(
-        Case(name="ddp", step_ms={1: 10.0, 2: [6.0, 6.01, 6.02]}),
-        Case(name="once", step_ms={1: 10.0, 2: 6.0}, repeats=1),
-    )("FROM scaling ORDER BY case_name, workers")
+@measured(
+    Case(name="ddp", step_ms={1: 10.0, 2: [6.0, 6.01, 6.02]}),
+    Case(name="once", step_ms={1: 10.0, 2: 6.0}, repeats=1),
+)
+def test_a_verdict_that_is_decided_needs_none_and_a_row_without_one_has_no_number(ask):
+    rows = ask("FROM scaling ORDER BY case_name, workers")
     assert [row["repeats_needed"] for row in rows] == [None, 0, None, None]
 
 
-def test_an_efficiency_on_the_very_border_is_never_decided(measure):
-    row = measure(Case(name="ddp", step_ms={1: 9.0, 2: [4.0, 6.25]}, repeats=2))(
-        "FROM scaling WHERE workers = 2"
-    )[0]
+@measured(Case(name="ddp", step_ms={1: 9.0, 2: [4.0, 6.25]}, repeats=2))
+def test_an_efficiency_on_the_very_border_is_never_decided(ask):
+    row = ask("FROM scaling WHERE workers = 2")[0]
     assert row["efficiency"] == pytest.approx(0.9)
     assert row["repeats_needed"] is None
 

@@ -6,12 +6,14 @@ import pytest
 
 from analysis.wording import verdicts
 from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import measured, session_of
 
 BY_SIZE = "FROM scaling ORDER BY case_name, workers, nodes"
 
 
-def test_the_published_table_of_one_four_and_eight_gpus_comes_out(measure):
-    rows = measure(Case(name="ddp", step_ms={1: 362.45, 4: 95.23, 8: 57.14}))(BY_SIZE)
+@measured(Case(name="ddp", step_ms={1: 362.45, 4: 95.23, 8: 57.14}))
+def test_the_published_table_of_one_four_and_eight_gpus_comes_out(ask):
+    rows = ask(BY_SIZE)
     assert [row["workers"] for row in rows] == [1, 4, 8]
     assert [round(row["speedup"], 2) for row in rows] == [1.0, 3.81, 6.34]
     assert [round(row["efficiency"], 3) for row in rows] == [1.0, 0.952, 0.793]
@@ -20,8 +22,9 @@ def test_the_published_table_of_one_four_and_eight_gpus_comes_out(measure):
     assert [row["repeats"] for row in rows] == [3, 3, 3]
 
 
-def test_the_baselines_own_row_is_exact_although_its_repeats_vary(measure):
-    rows = measure(Case(name="ddp", step_ms={2: [10.0, 11.0, 12.0], 4: [6.0, 6.5, 7.0]}))(BY_SIZE)
+@measured(Case(name="ddp", step_ms={2: [10.0, 11.0, 12.0], 4: [6.0, 6.5, 7.0]}))
+def test_the_baselines_own_row_is_exact_although_its_repeats_vary(ask):
+    rows = ask(BY_SIZE)
     baseline = rows[0]
     assert baseline["is_baseline"]
     assert (baseline["speedup_lo"], baseline["speedup"], baseline["speedup_hi"]) == (2.0, 2.0, 2.0)
@@ -29,18 +32,18 @@ def test_the_baselines_own_row_is_exact_although_its_repeats_vary(measure):
     assert baseline["throughput_lo"] < baseline["throughput"] < baseline["throughput_hi"]
 
 
-def test_karp_flatt_is_relative_to_a_baseline_of_two_ranks(measure):
-    # Amdahl with a serial fraction of 0.2 of the two-rank time: T(n) = T(2) (0.2 + 0.8 * 2 / n).
-    rows = measure(Case(name="ddp", step_ms={2: 10.0, 4: 6.0, 8: 4.0}))(BY_SIZE)
+# Amdahl with a serial fraction of 0.2 of the two-rank time: T(n) = T(2) (0.2 + 0.8 * 2 / n).
+@measured(Case(name="ddp", step_ms={2: 10.0, 4: 6.0, 8: 4.0}))
+def test_karp_flatt_is_relative_to_a_baseline_of_two_ranks(ask):
+    rows = ask(BY_SIZE)
     assert [row["karp_flatt"] for row in rows] == [None, pytest.approx(0.2), pytest.approx(0.2)]
     assert [row["baseline_workers"] for row in rows] == [2, 2, 2]
     assert rows[2]["speedup"] == pytest.approx(2 * 10 / 4)
 
 
-def test_weak_scaling_tells_scaled_speedup_and_gustafsons_serial_fraction(measure):
-    rows = measure(Case(name="ddp", scaling="weak", batch=32, step_ms={1: 10.0, 4: 12.5}))(
-        "FROM weak_scaling ORDER BY workers"
-    )
+@measured(Case(name="ddp", scaling="weak", batch=32, step_ms={1: 10.0, 4: 12.5}))
+def test_weak_scaling_tells_scaled_speedup_and_gustafsons_serial_fraction(ask):
+    rows = ask("FROM weak_scaling ORDER BY workers")
     assert rows[1]["throughput"] == pytest.approx(4 * 32 / 0.0125)
     assert rows[1]["speedup"] == pytest.approx(3.2)
     assert rows[1]["efficiency"] == pytest.approx(0.8)
@@ -48,38 +51,44 @@ def test_weak_scaling_tells_scaled_speedup_and_gustafsons_serial_fraction(measur
     assert rows[1]["karp_flatt"] is None
 
 
-def test_strong_and_weak_views_hold_their_own_mode_only(measure):
-    ask = measure(
-        Case(name="s", step_ms={1: 2.0, 2: 1.0}),
-        Case(name="w", scaling="weak", step_ms={1: 2.0}),
-        Case(name="n", scaling="none", step_ms={1: 2.0}),
-    )
+@measured(
+    Case(name="s", step_ms={1: 2.0, 2: 1.0}),
+    Case(name="w", scaling="weak", step_ms={1: 2.0}),
+    Case(name="n", scaling="none", step_ms={1: 2.0}),
+)
+def test_strong_and_weak_views_hold_their_own_mode_only(ask):
     assert {row["case_name"] for row in ask("FROM strong_scaling")} == {"s"}
     assert {row["case_name"] for row in ask("FROM weak_scaling")} == {"w"}
     assert {row["case_name"] for row in ask("FROM scaling")} == {"s", "w", "n"}
 
 
-def test_more_ranks_that_train_less_are_retrograde_whatever_their_efficiency(measure):
-    rows = measure(Case(name="ddp", step_ms={1: 10.0, 2: 5.5, 4: 6.0}))(BY_SIZE)
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: 5.5, 4: 6.0}))
+def test_more_ranks_that_train_less_are_retrograde_whatever_their_efficiency(ask):
+    rows = ask(BY_SIZE)
     assert [row["verdict"] for row in rows] == [None, "excellent", "retrograde"]
 
 
-@pytest.mark.parametrize(
-    ("two", "four", "verdict"),
-    [
-        ([6.0, 6.1, 6.2], [6.1, 6.2, 6.3], "poor"),
-        ([6.0, 6.1, 6.2], [6.5, 6.6, 6.7], "retrograde"),
-        ([6.0], [6.1], "retrograde"),
-        ([6.0, 6.1, 6.2], [6.2], "retrograde"),
-    ],
-)
-def test_retrograde_is_what_the_interval_over_the_next_smaller_size_supports(measure, two, four, verdict):
+def _two_sizes(two, four):
+    """A session of one worker's 10 ms and of these repeats at 2 and 4."""
     sizes = {2: two, 4: four}
     statuses = {(n, repeat): "failed" for n, steps in sizes.items() for repeat in range(len(steps), 3)}
     steps = {n: [*ms, *(3 - len(ms)) * [9.0]] for n, ms in sizes.items()}
-    rows = measure(Case(name="ddp", step_ms={1: 10.0, **steps}, statuses=statuses))(BY_SIZE)
-    assert rows[2]["repeats"] == len(four)
-    assert rows[2]["verdict"] == verdict
+    return session_of(Case(name="ddp", step_ms={1: 10.0, **steps}, statuses=statuses))
+
+
+@pytest.mark.parametrize(
+    ("ask", "repeats", "verdict"),
+    [
+        (_two_sizes([6.0, 6.1, 6.2], [6.1, 6.2, 6.3]), 3, "poor"),
+        (_two_sizes([6.0, 6.1, 6.2], [6.5, 6.6, 6.7]), 3, "retrograde"),
+        (_two_sizes([6.0], [6.1]), 1, "retrograde"),
+        (_two_sizes([6.0, 6.1, 6.2], [6.2]), 1, "retrograde"),
+    ],
+    indirect=["ask"],
+)
+def test_retrograde_is_what_the_interval_over_the_next_smaller_size_supports(ask, repeats, verdict):
+    rows = ask(BY_SIZE)
+    assert (rows[2]["repeats"], rows[2]["verdict"]) == (repeats, verdict)
 
 
 VERDICTS = {
@@ -94,8 +103,8 @@ VERDICTS = {
 }
 
 
-def test_verdicts_change_at_their_thresholds(measure):
-    ask = measure(*(Case(name=f"t{ms}", step_ms={1: 18.9, 2: ms}, repeats=1) for ms in VERDICTS))
+@measured(*(Case(name=f"t{ms}", step_ms={1: 18.9, 2: ms}, repeats=1) for ms in VERDICTS))
+def test_verdicts_change_at_their_thresholds(ask):
     rows = ask("FROM scaling WHERE workers = 2")
     assert {float(row["case_name"][1:]): row["verdict"] for row in rows} == VERDICTS
 
@@ -125,32 +134,34 @@ def test_no_verdict_is_told_where_the_interval_spans_more_than_two(in_memory, lo
     assert in_memory.execute("SELECT is_open(?, ?) IS TRUE", [low, high]).fetchone() == (told == "undecided",)
 
 
-def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(measure):
-    # an upper end of exactly 1.05, which rounding must not make superlinear
-    rows = measure(Case(name="ddp", step_ms={1: 18.9, 2: [9.0, 9.0, 9.0], 4: [4.9, 5.6, 6.4]}))(BY_SIZE)
+# an upper end of exactly 1.05, which rounding must not make superlinear
+@measured(Case(name="ddp", step_ms={1: 18.9, 2: [9.0, 9.0, 9.0], 4: [4.9, 5.6, 6.4]}))
+def test_the_ends_of_the_interval_have_the_verdicts_of_their_efficiencies(ask):
+    rows = ask(BY_SIZE)
     assert [(row["verdict_lo"], row["verdict_hi"]) for row in rows[:2]] == [(None, None), 2 * ("excellent",)]
     assert rows[2]["efficiency_lo"] < 0.75 < rows[2]["efficiency"] < 1.05 < rows[2]["efficiency_hi"]
     assert (rows[2]["verdict_lo"], rows[2]["verdict_hi"]) == ("acceptable", "superlinear")
 
 
-def test_a_poor_efficiency_that_still_gains_is_poor(measure):
-    rows = measure(Case(name="ddp", step_ms={1: 10.0, 4: 6.0}))(BY_SIZE)
+@measured(Case(name="ddp", step_ms={1: 10.0, 4: 6.0}))
+def test_a_poor_efficiency_that_still_gains_is_poor(ask):
+    rows = ask(BY_SIZE)
     assert (rows[1]["efficiency"], rows[1]["verdict"]) == (pytest.approx(10 / 6 / 4), "poor")
 
 
-def test_oversubscribed_rows_are_measured_and_never_judged(measure):
-    case = Case(name="ddp", step_ms={1: 10.0, 2: 5.0, 4: 6.0}, oversubscribed=frozenset([4]))
-    rows = measure(case)(BY_SIZE)
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: 5.0, 4: 6.0}, oversubscribed=frozenset([4])))
+def test_oversubscribed_rows_are_measured_and_never_judged(ask):
+    rows = ask(BY_SIZE)
     assert rows[2]["oversubscribed"]
     assert rows[2]["speedup"] == pytest.approx(10 / 6)
     assert [row["verdict"] for row in rows] == [None, "excellent", None]
 
 
-def test_a_named_baseline_is_another_cases_smallest_ok_run(measure):
-    ask = measure(
-        Case(name="single", scaling="none", step_ms={1: 8.0}),
-        Case(name="ddp", baseline="single", step_ms={1: 10.0, 2: 5.0}),
-    )
+@measured(
+    Case(name="single", scaling="none", step_ms={1: 8.0}),
+    Case(name="ddp", baseline="single", step_ms={1: 10.0, 2: 5.0}),
+)
+def test_a_named_baseline_is_another_cases_smallest_ok_run(ask):
     rows = ask("FROM scaling WHERE case_name = 'ddp' ORDER BY workers")
     assert {row["baseline_case"] for row in rows} == {"single"}
     assert [row["is_baseline"] for row in rows] == [False, False]
@@ -158,19 +169,21 @@ def test_a_named_baseline_is_another_cases_smallest_ok_run(measure):
     assert [row["verdict"] for row in rows] == ["good", "good"]
 
 
-def test_a_named_baseline_without_an_ok_run_leaves_speedup_unknown(measure):
-    ask = measure(
-        Case(name="single", scaling="none", step_ms={1: 8.0}, repeats=1, statuses={(1, 0): "oom"}),
-        Case(name="ddp", baseline="single", step_ms={2: 5.0}),
-    )
+@measured(
+    Case(name="single", scaling="none", step_ms={1: 8.0}, repeats=1, statuses={(1, 0): "oom"}),
+    Case(name="ddp", baseline="single", step_ms={2: 5.0}),
+)
+def test_a_named_baseline_without_an_ok_run_leaves_speedup_unknown(ask):
     (row,) = ask("FROM scaling WHERE case_name = 'ddp'")
     assert (row["speedup"], row["efficiency"], row["verdict"]) == (None, None, None)
     assert row["throughput"] == pytest.approx(64 / 0.005)
 
 
-def test_the_baseline_is_the_smallest_size_that_is_ok(measure):
-    failures = {(1, repeat): "oom" for repeat in range(3)}
-    rows = measure(Case(name="ddp", step_ms={1: 10.0, 2: 6.0, 4: 3.0}, statuses=failures))(BY_SIZE)
+@measured(
+    Case(name="ddp", step_ms={1: 10.0, 2: 6.0, 4: 3.0}, statuses={(1, repeat): "oom" for repeat in range(3)})
+)
+def test_the_baseline_is_the_smallest_size_that_is_ok(ask):
+    rows = ask(BY_SIZE)
     assert [(row["workers"], row["runs"], row["repeats"]) for row in rows] == [
         (1, 3, 0),
         (2, 3, 3),
@@ -181,10 +194,10 @@ def test_the_baseline_is_the_smallest_size_that_is_ok(measure):
     assert rows[2]["speedup"] == pytest.approx(4.0)
 
 
-def test_ranks_within_a_node_and_across_nodes_are_told_apart(measure):
-    ask = measure(
-        Case(name="ddp", step_ms={2: 10.0, 4: 5.0}, ranks_per_node=2),
-    )
+@measured(
+    Case(name="ddp", step_ms={2: 10.0, 4: 5.0}, ranks_per_node=2),
+)
+def test_ranks_within_a_node_and_across_nodes_are_told_apart(ask):
     rows = ask(BY_SIZE)
     assert [(row["nodes"], row["ranks_per_node"], row["locality"]) for row in rows] == [
         (1, 2, "within_node"),
@@ -192,10 +205,9 @@ def test_ranks_within_a_node_and_across_nodes_are_told_apart(measure):
     ]
 
 
-def test_the_axis_may_be_threads(measure):
-    rows = measure(Case(name="t", axis="threads", strategy="single", step_ms={1: 8.0, 2: 5.0}))(
-        "FROM scaling ORDER BY threads"
-    )
+@measured(Case(name="t", axis="threads", strategy="single", step_ms={1: 8.0, 2: 5.0}))
+def test_the_axis_may_be_threads(ask):
+    rows = ask("FROM scaling ORDER BY threads")
     assert [(row["axis"], row["workers"], row["world_size"], row["threads"]) for row in rows] == [
         ("threads", 1, 1, 1),
         ("threads", 2, 1, 2),
@@ -203,9 +215,9 @@ def test_the_axis_may_be_threads(measure):
     assert rows[1]["efficiency"] == pytest.approx(0.8)
 
 
-def test_throughput_of_a_case_is_the_geometric_mean_over_ok_repeats(measure):
-    case = Case(name="ddp", step_ms={1: [1.0, 4.0, 100.0]}, statuses={(1, 2): "failed"})
-    (row,) = measure(case)(BY_SIZE)
+@measured(Case(name="ddp", step_ms={1: [1.0, 4.0, 100.0]}, statuses={(1, 2): "failed"}))
+def test_throughput_of_a_case_is_the_geometric_mean_over_ok_repeats(ask):
+    (row,) = ask(BY_SIZE)
     assert (row["runs"], row["repeats"]) == (3, 2)
     assert row["throughput"] == pytest.approx(64 / 0.002)
 

@@ -11,11 +11,12 @@ from click.testing import CliRunner
 from scipy import stats
 from scipy.optimize import curve_fit
 
-from analysis.laws.wording import says
+from analysis.laws.wording import sentence
 from analysis.loading.load import load
 from benchmarks.law_coverage import TRUTHS, coverage
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import ask as ask_database
+from tests.unit.analysis.conftest import measured
 
 # 64 examples a step; 4 % of 100 ms are serial: 100 (0.04 + 0.96 / n).
 AMDAHL_MS = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0}
@@ -26,8 +27,8 @@ def usl_ms(sizes, alpha=0.05, beta=0.002, gamma=1000.0):
     return {n: 64e3 * (1 + alpha * (n - 1) + beta * n * (n - 1)) / (gamma * n) for n in sizes}
 
 
-def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(measure):
-    ask = measure(Case(name="ddp", step_ms=AMDAHL_MS))
+@measured(Case(name="ddp", step_ms=AMDAHL_MS))
+def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(ask):
     (row,) = ask("FROM scaling_law")
     assert (row["suite"], row["case_name"], row["scaling"], row["axis"]) == (
         "smoke",
@@ -46,8 +47,8 @@ def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(measure):
     assert (row["peak_workers_lo"], row["peak_workers_hi"]) == (None, None)
 
 
-def test_no_limit_is_told_below_what_was_measured(measure):
-    ask = measure(Case(name="falls", step_ms={1: 100.0, 2: 100 / 1.2, 4: 100 / 0.8}))
+@measured(Case(name="falls", step_ms={1: 100.0, 2: 100 / 1.2, 4: 100 / 0.8}))
+def test_no_limit_is_told_below_what_was_measured(ask):
     (row,) = ask("FROM scaling_law")
     assert row["serial_fraction"] == pytest.approx(1)
     assert row["speedup_limit"] is None
@@ -56,12 +57,12 @@ def test_no_limit_is_told_below_what_was_measured(measure):
 NOISE = {1: 1.01, 2: 0.98, 4: 1.02, 8: 1.0, 16: 0.99}
 
 
-def test_the_limit_has_an_interval_and_is_told_where_that_is_narrow(measure):
-    ask = measure(
-        Case(name="serial", step_ms={n: noise * 100 * (0.04 + 0.96 / n) for n, noise in NOISE.items()}),
-        Case(name="none", step_ms={n: noise * 100 * (0.0005 + 0.9995 / n) for n, noise in NOISE.items()}),
-        Case(name="bound", step_ms={n: 100 / n for n in NOISE}),
-    )
+@measured(
+    Case(name="serial", step_ms={n: noise * 100 * (0.04 + 0.96 / n) for n, noise in NOISE.items()}),
+    Case(name="none", step_ms={n: noise * 100 * (0.0005 + 0.9995 / n) for n, noise in NOISE.items()}),
+    Case(name="bound", step_ms={n: 100 / n for n in NOISE}),
+)
+def test_the_limit_has_an_interval_and_is_told_where_that_is_narrow(ask):
     rows = {row["case_name"]: row for row in ask("FROM scaling_law")}
     serial = rows["serial"]
     assert serial["speedup_limit_lo"] < 25 < serial["speedup_limit_hi"] < 2 * serial["speedup_limit_lo"]
@@ -71,14 +72,14 @@ def test_the_limit_has_an_interval_and_is_told_where_that_is_narrow(measure):
     variances = [[fit["log_gamma_variance"], covariance], [covariance, fit["alpha_variance"]]]
     width = stats.t.ppf(0.975, 3) * np.sqrt(slope @ np.array(variances) @ slope)
     assert np.log(serial["speedup_limit_hi"] / serial["speedup_limit"]) == pytest.approx(width, rel=1e-3)
-    assert f"more than {serial['speedup_limit']:.1f} [" in says(serial)
+    assert f"more than {serial['speedup_limit']:.1f} [" in sentence(serial)
     for name in ("none", "bound"):
-        assert "more than" not in says(rows[name])
+        assert "more than" not in sentence(rows[name])
     assert (rows["bound"]["speedup_limit_lo"], rows["bound"]["speedup_limit_hi"]) == (None, None)
 
 
-def test_a_case_with_coherency_has_a_peak(measure):
-    ask = measure(Case(name="ddp", step_ms=usl_ms([1, 2, 4, 8, 16])))
+@measured(Case(name="ddp", step_ms=usl_ms([1, 2, 4, 8, 16])))
+def test_a_case_with_coherency_has_a_peak(ask):
     (row,) = ask("FROM scaling_law")
     assert row["usl_alpha"] == pytest.approx(0.05, rel=1e-5)
     assert row["usl_beta"] == pytest.approx(0.002, rel=1e-5)
@@ -91,8 +92,8 @@ def test_a_case_with_coherency_has_a_peak(measure):
     assert row["peak_workers_lo"] <= row["peak_workers"] <= row["peak_workers_hi"]
 
 
-def test_predictions_are_the_law_at_the_sizes_measured_and_at_four_doublings(measure):
-    ask = measure(Case(name="ddp", step_ms=AMDAHL_MS, batch=640))
+@measured(Case(name="ddp", step_ms=AMDAHL_MS, batch=640))
+def test_predictions_are_the_law_at_the_sizes_measured_and_at_four_doublings(ask):
     rows = ask("FROM scaling_prediction WHERE law = 'amdahl' ORDER BY workers")
     assert [(row["workers"], row["kind"]) for row in rows] == [
         *((n, "measured") for n in (1, 2, 4, 8)),
@@ -109,12 +110,12 @@ def test_predictions_are_the_law_at_the_sizes_measured_and_at_four_doublings(mea
     assert {(row["measured_throughput"], row["relative_error"]) for row in rows[4:]} == {(None, None)}
 
 
-def test_no_prediction_has_more_ranks_than_the_global_batch_has_examples(measure):
-    ask = measure(
-        Case(name="ranks", step_ms=AMDAHL_MS, batch=40),
-        Case(name="threads", step_ms=AMDAHL_MS, batch=40, axis="threads", strategy="single"),
-        Case(name="weak", step_ms=dict.fromkeys(AMDAHL_MS, 100.0), batch=40, scaling="weak"),
-    )
+@measured(
+    Case(name="ranks", step_ms=AMDAHL_MS, batch=40),
+    Case(name="threads", step_ms=AMDAHL_MS, batch=40, axis="threads", strategy="single"),
+    Case(name="weak", step_ms=dict.fromkeys(AMDAHL_MS, 100.0), batch=40, scaling="weak"),
+)
+def test_no_prediction_has_more_ranks_than_the_global_batch_has_examples(ask):
     query = "SELECT case_name, max(workers) AS largest FROM scaling_prediction GROUP BY case_name"
     assert {row["case_name"]: row["largest"] for row in ask(query)} == {
         "ranks": 32,
@@ -146,9 +147,9 @@ def test_an_imported_table_has_its_serial_fraction_and_predictions_without_a_glo
     assert [row["workers"] for row in rows] == [16, 32, 64, 128]
 
 
-def test_amdahls_fraction_is_that_of_the_smallest_size_and_the_universal_laws_that_of_one_worker(measure):
-    # 4 + 192 / n ms: at 2 workers 4 of 100 ms are serial, at one 4 of 196.
-    ask = measure(Case(name="ddp", step_ms={n: 4 + 192 / n for n in (2, 4, 8, 16)}))
+# 4 + 192 / n ms: at 2 workers 4 of 100 ms are serial, at one 4 of 196.
+@measured(Case(name="ddp", step_ms={n: 4 + 192 / n for n in (2, 4, 8, 16)}))
+def test_amdahls_fraction_is_that_of_the_smallest_size_and_the_universal_laws_that_of_one_worker(ask):
     (row,) = ask("FROM scaling_law")
     assert row["serial_fraction"] == pytest.approx(0.04)
     assert row["speedup_limit"] == pytest.approx(2 / 0.04)
@@ -161,10 +162,9 @@ def test_amdahls_fraction_is_that_of_the_smallest_size_and_the_universal_laws_th
     assert karp_flatt["e"] == 0.04
 
 
-def test_weak_scaling_has_gustafsons_fraction(measure):
-    # Scaled speedup n - 0.1 (n - 1) in steps of 64 examples per rank.
-    step_ms = {n: 100 * n / (n - 0.1 * (n - 1)) for n in (1, 2, 4, 8)}
-    ask = measure(Case(name="ddp", scaling="weak", step_ms=step_ms))
+# Scaled speedup n - 0.1 (n - 1) in steps of 64 examples per rank.
+@measured(Case(name="ddp", scaling="weak", step_ms={n: 100 * n / (n - 0.1 * (n - 1)) for n in (1, 2, 4, 8)}))
+def test_weak_scaling_has_gustafsons_fraction(ask):
     (row,) = ask("FROM scaling_law")
     assert (row["serial_law"], row["speedup_limit"]) == ("gustafson", None)
     assert row["serial_fraction"] == pytest.approx(0.1)
@@ -174,11 +174,11 @@ def test_weak_scaling_has_gustafsons_fraction(measure):
     assert [one["gustafson"] for one in measured] == pytest.approx([0.1] * 3)
 
 
-def test_a_baseline_of_another_case_is_what_the_predicted_speedup_is_relative_to(measure):
-    ask = measure(
-        Case(name="single", strategy="single", scaling="none", step_ms={1: 50.0}),
-        Case(name="ddp", step_ms=AMDAHL_MS, baseline="single"),
-    )
+@measured(
+    Case(name="single", strategy="single", scaling="none", step_ms={1: 50.0}),
+    Case(name="ddp", step_ms=AMDAHL_MS, baseline="single"),
+)
+def test_a_baseline_of_another_case_is_what_the_predicted_speedup_is_relative_to(ask):
     rows = ask("FROM scaling_prediction WHERE law = 'amdahl' AND workers IN (8, 16) ORDER BY workers")
     assert [row["speedup"] for row in rows] == pytest.approx([50 / 16, 50 / 10])
     assert rows[0]["measured_speedup"] == pytest.approx(50 / 16)
@@ -187,11 +187,11 @@ def test_a_baseline_of_another_case_is_what_the_predicted_speedup_is_relative_to
     assert {row["case_name"] for row in ask("FROM law_fits")} == {"ddp"}
 
 
-def test_too_few_sizes_have_no_fit_and_a_reason(measure):
-    ask = measure(
-        Case(name="two", step_ms={1: 100.0, 2: 52.0}),
-        Case(name="three", step_ms={1: 100.0, 2: 52.0, 4: 28.0}),
-    )
+@measured(
+    Case(name="two", step_ms={1: 100.0, 2: 52.0}),
+    Case(name="three", step_ms={1: 100.0, 2: 52.0, 4: 28.0}),
+)
+def test_too_few_sizes_have_no_fit_and_a_reason(ask):
     two, three = ask("FROM scaling_law ORDER BY points")
     assert two["reason"] == (
         "amdahl: measured at 2 of the 3 sizes that it needs; usl: measured at 2 of the 4 sizes that it needs"
@@ -202,24 +202,23 @@ def test_too_few_sizes_have_no_fit_and_a_reason(measure):
     assert {row["law"] for row in ask("FROM scaling_prediction")} == {"amdahl"}
 
 
-def test_oversubscribed_sizes_and_those_without_an_ok_run_are_no_points(measure):
-    failed = {(4, repeat): "failed" for repeat in range(3)}
-    ask = measure(
-        Case(
-            name="ddp",
-            step_ms={**AMDAHL_MS, 16: 500.0},
-            statuses=failed,
-            oversubscribed=frozenset({16}),
-        )
+@measured(
+    Case(
+        name="ddp",
+        step_ms={**AMDAHL_MS, 16: 500.0},
+        statuses={(4, repeat): "failed" for repeat in range(3)},
+        oversubscribed=frozenset({16}),
     )
+)
+def test_oversubscribed_sizes_and_those_without_an_ok_run_are_no_points(ask):
     points = ask("FROM law_points ORDER BY workers")
     assert [row["workers"] for row in points] == [1, 2, 8]
     (row,) = ask("FROM scaling_law")
     assert (row["points"], row["serial_fraction"]) == (3, pytest.approx(0.04))
 
 
-def test_of_placements_with_the_same_ranks_the_one_on_fewest_nodes_is_the_point(measure):
-    ask = measure(Case(name="ddp", step_ms=AMDAHL_MS), Case(name="ddp", step_ms={8: 99.0}, ranks_per_node=4))
+@measured(Case(name="ddp", step_ms=AMDAHL_MS), Case(name="ddp", step_ms={8: 99.0}, ranks_per_node=4))
+def test_of_placements_with_the_same_ranks_the_one_on_fewest_nodes_is_the_point(ask):
     assert [row["placement"] for row in ask("FROM scaling WHERE workers = 8 ORDER BY nodes")] == [
         "1x8",
         "2x4",
@@ -236,8 +235,8 @@ def test_an_interval_holds_the_truth_as_often_as_it_says(truth):
     assert min(found.near, found.far) >= stats.binom.ppf(0.001, draws, 0.95) / draws
 
 
-def test_the_interval_widens_with_the_distance_from_what_was_measured(measure):
-    ask = measure(Case(name="ddp", step_ms={n: NOISE[n] * ms for n, ms in usl_ms(NOISE).items()}, batch=640))
+@measured(Case(name="ddp", step_ms={n: NOISE[n] * ms for n, ms in usl_ms(NOISE).items()}, batch=640))
+def test_the_interval_widens_with_the_distance_from_what_was_measured(ask):
     for law in ("amdahl", "usl"):
         rows = ask(f"FROM scaling_prediction WHERE law = '{law}' AND kind = 'predicted' ORDER BY workers")
         widths = [row["throughput_hi"] / row["throughput_lo"] for row in rows]
@@ -245,32 +244,46 @@ def test_the_interval_widens_with_the_distance_from_what_was_measured(measure):
         assert [row["efficiency_hi"] / row["efficiency_lo"] for row in rows] == pytest.approx(widths)
 
 
-def test_where_a_coefficient_lies_on_its_bound_there_is_no_interval(measure):
-    ask = measure(Case(name="ddp", step_ms={1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5}))
+@measured(Case(name="ddp", step_ms={1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5}))
+def test_where_a_coefficient_lies_on_its_bound_there_is_no_interval(ask):
     rows = ask("FROM scaling_prediction")
     assert [row["efficiency"] for row in rows] == pytest.approx([1.0] * 14)
     assert {row["throughput_lo"] for row in rows} == {None}
 
 
+ODD_MS = [(10, 10, 10, 10), (10, 30, 90, 500), (10, 5, 2, 0.5), (10, 500, 500, 10)]
+
+
 @pytest.mark.parametrize("scaling", ["strong", "weak"])
-@pytest.mark.parametrize(
-    "step_ms", [(10, 10, 10, 10), (10, 30, 90, 500), (10, 5, 2, 0.5), (10, 500, 500, 10)]
+@pytest.mark.parametrize("odd", range(len(ODD_MS)))
+@measured(
+    *(
+        Case(
+            name=f"{scaling}{odd}",
+            scaling=scaling,
+            step_ms=dict(zip((1, 2, 4, 8), step_ms, strict=True)),
+            repeats=1,
+        )
+        for scaling in ("strong", "weak")
+        for odd, step_ms in enumerate(ODD_MS)
+    )
 )
-def test_whatever_was_measured_the_load_succeeds_and_every_prediction_is_a_number(measure, scaling, step_ms):
-    ask = measure(Case(name="ddp", scaling=scaling, step_ms=dict(zip((1, 2, 4, 8), step_ms, strict=True))))
-    rows = ask("FROM scaling_prediction")
+def test_whatever_was_measured_the_load_succeeds_and_every_prediction_is_a_number(ask, scaling, odd):
+    rows = ask(f"FROM scaling_prediction WHERE case_name = '{scaling}{odd}'")
     assert {row["law"] for row in rows} == {"amdahl" if scaling == "strong" else "gustafson", "usl"}
     assert all(np.isfinite(row["throughput"]) and row["throughput"] > 0 for row in rows)
-    (law,) = ask("FROM scaling_law")
+    (law,) = ask(f"FROM scaling_law WHERE case_name = '{scaling}{odd}'")
     assert law["peak_workers"] is None or law["peak_workers"] >= 1
 
 
 def test_a_session_that_is_loaded_again_is_fitted_again(results):
-    folder = make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS)], session_id="a")
-    make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS)], session_id="b")
+    folder = make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS, repeats=1)], session_id="a")
+    make_session(results, [Case(name="ddp", step_ms=AMDAHL_MS, repeats=1)], session_id="b")
     load(results)
     shutil.rmtree(folder)
-    make_session(results, [Case(name="ddp", step_ms={n: 100.0 / n for n in (1, 2, 4)})], session_id="a")
+    make_session(
+        results, [Case(name="ddp", step_ms={n: 100.0 / n for n in (1, 2, 4)}, repeats=1)], session_id="a"
+    )
     load(results)
     rows = ask_database(results, "SELECT session_id, serial_fraction FROM scaling_law ORDER BY session_id")
     assert [(row["session_id"], row["serial_fraction"]) for row in rows] == [

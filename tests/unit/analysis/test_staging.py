@@ -11,20 +11,23 @@ from analysis.loading.scan import discover
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import alike, fetch, take_in
 
-CASES = [
-    Case(
-        name="paused", step_ms={1: 100.0, 2: 55.0, 4: 30.0}, jitter=0.1, validate_every=3, validation_ms=7.0
-    ),
-    Case(name="on_gpus", step_ms={8: 20.0, 16: 12.0}, repeats=2, device_type="cuda"),
-    Case(name="failed", step_ms={2: 50.0}, statuses={(2, 1): "failed"}, attempts={(2, 1): 1}),
-]
+PAUSED = Case(
+    name="paused",
+    step_ms={1: 100.0, 2: 55.0, 4: 30.0},
+    repeats=2,
+    jitter=0.1,
+    validate_every=3,
+    validation_ms=7,
+)
+ON_GPUS = Case(name="on_gpus", step_ms={8: 20.0, 16: 12.0}, repeats=1, device_type="cuda")
+FAILED = Case(name="failed", step_ms={2: 50.0}, repeats=2, statuses={(2, 1): "failed"}, attempts={(2, 1): 1})
 
 
 def test_every_table_has_the_same_rows_however_small_the_portions(
     tmp_path, in_memory: duckdb.DuckDBPyConnection
 ):
-    for session_id in ("one", "two"):
-        make_session(tmp_path, CASES, session_id=session_id)
+    make_session(tmp_path, [PAUSED, ON_GPUS, FAILED], session_id="one")
+    make_session(tmp_path, [FAILED], session_id="two")
     found = read_files.read(discover(tmp_path), {})
     tables = schema.session_tables()
     seen = []

@@ -11,12 +11,11 @@ from rich.console import Console
 
 from analysis import summary
 from analysis.errors import AnalysisError
-from analysis.loading.load import load
 from analysis.tables.scaling import scaling_table
 from analysis.wording.closing import closing_sentence
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import ask
+from tests.unit.analysis.conftest import ask, load_first, measured
 
 CASES = (
     Case(name="single", scaling="none", strategy="single", step_ms={1: 350.0}),
@@ -29,12 +28,22 @@ CASES = (
 )
 
 
+SKIPPED = {(size, repeat): "skipped" for size in (4, 8) for repeat in (0, 1)}
+SKIPPING = [
+    Case(name=name, step_ms={1: 10.0, 4: 5.0, 8: 4.0}, repeats=2, statuses=SKIPPED | others)
+    for name, others in (("a", {}), ("b", {}), ("c", {(4, 1): "oom"}), ("d", {}))
+]
+PEAKED_MS = {n: 64.0 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
+
+
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     make_session(folder, CASES, session_id="older", tags=["paper"])
     make_session(folder, CASES[:1], session_id="newer", created_at=BEGAN + timedelta(days=1))
-    load(folder)
+    make_session(folder, SKIPPING, session_id="skipping", suite="skipping")
+    make_session(folder, [Case(name="ddp", step_ms=PEAKED_MS)], session_id="peaked", suite="peaked")
+    load_first(folder)
     return folder
 
 
@@ -69,8 +78,9 @@ def test_repeats_that_are_not_ok_stand_in_the_table_with_their_reason(sessions):
     assert "ddp 1x8: 1 oom: CUDA out of memory" in lines
 
 
-def test_a_verdict_that_the_interval_leaves_open_is_undecided(measure):
-    points = measure(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))("FROM scaling ORDER BY workers")
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))
+def test_a_verdict_that_the_interval_leaves_open_is_undecided(ask):
+    points = ask("FROM scaling ORDER BY workers")
     (verdict,) = [column for column in scaling_table(points, []).values if column.heading == "verdict"]
     assert [verdict.cell(row) for row in points] == ["baseline", "undecided"]
     row = points[1]
@@ -82,15 +92,8 @@ def test_a_verdict_that_the_interval_leaves_open_is_undecided(measure):
         assert verdict.cell(row | changed) == said
 
 
-def test_what_is_skipped_for_one_reason_shares_a_line(tmp_path):
-    beyond = {(size, repeat): "skipped" for size in (4, 8) for repeat in (0, 1)}
-    cases = [
-        Case(name=name, step_ms={1: 10.0, 4: 5.0, 8: 4.0}, repeats=2, statuses=beyond | others)
-        for name, others in (("a", {}), ("b", {}), ("c", {(4, 1): "oom"}), ("d", {}))
-    ]
-    make_session(tmp_path, cases, session_id="s")
-    load(tmp_path)
-    lines = _lines(tmp_path)
+def test_what_is_skipped_for_one_reason_shares_a_line(sessions):
+    lines = _lines(sessions, session="skipping")
     assert "a 1x4, a 1x8, b 1x4 and 4 more: 14 skipped: more ranks than slots" in lines
     assert [line for line in lines if line.startswith("c 1x4: 1 oom, 1 skipped: ")], (
         "more than skipped: its own"
@@ -135,7 +138,7 @@ def test_the_newest_session_is_shown_unless_a_name_or_a_tag_says_otherwise(sessi
     ("options", "said"),
     [
         ({"session": "oldr"}, "no session 'oldr': did you mean older"),
-        ({"session": "d"}, "no session 'd'; .* lists all 2"),
+        ({"session": "d"}, "no session 'd'; .* lists all 4"),
         ({"tag": "thesis"}, "no session has the tag 'thesis'; tags in use: paper"),
     ],
 )
@@ -150,11 +153,8 @@ def test_the_sentence_closes_the_summary(sessions):
     assert "]: good. 20.7 % of the ranks' time was lost, mainly to " in last
 
 
-def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(results):
-    step_ms = {n: 64.0 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
-    make_session(results, [Case(name="ddp", step_ms=step_ms)], session_id="peaked")
-    load(results)
-    *_, peak, last = _lines(results, session="peaked")
+def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
+    *_, peak, last = _lines(sessions, session="peaked")
     assert peak == ("ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16.")
     assert last.startswith("ddp on 16 ranks over 2 nodes: speedup")
 
@@ -178,26 +178,28 @@ def test_the_rows_of_a_session_are_json_in_the_order_of_its_plan(sessions):
     assert {row["session_id"] for row in rows} == {"older"}
 
 
-def _sentence(measure, *cases):
-    return closing_sentence(measure(*cases)("FROM scaling"))
+@pytest.fixture
+def sentence(ask):
+    return closing_sentence(ask("FROM scaling"))
 
 
-def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(measure):
-    assert _sentence(measure, Case(name="ddp", step_ms={1: 10.0, 2: 8.0}, repeats=1)) == (
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: 8.0}, repeats=1))
+def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
+    assert sentence == (
         "ddp on 2 ranks: speedup 1.25 over 1 rank, efficiency 62.5 %: acceptable (fewer than two repeats: no interval)."
     )
 
 
-def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(measure):
-    case = Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]})
-    (row,) = [row for row in measure(case)("FROM scaling") if row["workers"] == 2]
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))
+def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
+    (row,) = [row for row in ask("FROM scaling") if row["workers"] == 2]
     assert closing_sentence([row]).endswith(
         f"good; undecided after 3 repeats (about {row['repeats_needed']} more needed): anything from acceptable to "
         "excellent."
     )
     assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
     assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
-        "undecided after 3 repeats (more will not do: use a quieter machine): anything from acceptable "
+        "undecided after 3 repeats (more will not help: use a quieter machine): anything from acceptable "
         "to excellent."
     )
     assert closing_sentence([row | {"repeats_needed": None}]).endswith(
@@ -205,39 +207,42 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(measure)
     )
 
 
-def test_a_sentence_about_too_many_ranks_gives_no_verdict(measure):
-    case = Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2]))
-    assert _sentence(measure, case) == (
+@measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))
+def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
+    assert sentence == (
         "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
         "ranks had to share slots or cores."
     )
 
 
-def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(measure):
-    case = Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2)
-    assert _sentence(measure, case) == (
+@measured(Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2))
+def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(sentence):
+    assert sentence == (
         "fsdp on 4 ranks over 2 nodes: scaled speedup 3.20 [3.20, 3.20] over 2 ranks, efficiency 80.0 % [80.0, 80.0]: "
         "good."
     )
 
 
-def test_a_sentence_about_threads_and_another_baseline_names_both(measure):
-    one = Case(name="one", axis="threads", scaling="none", strategy="single", step_ms={1: 10.0})
-    case = Case(name="t", axis="threads", strategy="single", step_ms={2: 5.0}, baseline="one")
-    assert _sentence(measure, one, case) == (
+@measured(
+    Case(name="one", axis="threads", scaling="none", strategy="single", step_ms={1: 10.0}),
+    Case(name="t", axis="threads", strategy="single", step_ms={2: 5.0}, baseline="one"),
+)
+def test_a_sentence_about_threads_and_another_baseline_names_both(sentence):
+    assert sentence == (
         "t on 2 threads: speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: excellent."
     )
 
 
-def test_a_sentence_about_a_single_size_has_no_speedup(measure):
-    assert _sentence(measure, Case(name="single", scaling="none", step_ms={1: 4.0})) == (
+@measured(Case(name="single", scaling="none", step_ms={1: 4.0}))
+def test_a_sentence_about_a_single_size_has_no_speedup(sentence):
+    assert sentence == (
         "single on 1 rank trains 16,000 examples/s; nothing ran at a second size, so there is no speedup to report."
     )
 
 
-def test_a_sentence_about_nothing_but_failures_says_so(measure):
-    case = Case(name="ddp", step_ms={1: 4.0}, repeats=1, statuses={(1, 0): "failed"})
-    assert _sentence(measure, case) == "No run of this session is ok, so there is no speedup to report."
+@measured(Case(name="ddp", step_ms={1: 4.0}, repeats=1, statuses={(1, 0): "failed"}))
+def test_a_sentence_about_nothing_but_failures_says_so(sentence):
+    assert sentence == "No run of this session is ok, so there is no speedup to report."
 
 
 def test_a_database_without_sessions_says_what_to_do(empty):

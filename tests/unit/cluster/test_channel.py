@@ -90,7 +90,9 @@ EVERY = [
     FIRST,
     FAULT,
     Progress(node=1, rows={2: 5, 3: 0}, stopped=[3], busy={2: "x.py:3"}),
-    Report(fault=FAULT, said={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False),
+    Report(
+        fault=FAULT, rank_facts={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False
+    ),
     Begin(),
     HostRun(
         run=RUN.to_json(),
@@ -119,7 +121,7 @@ def test_every_message_arrives_as_it_was_said() -> None:
 def test_what_is_no_message_ends_the_connection(said: bytes) -> None:
     with reading() as (wire, reader):
         wire.sendall(framed(said))
-        with pytest.raises(Lost, match="it sent no message that is known here"):
+        with pytest.raises(Lost, match="it sent an unknown message"):
             reader.receive(PATIENCE_S)
 
 
@@ -152,7 +154,7 @@ def test_a_leader_without_the_secret_is_refused(kind: str) -> None:
 def test_another_service_is_no_leader() -> None:
     with connected() as (one, other):
         one.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
-        with pytest.raises(Lost, match="it is no leader of agents"):
+        with pytest.raises(Lost, match="it is not a leader of agents"):
             introduce(other, SECRET, PATIENCE_S)
 
 

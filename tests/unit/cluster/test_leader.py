@@ -25,8 +25,8 @@ SHORT_S = 0.2
 """Limit for events that must not come."""
 CAUSE = Fault(status="failed", error="killed by SIGKILL", rank=3, node=1)
 SECONDHAND = Fault(status="failed", error="Connection closed by peer", rank=0, node=0, secondhand=True)
-OWN = Report(fault=None, said={"parameters": 5}, rows={0: 3, 1: 3}, setup_s=0.5, finalised=True)
-THEIRS = Report(fault=None, said={"parameters": 5}, rows={2: 3, 3: 3}, setup_s=0.6, finalised=True)
+OWN = Report(fault=None, rank_facts={"parameters": 5}, rows={0: 3, 1: 3}, setup_s=0.5, finalised=True)
+THEIRS = Report(fault=None, rank_facts={"parameters": 5}, rows={2: 3, 3: 3}, setup_s=0.6, finalised=True)
 
 
 class Crowd:

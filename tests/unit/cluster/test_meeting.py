@@ -132,14 +132,16 @@ def test_tasks_that_do_not_come_are_named_with_their_nodes(secret: bytes) -> Non
     with following(secret, 2), pytest.raises(InputError) as told:
         leader.wait(SHORT_S)
     assert str(told.value).startswith(
-        "of this step's 4 tasks, 2 did not join within 0.5 s: task 1 on localhost, task 3 on 127.0.0.1; "
+        "2 of this step's 4 tasks did not join within 0.5 s: task 1 on localhost, task 3 on 127.0.0.1; "
     )
     assert listening(secret) == []
 
 
 def test_of_many_that_do_not_come_the_first_are_named(secret: bytes) -> None:
     leader = Meeting(step(tasks=(20,)), secret)
-    with pytest.raises(InputError, match=r"19 did not join .* task 8 on localhost \.\.\.;"):
+    with pytest.raises(
+        InputError, match=r"19 of this step's 20 tasks did not join .* task 8 on localhost \.\.\.;"
+    ):
         leader.wait(0.0)
 
 

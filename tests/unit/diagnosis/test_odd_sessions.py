@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from analysis.database import schema
-from tests.unit.analysis.conftest import derive_again
+from analysis.loading import insert, read_files
+from analysis.loading.scan import discover
+from tests.factory import make_session
+from tests.unit.analysis.conftest import Rows, derive_again, fetch
 from tests.unit.diagnosis.planted import memory_growth, out_of_memory
 
 FACTS = ("parameters", "couples_examples", "units", "flops_per_step", "error", "device_name", "accumulate")
@@ -22,49 +27,51 @@ MEMORY_AND_STRATEGY = (
     "unused_parameters",
 )
 """Rules under test."""
+PLANTED = {"unknown": out_of_memory, "growing": memory_growth, "bare": memory_growth}
+"""What is planted in each session before it is spoilt."""
+CHANGES = (
+    f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in FACTS)}, config = NULL WHERE session_id = 'unknown'",
+    "DELETE FROM environment WHERE session_id IN ('unknown', 'growing')",
+    *(f"DELETE FROM {table} WHERE session_id = 'bare'" for table in schema.PARQUET_TABLES),
+    "UPDATE runs SET config = '{}', batch_per_rank = 0, global_batch = 0 WHERE session_id = 'bare'",
+)
 
 
-@pytest.fixture
-def spoilt(results, read_back, in_memory):
-    """`spoilt(plant, changes...)` takes a session in, changes the tables, and returns a function that queries them."""
+@pytest.fixture(scope="module")
+def found(in_memory, tmp_path_factory) -> dict[str, Rows]:
+    """The findings in each spoilt session."""
+    results = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patched:
+        for name, planted in PLANTED.items():
+            patched.setattr(planted, "make_session", partial(make_session, session_id=name, suite=name))
+            planted.fires(results)
+    in_memory.begin()
+    insert.insert(in_memory, read_files.read(discover(results), {}))
+    for change in CHANGES:
+        in_memory.execute(change)
+    derive_again(in_memory, [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY])
+    rows = {name: fetch(in_memory, f"FROM diagnosis WHERE session_id = '{name}'") for name in PLANTED}
+    in_memory.rollback()
+    return rows
 
-    def run(plant, *changes):
-        plant(results)
-        ask = read_back()
-        asked = [rule for rule in schema.shipped_rules() if rule.finding in MEMORY_AND_STRATEGY]
-        for change in changes:
-            in_memory.execute(change)
-        derive_again(in_memory, asked)
-        return ask
 
-    return run
-
-
-def test_runs_of_which_nothing_but_their_end_is_known_ran_out_of_memory_and_no_more(spoilt):
-    unknown = ", ".join(f"{name} = NULL" for name in FACTS)
-    ask = spoilt(out_of_memory.fires, f"UPDATE runs SET {unknown}, config = NULL", "DELETE FROM environment")
-    found = ask("FROM diagnosis")
-    assert {row["finding"] for row in found} == {"out_of_memory"}
+def test_runs_of_which_nothing_but_their_end_is_known_ran_out_of_memory_and_no_more(found):
+    assert {row["finding"] for row in found["unknown"]} == {"out_of_memory"}
     # It is known that several ranks ran under DDP, but not with which batch.
-    every_options = {row["options"] for row in found} - {None}
+    every_options = {row["options"] for row in found["unknown"]} - {None}
     assert all(options.endswith(".strategy=fsdp") for options in every_options)
 
 
-def test_memory_that_grows_on_a_device_of_unknown_size_is_told_without_an_end(spoilt):
-    ask = spoilt(memory_growth.fires, "DELETE FROM environment")
-    (row,) = ask("FROM diagnosis WHERE finding = 'memory_growth'")
+def test_memory_that_grows_on_a_device_of_unknown_size_is_told_without_an_end(found):
+    (row,) = [row for row in found["growing"] if row["finding"] == "memory_growth"]
     assert (
         row["evidence"]
         == "memory of rank 1 rises by 9.5 MiB per step, from the first to the last and in every ok repeat"
     )
 
 
-def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(spoilt):
-    nothing = [f"DELETE FROM {table}" for table in schema.PARQUET_TABLES]
-    ask = spoilt(
-        memory_growth.fires, *nothing, "UPDATE runs SET config = '{}', batch_per_rank = 0, global_batch = 0"
-    )
-    assert ask("FROM diagnosis") == []
+def test_a_session_without_steps_memory_and_settings_has_no_finding_about_them(found):
+    assert found["bare"] == []
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pytest
 from click.testing import CliRunner
 
-from analysis.database import connections, schema
+from analysis.database import connections
 from analysis.diagnosis import custom_rules, findings, run_custom_rules
 from analysis.diagnosis.rules import Rule, read
 from analysis.errors import AnalysisError
@@ -28,23 +31,36 @@ TABLE = Path(__file__).parents[3] / "docs/examples/published_table.txt"
 
 @pytest.fixture
 def rules(tmp_path: Path) -> Path:
-    folder = tmp_path / "rules"
+    return write_rule(tmp_path / "rules")
+
+
+def write_rule(folder: Path) -> Path:
     folder.mkdir()
     (folder / "few_steps.sql").write_text(HEAD + BODY + ";\n")
     return folder
 
 
-@pytest.fixture
-def results(results: Path) -> Path:
+@pytest.fixture(scope="module")
+def loaded(empty: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with a session in which the rule finds something."""
+    folder = tmp_path_factory.mktemp("loaded")
+    results = Path(shutil.copytree(empty, folder / "results"))
     cases = [Case(name="odd", step_ms={1: 10.0}), Case(name="long", step_ms={1: 10.0}, steps=40)]
     make_session(results, cases, session_id="s")
+    load(results, write_rule(folder / "rules"))
     return results
 
 
+@pytest.fixture
+def results(loaded: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(loaded, tmp_path / "results"))
+
+
 @pytest.fixture(scope="module")
-def locked():
-    with duckdb.connect() as connection:
-        schema.create(connection)
+def locked(loaded: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(
+        shutil.copy(loaded / "results.duckdb", loaded.parent / "locked.duckdb")
+    ) as connection:
         custom_rules.lock(connection)
         yield connection
 
@@ -54,9 +70,8 @@ def found(results: Path) -> list[tuple[str, str]]:
     return sorted((row["finding"], row["case_name"]) for row in rows)
 
 
-def test_what_one_finds_stands_beside_what_the_others_find(results, rules):
-    load(results, rules)
-    with connections.reader(results) as connection:
+def test_what_one_finds_stands_beside_what_the_others_find(loaded):
+    with connections.reader(loaded) as connection:
         (row,) = [row for row in findings.read(connection, "s") if row["finding"] == "few_steps"]
     assert row["title"] == "Few steps"
     assert row["meaning"] == "A handful of steps says little."
@@ -64,10 +79,7 @@ def test_what_one_finds_stands_beside_what_the_others_find(results, rules):
     assert row["command"] == "bench suite smoke --set measure.steps=40"
 
 
-def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folder_is_named(
-    results, rules, tmp_path
-):
-    load(results, rules)
+def test_it_stays_and_is_asked_again_over_loads_and_rebuilds_until_another_folder_is_named(results, tmp_path):
     make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE database_info SET definitions = 'of another version'")
@@ -143,7 +155,6 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 def test_a_bad_file_is_named_by_bench_load_and_changes_no_rule(results, rules):
-    load(results, rules)
     (rules / "negative_scaling.sql").write_text(HEAD + BODY)
     with pytest.raises(
         AnalysisError, match=r"/negative_scaling\.sql: there is a rule of this name"
@@ -167,7 +178,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
     loading = import_module("bench.cli.load").command
     done = CliRunner().invoke(loading, [str(results), "--rules", str(rules)], standalone_mode=False)
     assert done.return_value == 1
-    assert [line.partition(": ")[2] for line in done.stdout.splitlines()[1:]] == [
+    assert [line.partition(": ")[2] for line in done.stdout.splitlines()[2:]] == [
         "rule cast: DuckDB says: Conversion Error: Could not convert string 'odd' to INT32 when casting from "
         "source column case_name",
         "rule endless: gives a row whose magnitude is no number",
@@ -184,7 +195,7 @@ def test_one_that_fails_on_the_rows_is_left_out_and_takes_no_other_with_it(resul
 
 
 @pytest.mark.parametrize("limit_s", [0.2, 0.0001])
-def test_one_that_takes_too_long_is_left_out(limit_s):
+def test_one_that_takes_too_long_is_left_out(results, limit_s):
     """The query is stopped even if its time is over before it begins."""
     forever = "FROM range(1000000000) AS a, range(1000000000) AS b WHERE a.range + b.range < 0"
     texts = "'s' AS session_id, 'shown' AS certainty, 'e' AS evidence, 'a' AS advice"
@@ -196,37 +207,30 @@ def test_one_that_takes_too_long_is_left_out(limit_s):
         is_own=True,
         definition=f"SELECT {texts} {forever}",
     )
-    with duckdb.connect() as connection:
-        schema.create(connection)
-        assert list(run_custom_rules.ask(connection, [rule], limit_s)) == [
+    with duckdb.connect(results / "results.duckdb") as connection:
+        assert list(run_custom_rules.run_due(connection, [rule], limit_s)) == [
             (rule, f"takes longer than {limit_s:g} s")
         ]
 
 
-@pytest.mark.parametrize(
-    ("raised", "seen"),
-    [(RuntimeError("Query interrupted"), KeyboardInterrupt), (RecursionError(), RecursionError)],
-)
 def test_a_load_that_is_stopped_while_a_rule_looks_keeps_what_it_found_and_the_next_asks_it(
-    results, rules, monkeypatch, raised, seen
+    results, monkeypatch
 ):
-    load(results, rules)
     make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
-
-    def stopped(*_):
-        raise raised
-
-    with monkeypatch.context() as patched:
-        patched.setattr(run_custom_rules, "_ask", stopped)
-        with pytest.raises(seen):
-            load(results)
-    assert found(results) == [("few_steps", "odd")]
+    for raised, seen in (
+        (RuntimeError("Query interrupted"), KeyboardInterrupt),
+        (RecursionError(), RecursionError),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(run_custom_rules, "_run", Mock(side_effect=raised))
+            with pytest.raises(seen):
+                load(results)
+        assert found(results) == [("few_steps", "odd")]
     load(results)
     assert found(results) == [("few_steps", "next"), ("few_steps", "odd")]
 
 
-def test_one_with_a_name_that_ships_today_leaves_the_findings_of_that_name(results, rules):
-    load(results, rules)
+def test_one_with_a_name_that_ships_today_leaves_the_findings_of_that_name(results):
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE diagnosis_rules SET finding = 'noisy', is_due = true WHERE is_own")
         connection.execute("UPDATE findings SET finding = 'noisy'")
@@ -238,7 +242,6 @@ def test_one_with_a_name_that_ships_today_leaves_the_findings_of_that_name(resul
 
 
 def test_a_rule_is_asked_again_where_sessions_or_itself_changed(results, rules):
-    load(results, rules)
     with duckdb.connect(results / "results.duckdb") as connection:
         connection.execute("UPDATE findings SET evidence = 'as it was' WHERE finding = 'few_steps'")
     evidence = "SELECT evidence FROM diagnosis WHERE finding = 'few_steps' ORDER BY session_id"
@@ -260,24 +263,24 @@ def test_a_byte_order_mark_is_no_part_of_the_head_and_an_ending_in_capitals_is_n
         custom_rules.read(tmp_path)
 
 
-def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, rules, tmp_path):
-    load(results, rules)
+def test_a_database_from_a_stranger_reads_no_file_by_its_rules(results, tmp_path):
     (tmp_path / "secret").write_text("42")
     definition = BODY.replace("run_summary", f"run_summary, read_text('{tmp_path / 'secret'}')")
     with duckdb.connect(results / "results.duckdb") as connection:
-        connection.execute("UPDATE diagnosis_rules SET definition = $1 WHERE is_own", [definition])
-    make_session(results, [Case(name="next", step_ms={1: 10.0})], session_id="t")
+        change = "UPDATE diagnosis_rules SET definition = $1, is_due = true WHERE is_own"
+        connection.execute(change, [definition])
     (problem,) = load(results).problems
     assert problem.path == "rule few_steps"
     assert "file system operations are disabled" in problem.reason
 
 
 def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anything_is_measured(
-    tmp_path, rules, monkeypatch
+    empty, tmp_path, rules, monkeypatch
 ):
+    results = shutil.copytree(empty, tmp_path / "r")
     monkeypatch.setenv("BENCH_RULES", str(rules))
     importing = import_module("bench.cli.import").command
-    words = [str(TABLE), "--suite", "p", "--results", str(tmp_path / "r")]
+    words = [str(TABLE), "--suite", "p", "--results", str(results)]
     done = CliRunner().invoke(importing, words, standalone_mode=False)
     assert done.return_value == 0
     said = done.stdout.splitlines()
@@ -286,4 +289,4 @@ def test_bench_rules_holds_for_every_load_and_a_bad_one_is_refused_before_anythi
     measuring = import_module("bench.cli.suite").command
     refused = CliRunner().invoke(measuring, ["smoke", *words[3:]], standalone_mode=False)
     assert "two.sql: a rule is one SELECT" in str(refused.exception)
-    assert len(list((tmp_path / "r").glob("*/session.json"))) == 1
+    assert len(list(results.glob("*/session.json"))) == 1

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import importlib
 import shlex
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
 from analysis.database import schema
+from analysis.loading import read_files
+from analysis.loading.scan import discover
 from bench.cli.suite import command
 from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
+from tests.unit.analysis.conftest import Rows, add_labelled, fetch, take_in
 
 RULES = {rule.finding: rule for rule in schema.shipped_rules()}
 
@@ -24,34 +29,35 @@ def planted(finding: str) -> ModuleType:
 
 @pytest.fixture
 def ask_alone(read_back):
-    """`ask_alone(finding)` takes the planted files in and returns a function that queries them, `diagnosis` with this
+    """`ask_alone(finding)` takes in the written files and returns a function that queries them, `diagnosis` with this
     rule alone."""
-
-    def run(finding):
-        return read_back(rules=[RULES[finding]])
-
-    return run
+    return lambda finding: read_back(rules=[RULES[finding]])
 
 
 @pytest.fixture(scope="module")
-def planted_before():
-    """Results of `fired`, by finding: two tests use each."""
-    return {}
+def of_planted(request, tmp_path_factory):
+    """`of_planted(finding, "fires", table)`: the table's rows of the sessions in which a rule's cause is planted; with
+    "quiet", of those in which it is not. The sessions of all chosen tests are in one database."""
+    here = [
+        item for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")
+    ]
+    chosen = sorted({item.callspec.params.get("finding") for item in here} - {None})
+    batch = read_files.Batch(known_bad={})
+    for finding, kind in product(chosen, ("fires", "quiet")):
+        folder = tmp_path_factory.mktemp(f"{finding}.{kind}")
+        getattr(planted(finding), kind)(folder)
+        add_labelled(batch, read_files.read(discover(folder), {}), f"{finding}.{kind}.")
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        take_in(connection, batch, [RULES[finding] for finding in chosen])
+        yield lambda finding, kind, table: fetch(
+            connection, f"FROM {table} WHERE starts_with(session_id, '{finding}.{kind}.')"
+        )
 
 
-@pytest.fixture
-def fired(results, ask_alone, planted_before):
-    """`fired(finding)` plants the rule's cause; it returns the rule's findings and a run of each case."""
-
-    def run(finding):
-        if finding not in planted_before:
-            planted(finding).fires(results)
-            ask = ask_alone(finding)
-            runs = ask("SELECT DISTINCT ON (case_name) * FROM runs ORDER BY case_name, workers")
-            planted_before[finding] = ask("FROM diagnosis"), runs
-        return planted_before[finding]
-
-    return run
+def found_in(of_planted, finding: str, kind: str) -> Rows:
+    """The findings of this rule; others may find something, too."""
+    return [row for row in of_planted(finding, kind, "diagnosis") if row["finding"] == finding]
 
 
 def test_there_is_no_planted_session_without_a_rule():
@@ -60,8 +66,8 @@ def test_there_is_no_planted_session_without_a_rule():
 
 
 @pytest.mark.parametrize("finding", RULES)
-def test_a_rule_fires_where_its_cause_is_planted(fired, finding):
-    found, _ = fired(finding)
+def test_a_rule_fires_where_its_cause_is_planted(of_planted, finding):
+    found = found_in(of_planted, finding, "fires")
     assert found, "nothing was found"
     for row in found:
         assert row["evidence"]
@@ -73,19 +79,19 @@ def test_a_rule_fires_where_its_cause_is_planted(fired, finding):
 
 
 @pytest.mark.parametrize("finding", RULES)
-def test_a_rule_keeps_quiet_where_its_cause_is_not(results, ask_alone, finding):
-    planted(finding).quiet(results)
-    ask = ask_alone(finding)
-    assert ask("SELECT count(*) AS runs FROM runs")[0]["runs"], "there is no run to find anything in"
-    assert ask("FROM diagnosis") == []
+def test_a_rule_keeps_quiet_where_its_cause_is_not(of_planted, finding):
+    assert of_planted(finding, "quiet", "runs"), "there is no run to find anything in"
+    assert found_in(of_planted, finding, "quiet") == []
 
 
 @pytest.mark.parametrize("finding", RULES)
-def test_the_options_are_some_that_bench_suite_takes(fired, tmp_path, finding):
-    found, runs = fired(finding)
+def test_the_options_are_some_that_bench_suite_takes(of_planted, tmp_path, finding):
+    found = found_in(of_planted, finding, "fires")
+    runs = sorted(of_planted(finding, "fires", "runs"), key=lambda run: (run["case_name"], -run["workers"]))
+    smallest = {run["case_name"]: run for run in runs}
     every_options = {row["options"] for row in found} - {None}
     suite = tmp_path / "smoke.yaml"
-    suite.write_text(_suite(runs))
+    suite.write_text(_suite(list(smallest.values())))
     for options in every_options:
         plan = ["--dry-run", "--device", "cpu", "--ranks-per-node", "8"]
         answer = CliRunner().invoke(
@@ -123,6 +129,16 @@ def test_of_placements_without_a_cost_the_worst_one_stands_for_the_case(results,
     make_session(results, [Case(name="ddp", step_ms=step_ms)])
     (row,) = ask_alone("noisy")("FROM diagnosis")
     assert (row["placement"], row["times"]) == ("1x1", 3)
+
+
+def test_the_share_of_a_single_repeat_has_no_interval(results, ask_alone):
+    case = Case(name="ddp", step_ms={1: 50.0}, shares=(0.3, 0.3, 0.3, 0.1), repeats=1)
+    make_session(results, [case])
+    (row,) = ask_alone("data_bound")("FROM diagnosis")
+    assert (row["certainty"], "a step are spent waiting for data: 30 %; each" in row["evidence"]) == (
+        "likely",
+        True,
+    )
 
 
 def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_are(results, ask_alone):

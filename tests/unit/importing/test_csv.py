@@ -69,8 +69,8 @@ def test_a_matrix_case_keeps_its_name(read):
         ("examples", "350k", "'350k' has a unit: write 350"),
         ("examples", "0", "0 is not within 1 and 9,007,199,254,740,992"),
         ("scaling", "Strong", "'Strong' is not none or strong or weak; did you mean strong?"),
-        ("case", "DDP 4", "'DDP 4' is no case name: a-z, 0-9, '_' and '-', 64 at most"),
-        ("case", "../up", "'../up' is no case name: a-z, 0-9, '_' and '-', 64 at most"),
+        ("case", "DDP 4", "'DDP 4' is not a case name: a-z, 0-9, '_' and '-', 64 at most"),
+        ("case", "../up", "'../up' is not a case name: a-z, 0-9, '_' and '-', 64 at most"),
     ],
 )
 def test_a_bad_value_is_named_by_line_and_column_with_its_remedy(refusal, column, cell, message):
@@ -92,7 +92,7 @@ def test_a_bad_value_is_named_by_line_and_column_with_its_remedy(refusal, column
         (
             "tag",
             "a\x1bb",
-            r"'a\x1bb' is no name: letters, digits, '.', '_', '-', ':', '/', 64 at most",
+            r"'a\x1bb' is not a name: letters, digits, '.', '_', '-', ':', '/', 64 at most",
         ),
     ],
 )
@@ -135,7 +135,7 @@ def test_an_unknown_column_is_an_error_with_the_nearest_name(refusal):
 
 
 def test_a_column_may_be_there_once(refusal):
-    assert refusal(HEADER.replace("\n", ",case\n")) == bad("line 1: column case is there 2 times: keep one")
+    assert refusal(HEADER.replace("\n", ",case\n")) == bad("line 1: column case occurs 2 times: keep one")
 
 
 @pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs")])
@@ -148,20 +148,20 @@ def test_other_separators_are_named(refusal, separator, name):
 def test_a_run_is_there_once(refusal):
     text = GOOD + "ddp,strong,4,0,96,350000\nddp,strong,4,1,96,350000\n"
     assert refusal(text) == bad(
-        "line 4: case ddp, world_size 4, repeat 0 is on line 3 already: count the repeats"
+        "line 4: case ddp, world_size 4, repeat 0 is already on line 3: number the repeats"
     )
 
 
 def test_strong_scaling_is_the_same_work_at_every_size(refusal):
     assert refusal(GOOD + "ddp,strong,8,0,57,400000\n") == bad(
-        "line 4: examples is 400,000, on line 2 350,000, of case ddp: strong scaling is the same work at every size; "
-        "else say weak"
+        "line 4: examples is 400,000, but 350,000 on line 2, in case ddp: strong scaling means the same work at every "
+        "size; otherwise use weak"
     )
 
 
 def test_a_case_scales_in_one_way(refusal):
     assert refusal(GOOD + "ddp,weak,8,0,57,350000\n") == bad(
-        "line 4: scaling is weak, on line 2 strong, of case ddp: a case has one; give the other rows another case"
+        "line 4: scaling is weak, but strong on line 2, in case ddp: a case has one; give the other rows another case"
     )
 
 
@@ -174,7 +174,7 @@ def test_ranks_divide_among_nodes(refusal):
 def test_examples_are_known_of_all_rows_or_of_none(read, refusal):
     unknown = "alone,none,1,0,360,\n"
     assert refusal(GOOD + unknown) == bad(
-        "line 4: examples are not known, on line 2 they are: all rows or none"
+        "line 4: examples are not known, but on line 2 they are: all rows or none"
     )
     assert read(HEADER + unknown).rows[0].examples is None
 
@@ -192,7 +192,7 @@ def test_weak_scaling_needs_examples(refusal):
         (b" \n\n", "t.csv: the file is empty"),
         (HEADER.encode(), "t.csv: has a header and no rows"),
         (GOOD.encode("utf-16"), "t.csv: UTF-16 text: save it as UTF-8 (a spreadsheet calls it `CSV UTF-8`)"),
-        (GOOD.encode() + b"\0", "t.csv: holds zero bytes: no text file"),
+        (GOOD.encode() + b"\0", "t.csv: contains zero bytes: not a text file"),
         (
             GOOD.encode() + b"d\xe4p,strong,1,0,1,1\n",
             "t.csv: line 4: byte 0xe4 is not UTF-8: save the file as UTF-8",
@@ -205,4 +205,4 @@ def test_what_is_no_text_is_refused_with_the_reason(refusal, content, message):
 
 
 def test_an_option_that_a_csv_answers_itself_is_refused(refusal):
-    assert refusal(GOOD, examples=5, world=2) == "--examples, --world: a CSV says that itself: leave it out"
+    assert refusal(GOOD, examples=5, world=2) == "--examples, --world: a CSV already says that: leave it out"

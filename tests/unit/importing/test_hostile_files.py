@@ -39,7 +39,7 @@ def test_a_very_long_line_is_none_of_headings(refusal: Refusal, line: str) -> No
 
 def test_what_is_no_log_may_be_8_mib(refusal: Refusal) -> None:
     text = "case,scaling,world_size,repeat,seconds,examples\n" + "a" * 2**23
-    assert refusal(text, kind="csv") == "t.csv: larger than 8 MiB: logs alone may be; import parts of it"
+    assert refusal(text, kind="csv") == "t.csv: larger than 8 MiB: only logs may be; import parts of it"
 
 
 def test_very_many_lines_are_refused(refusal: Refusal) -> None:
@@ -57,7 +57,7 @@ def test_of_very_many_problems_twenty_are_kept_and_all_counted(refusal: Refusal)
 def test_a_pipe_and_a_device_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(InputError, match=f"{path}: a pipe or a device, no file"):
+        with pytest.raises(InputError, match=f"{path}: a pipe or a device, not a file"):
             read_files(ImportRequest(files=(str(path),), suite="demo"))
 
 

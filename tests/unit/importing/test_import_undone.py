@@ -13,7 +13,7 @@ from tests.unit.importing.conftest import TABLE, Take, ask, imported
 
 
 def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
-    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S", "--no-load")
     before = sorted(path for path in (tmp_path / "r").rglob("*"))
     done = take(str(TABLE), "--suite", "raven", "--session", "S")
     assert str(done.exception) == (
@@ -25,13 +25,13 @@ def test_a_name_that_is_taken_is_refused(take: Take, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--suite", "../up"], "--suite '../up' is no suite's name: letters"),
+        (["--suite", "../up"], "--suite '../up' is not a suite's name: letters"),
         (["--suite", "s", "--session", "../up"], "session '../up' is not a valid session name"),
         (["--suite", "s", "--session", ""], "session '' is not a valid session name"),
-        (["--suite", "s", "--case", "A b"], "--case 'A b' is no case name"),
-        (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is no name"),
+        (["--suite", "s", "--case", "A b"], "--case 'A b' is not a case name"),
+        (["--suite", "s", "--strategy", "a\nb"], r"--strategy 'a\nb' is not a name"),
         (["--suite", "s", "--tag", " "], "--tag is empty"),
-        (["--suite", "s", "--world", "4"], "--world: a table says that itself"),
+        (["--suite", "s", "--world", "4"], "--world: a table already says that"),
     ],
 )
 def test_a_bad_option_is_named_and_nothing_is_written(
@@ -62,7 +62,7 @@ def test_a_disk_that_cannot_be_written_leaves_nothing_behind(take: Take, tmp_pat
 
 
 def test_a_folder_that_is_still_being_made_is_no_session(take: Take, tmp_path: Path) -> None:
-    imported(take, str(TABLE), "--suite", "raven", "--session", "S")
+    imported(take, str(TABLE), "--suite", "raven", "--session", "S", "--no-load")
     shutil.copytree(tmp_path / "r/S", tmp_path / "r/.import-x")
     done = imported(take, str(TABLE), "--suite", "raven", "--session", "T")
     assert "left out" not in done.output
@@ -74,6 +74,6 @@ def test_what_a_killed_import_left_goes_away_after_a_day(take: Take, tmp_path: P
     for folder in (old, new):
         folder.mkdir(parents=True)
     os.utime(old, (0, 0))
-    imported(take, str(TABLE), "--suite", "raven")
+    imported(take, str(TABLE), "--suite", "raven", "--no-load")
     assert not old.exists()
     assert new.exists()

@@ -110,8 +110,8 @@ def test_of_several_bests_the_best_counts(logs):
         ),
         (
             LOG + "WORLD_SIZE: 1\n",
-            "a.out, line 6: another value for the number of ranks than on line 2 (1, 4): say --world N, or put it into "
-            "the file's name, as in run_4gpu.log",
+            "a.out, line 6: another value for the number of ranks than on line 2 (1, 4): give --world N, or put it "
+            "into the file's name, as in run_4gpu.log",
         ),
         (
             LOG.replace(" s\n", "\n"),
@@ -125,7 +125,7 @@ def test_of_several_bests_the_best_counts(logs):
         (
             LOG.replace("Number of tasks", "CPUs"),
             "a.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-            "file's name: say --world N",
+            "file's name: give --world N",
         ),
         (LOG.replace("95.23", "1,234.5"), "a.out, line 5: '1,234.5' has a separator between thousands: write 1234.5"),
     ],
@@ -145,7 +145,7 @@ def test_every_log_without_a_time_is_named(logs):
         "3 logs: 3 problems, nothing was imported:",
         f"  b.out: {lacks}",
         "  b.out: no line `World size: 4`, `SLURM_NTASKS=4`, `Number of tasks: 4` or `GPUs: 4`, and no `4gpu` in the "
-        "file's name: say --world N",
+        "file's name: give --world N",
         f"  c.out: {lacks}",
     ]
 
@@ -157,7 +157,7 @@ def test_a_crashed_log_among_whole_ones_is_an_error_and_no_gap(logs):
 
 def test_tables_come_one_at_a_time(logs):
     table = "GPUs  Time (s)\n1  2\n"
-    with pytest.raises(InputError, match="only logs, or files of nccl-tests, come in several"):
+    with pytest.raises(InputError, match="only logs or nccl-tests output can be imported together"):
         logs({"a.txt": table, "b.txt": table})
 
 

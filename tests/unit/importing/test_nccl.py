@@ -168,17 +168,17 @@ def test_empty_messages_are_left_out(read):
     ("old", "new", "said"),
     [
         ("    sum      -1    147.1", "    sum      -1     fast", "line 25: 'fast' is not a number"),
-        ("    sum      -1    147.1", "    sum      -1     -1.0", "line 25: time is -1 us: no operation takes that"),
+        ("    sum      -1    147.1", "    sum      -1     -1.0", "line 25: time is -1 us: no operation can take that"),
         ("0.01    0.01      0    123.1    0.01    0.02      0", "0.01", "line 25: 7 cells, the heading has 13"),
         ("318.40", "340.00", "line 32: bus bandwidth is 340 GB/s, but 2,147,483,648 bytes in 12646 us"),
         ("all_reduce_perf", "all_gather_perf", "line 27: bus bandwidth is 0.77 GB/s"),
-        ("all_reduce_perf", "alltoall_perf", "alltoall is not read: all_reduce, all_gather, reduce_sc"),
-        ("all_reduce_perf", "something", "does not say which operation it timed: call the file all_reduce.txt"),
+        ("all_reduce_perf", "alltoall_perf", "alltoall is not supported: all_reduce, all_gather, reduce_sc"),
+        ("all_reduce_perf", "something", "does not say which operation it timed: name the file after it"),
         ("(us)", "(ms)", "line 24: does not say that times are in (us)"),
         ("  time ", "cputime ", "line 25: has the CPU's time to launch the operation"),
         ("#  Rank  7 ", "#  Bank  7 ", "has 15 lines `#  Rank  0 ... on HOST device"),
-        ("Rank  7 Group  0", "Rank  7 Group  1", "2 groups of ranks exchanged side by side"),
-        ("values : 0 OK", "values : 3 FAILED", "line 33: 3 wrong elements: what gives wrong results has no speed"),
+        ("Rank  7 Group  0", "Rank  7 Group  1", "2 groups of ranks communicated at the same time"),
+        ("values : 0 OK", "values : 3 FAILED", "line 33: 3 wrong elements: a speed with wrong results means nothing"),
         ("524288        131072     float", "524288        131072      half", "2 choices of element type"),
         ("ztan-mig-gq73 device  7", "third device  7", "devices: 16 ranks do not divide among 3 nodes"),
     ],
@@ -198,7 +198,7 @@ def test_more_ranks_than_there_can_be_are_refused(refusal):
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("results", 3, "out_of_place", "time"), "nan", "results[3].out_of_place: time is no number"),
+        (("results", 3, "out_of_place", "time"), "nan", "results[3].out_of_place: time is not a number"),
         (("results", 3, "out_of_place", "time"), 0, "results[3].out_of_place: time is 0 us"),
         (("results", 3, "out_of_place", "time"), 10**400, "results[3].out_of_place: time is 1000"),
         (("results", 3, "out_of_place", "bus_bw"), 99.0, "results[3].out_of_place: bus bandwidth is 99 GB/s"),
@@ -216,8 +216,8 @@ def test_more_ranks_than_there_can_be_are_refused(refusal):
         (("config", "ngpus"), True, "config.ngpus is not a whole number"),
         (("config", "devices"), [], "config.devices has ranks []"),
         (("config", "devices", 2, "hostname"), None, "config.devices[2].hostname is not text"),
-        (("config", "devices", 2, "device_info"), "\ud800", "config.devices[2].device_info is no text of at most 200"),
-        (("config", "devices", 2, "device_info"), "x" * 201, "config.devices[2].device_info is no text of at most 200"),
+        (("config", "devices", 2, "device_info"), "\ud800", "config.devices[2].device_info is not a text of at most"),
+        (("config", "devices", 2, "device_info"), "x" * 201, "config.devices[2].device_info is not a text of at most"),
         (("args",), [], "does not say which operation it timed"),
     ],
     ids=str,
@@ -248,12 +248,12 @@ def test_other_json_is_refused(refusal, text, said):
 
 
 def test_options_that_would_change_nothing_are_refused(refusal):
-    assert "--world: output of nccl-tests says that itself: leave it out" in refusal(TABLE, "t.txt", world=4)
+    assert "--world: output of nccl-tests already says that: leave it out" in refusal(TABLE, "t.txt", world=4)
     assert "--strategy: output" in refusal(TABLE, "t.txt", strategy="ddp")
 
 
 def test_other_formats_are_not_imported_beside_it(tmp_path):
     (tmp_path / "a.txt").write_text(TABLE)
     (tmp_path / "b.out").write_text("Total training time: 95 s\nGPUs: 4\n")
-    with pytest.raises(ValueError, match="2 files: only logs, or files of nccl-tests, come in several"):
+    with pytest.raises(ValueError, match="2 files: only logs or nccl-tests output can be imported together"):
         read_files(ImportRequest(files=(str(tmp_path / "a.txt"), str(tmp_path / "b.out")), suite="demo"))

@@ -146,7 +146,7 @@ def test_examples_of_a_training_can_be_said(read):
         (SHORT + "8     fast\n", "line 4, column Time (s): 'fast' is not a number"),
         (
             SHORT + "8     -\n",
-            "line 4, column Time (s): is not known: without it the row says nothing, so take the line out",
+            "line 4, column Time (s): is unknown, and without it the row means nothing: remove the line",
         ),
         (
             SHORT + "8     1,234.5\n",
@@ -158,7 +158,7 @@ def test_examples_of_a_training_can_be_said(read):
         ),
         (
             SHORT + "total 3 runs\n",
-            "line 4: its cells do not stand under the 2 headings: part columns by two spaces or more, write - where a "
+            "line 4: its cells do not match the 2 headings: separate columns by two or more spaces, write - where a "
             "value is not known, and leave an empty line below the table",
         ),
         (SHORT + "\nGPUs  Time (s)\n2  3\n", "line 5: a second table begins here: one table per file"),
@@ -193,7 +193,7 @@ def test_a_file_of_no_format_says_what_was_looked_for(refusal):
     assert refusal("Dear all,\nit took six minutes.\n", "t.txt") == (
         "t.txt: neither a CSV (first line case,scaling,world_size,repeat,seconds,examples), nor a table (a line of "
         "headings such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output "
-        "of nccl-tests (its JSON or its table); --format says which it is meant to be"
+        "of nccl-tests (its JSON or its table); choose one with --format"
     )
 
 

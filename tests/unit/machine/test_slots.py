@@ -94,11 +94,11 @@ def test_cuda_visible_devices_is_respected(monkeypatch: pytest.MonkeyPatch, visi
 @pytest.mark.parametrize(
     ("visible", "message"),
     [
-        ("0,7", "CUDA_VISIBLE_DEVICES=0,7: '7' is no GPU of this machine, which has GPUs 0 to 3: name those, or unset it to use all"),
-        ("all", "CUDA_VISIBLE_DEVICES=all: 'all' is no GPU of this machine, which has GPUs 0 to 3: name those, or unset it to use all"),
-        ("0,,1", "CUDA_VISIBLE_DEVICES=0,,1: '' is no GPU"),
-        ("GPU-aaaa", "CUDA_VISIBLE_DEVICES=GPU-aaaa: 'GPU-aaaa' is no GPU"),
-        ("MIG-two", "CUDA_VISIBLE_DEVICES=MIG-two: 'MIG-two' is no GPU"),
+        ("0,7", "CUDA_VISIBLE_DEVICES=0,7: '7' is not a GPU of this machine, which has GPUs 0 to 3: name those, or unset it to use all"),
+        ("all", "CUDA_VISIBLE_DEVICES=all: 'all' is not a GPU of this machine, which has GPUs 0 to 3: name those, or unset it to use all"),
+        ("0,,1", "CUDA_VISIBLE_DEVICES=0,,1: '' is not a GPU"),
+        ("GPU-aaaa", "CUDA_VISIBLE_DEVICES=GPU-aaaa: 'GPU-aaaa' is not a GPU"),
+        ("MIG-two", "CUDA_VISIBLE_DEVICES=MIG-two: 'MIG-two' is not a GPU"),
         ("0,0", "CUDA_VISIBLE_DEVICES=0,0 names a GPU twice: CUDA would show none; name each once"),
         ("GPU-bbbb,2", "CUDA_VISIBLE_DEVICES=GPU-bbbb,2 names a GPU twice: CUDA would show none; name each once"),
     ],

@@ -85,21 +85,8 @@ def _profiled(_spec: RunSpec, _rank: int) -> Figures:
 
 
 @pytest.fixture(scope="session")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Contents:
-    """Contents of the page of LAWS."""
-    folder = tmp_path_factory.mktemp("laws")
-    peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
-    noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
-    weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
-    cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
-    make_session(folder, cases, session_id=LAWS)
-    load_first(folder)
-    return contents_of(folder, LAWS)[LAWS]
-
-
-@pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results folder with MACHINE alone, loaded: links of 100 GB/s with 20 us of latency, 500 TFLOP/s."""
+    """Results folder with MACHINE, of links of 100 GB/s with 20 us of latency and 500 TFLOP/s, and LAWS, loaded."""
     folder = tmp_path_factory.mktemp("machine")
     cases = [
         machine_case("links", [1, 2, 16], device_type="cuda"),
@@ -114,6 +101,11 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_matmuls(
         folder / MACHINE, lambda spec, n: 2 * n**3 / 500e3 * (1 + 0.02 * spec.repeat), sizes=(512, 8192)
     )
+    peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
+    noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
+    weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
+    cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
+    make_session(folder, cases, session_id=LAWS)
     assert load_first(folder).problems == ()
     return folder
 
@@ -121,6 +113,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def measured(machine: Path) -> Contents:
     return contents_of(machine, MACHINE)[MACHINE]
+
+
+@pytest.fixture(scope="session")
+def fitted(machine: Path) -> Contents:
+    """Contents of the page of LAWS."""
+    return contents_of(machine, LAWS)[LAWS]
 
 
 def _make(folder: Path, session_id: str, hours: int, case: Case) -> None:

@@ -32,7 +32,7 @@ def case(name, step_ms, **more):
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """Results with four sessions: two of one suite, one on GPUs, one with a hostile name."""
+    """Results with two sessions of one suite, one on GPUs, one with a hostile name, and two of many cases."""
     results = tmp_path_factory.mktemp("compare") / "results"
     results.mkdir()
     old = [
@@ -53,6 +53,9 @@ def compared(tmp_path_factory):
     gpus = [case("ddp", {1: 2.0, 2: [1.0, 1.1, 1.2]}, device_type="cuda")]
     make_session(results, gpus, session_id=GPUS, suite="big", created_at=BEGAN + timedelta(days=2))
     make_session(results, [case(HOSTILE, {1: 9.0, 2: 5.0})], session_id=HOSTILE, suite=HOSTILE)
+    for session, factor in (("many_old", 1.0), ("many_new", 1.01)):
+        cases = [case(f"c{n}", {1: 5.0 * factor**n}, repeats=1) for n in range(20)]
+        make_session(results, cases, session_id=session, suite="many")
     assert load_first(results).problems == ()
     return results
 
@@ -178,12 +181,8 @@ def test_the_sql_beside_a_chart_gives_the_sessions_rows(page_of, compared):
             assert connection.sql(html.unescape(code)).fetchall(), name
 
 
-def test_of_many_cases_those_whose_throughput_differs_most_are_drawn(tmp_path):
-    for session, factor in (("a", 1.0), ("b", 1.01)):
-        cases = [case(f"c{n}", {1: 10.0, 2: 5.0 * factor**n}, repeats=2) for n in range(20)]
-        make_session(tmp_path, cases, session_id=session)
-    load_first(tmp_path)
-    page = comparison(tmp_path, ["a", "b"])
+def test_of_many_cases_those_whose_throughput_differs_most_are_drawn(page_of):
+    page = page_of("many_old", "many_new")
     payload = json.loads(re.search(r'id="throughput".*?json">(.*?)</script>', page, re.S)[1])
     assert payload["columns"]["panel"]["values"] == [f"c{n}" for n in range(8, 20)]
     assert "Drawn: the 12 of 20 cases whose throughput differs most" in page

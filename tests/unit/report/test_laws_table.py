@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.laws.wording import closer, peaks, says
+from analysis.laws.wording import closer_law, peaks, sentence
 from analysis.report.sections.laws_table import laws
 from tests.unit.report.conftest import GPUS, SCALING
 from tests.unit.report.test_session_page import rows_of
@@ -42,14 +42,14 @@ def test_a_case_has_its_coefficients_with_their_errors_its_peak_and_what_that_sa
     ],
 )
 def test_which_law_is_closer_is_said_plainly(values, said):
-    assert closer(law(**values)) == said
+    assert closer_law(law(**values)) == said
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ({}, "By the USL fastest at about 31 ranks [26, 37]."),
-        ({"peak_workers_lo": 8.0}, "Whether there is a peak these sizes do not tell."),
+        ({"peak_workers_lo": 8.0}, "These sizes do not show whether there is a peak."),
         ({"peak_workers": None}, "No peak in sight."),
         (
             {"peak_workers": 7.6, "peak_workers_lo": 6.1, "peak_workers_hi": 9.4, "axis": "threads"},
@@ -57,13 +57,13 @@ def test_which_law_is_closer_is_said_plainly(values, said):
         ),
         (
             {"peak_workers": 7.6, "peak_workers_lo": 1.0, "peak_workers_hi": 60.0},
-            "Whether there is a peak these sizes do not tell.",
+            "These sizes do not show whether there is a peak.",
         ),
         ({"usl_gamma": None}, "Too few sizes to tell whether there is a peak."),
     ],
 )
 def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
-    assert says(law(**dict.fromkeys(("speedup_limit_lo", "speedup_limit_hi")), **values)) == said
+    assert sentence(law(**dict.fromkeys(("speedup_limit_lo", "speedup_limit_hi")), **values)) == said
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
     ],
 )
 def test_a_limit_is_told_where_its_ends_are_no_more_than_a_factor_of_four_apart(low, said):
-    assert says(law(peak_workers=None, speedup_limit_lo=low)) == said
+    assert sentence(law(peak_workers=None, speedup_limit_lo=low)) == said
 
 
 def test_a_peak_that_the_sizes_do_not_decide_has_no_number():

@@ -23,45 +23,38 @@ def lines(path):
 
 
 @pytest.fixture(scope="module")
-def long_tag(tmp_path_factory):
-    """Pages of two sessions with a very long tag, those of their suite and comparison, and the index."""
-    return made(tmp_path_factory.mktemp("long"), [LONG])
-
-
-def made(tmp_path, tags):
-    for name, fact in (("a", "y"), ("b", "z")):
+def pages(tmp_path_factory):
+    """Pages of two sessions with a very long tag, those of their suite and comparison, and the index; the second
+    session has further tags, two of them empty."""
+    folder = tmp_path_factory.mktemp("long")
+    for name, tags in (("y", [LONG]), ("z", [LONG, "", " ", "h200"])):
         cases = [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})]
-        environment = {"0": {"hostname": LONG + fact}}
-        make_session(tmp_path, cases, session_id=name, tags=tags, environment=environment)
-    load_first(tmp_path)
-    return write(tmp_path, ["a", "b"], tmp_path / "out", compare=True)
+        make_session(folder, cases, session_id=name, tags=tags, environment={"0": {"hostname": LONG + name}})
+    load_first(folder)
+    return write(folder, ["y", "z"], folder / "out", compare=True)
 
 
-def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(long_tag):
-    for path in long_tag:
+def test_a_very_long_tag_or_fact_takes_one_line_wherever_it_stands(pages):
+    for path in pages:
         shown = lines(path)
         assert max(map(len, shown)) < 500
         if not path.name.startswith("history-"):  # which shows no tags
             assert cut(LONG, LONGEST) in [part.removeprefix("tag ") for part in shown]
 
 
-def test_the_filter_still_knows_the_whole_tag(long_tag):
-    index = long_tag[-1].read_text("utf-8")
+def test_the_filter_still_knows_the_whole_tag(pages):
+    index = pages[-1].read_text("utf-8")
     assert f'<option value="{LONG}">{cut(LONG, LONGEST)}</option>' in index
     assert index.count(f'data-tag="{LONG}"') == 2
 
 
-def test_an_empty_tag_is_not_shown(tmp_path):
-    page, _, _, comparison, index = (path.read_text("utf-8") for path in made(tmp_path, ["", " ", "h200"]))
-    assert re.findall(
-        r'<option value="([^"]*)">', index.partition('name="tag"')[2].partition("</select>")[0]
-    ) == [
-        "",
-        "h200",
-    ]
-    assert index.count('class="tag"') == 2
-    assert page.count("tag <bdi>") == 1
-    assert "<bdi>h200</bdi>" in comparison
+def test_an_empty_tag_is_not_shown(pages):
+    _, page, _, comparison, index = (path.read_text("utf-8") for path in pages)
+    options = index.partition('name="tag"')[2].partition("</select>")[0]
+    assert re.findall(r'<option value="([^"]*)">', options) == ["", "h200", LONG]
+    assert index.count('class="tag"') == 3
+    assert page.count("tag <bdi>") == 2
+    assert f"<bdi>{cut(LONG, LONGEST)}, h200</bdi>" in comparison
 
 
 def test_a_cut_is_marked_and_a_short_name_is_whole():

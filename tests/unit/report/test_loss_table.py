@@ -11,7 +11,7 @@ from analysis.report.sections.loss_table import MOST_ROWS, losses
 from analysis.wording.lost_efficiency import TERMS, name_of
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
-from tests.unit.report.conftest import GPUS, SCALING, contents_of, section_of
+from tests.unit.report.conftest import BROKEN, GPUS, SCALING, contents_of, section_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -69,9 +69,9 @@ def test_each_cell_has_the_name_of_its_column_for_a_phone():
 
 def test_every_term_that_is_shown_is_explained_and_its_definition_folded():
     shown, _, folded = losses(size(data=0.1, remainder=0.3)).partition("<details")
-    assert "Waiting for data. The next batch was not there yet" in words(shown)
+    assert "Waiting for data. The next batch was not ready" in words(shown)
     assert "Exposed communication" not in words(shown)
-    assert "By how much waiting for data puts off the rank" in words(folded)
+    assert "The time by which waiting for data delays the rank" in words(folded)
 
 
 def test_what_is_known_to_have_cost_nothing_is_a_sentence_and_no_column():
@@ -138,3 +138,4 @@ def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_t
 def test_where_nothing_was_compared_there_is_no_such_section(page_of):
     assert 'id="losses"' in page_of[SCALING]
     assert 'id="losses"' in page_of[GPUS]
+    assert 'id="losses"' not in page_of[BROKEN]

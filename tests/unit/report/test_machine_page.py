@@ -118,3 +118,16 @@ def test_there_is_no_throughput_to_compare(tmp_path):
 def test_where_nothing_was_measured_there_is_nothing_to_say():
     assert not machines.Machine()
     assert machines.sentence(machines.Machine()) == ""
+
+
+def test_text_where_a_plain_word_belongs_is_quoted(machine):
+    with connections.reader(machine) as connection:
+        found = machines.read(connection, MACHINE)
+    hostile = machines.Machine(
+        exchanges=[row | {"op": "<a href='x'>"} for row in found.exchanges],
+        multiplications=[row | {"precision": "![x](y)"} for row in found.multiplications],
+    )
+    quoted = machines.sentence(hostile, lambda text: f"«{text}»")
+    assert "«<a href='x'>» on 16 ranks" in quoted
+    assert "TFLOP/s in «![x](y)»" in quoted
+    assert "TFLOP/s in fp32" in machines.sentence(found, lambda text: f"«{text}»")

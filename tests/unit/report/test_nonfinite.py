@@ -21,8 +21,8 @@ from tests.unit.report.conftest import comparison
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
-    """Four cases of 400 steps; the names say where their losses are NaN."""
+def results(tmp_path_factory):
+    """A session of four cases of 400 steps, whose names say where their losses are NaN, and two of one case each."""
     folder = tmp_path_factory.mktemp("nonfinite")
     nan = {"nowhere": [], "tail": range(200, 400), "every_other": range(1, 400, 2), "everywhere": range(400)}
     cases = [
@@ -32,8 +32,17 @@ def ask(tmp_path_factory):
     for name, steps in nan.items():
         _put_nan(next(session.glob(f"{name}*/steps.node0.parquet")), "loss", steps)
     _put_nan(next(session.glob("tail*/evals*.parquet")), "val_loss", [3])
+    for name in ("a", "b"):
+        session = make_session(folder, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
+    _put_nan(next(session.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
     load_first(folder)
-    with connections.reader(folder) as connection:
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ask(results):
+    """A function that asks a named query about the session of four cases, or the sessions given."""
+    with connections.reader(results) as connection:
         yield lambda name, **given: named_queries.frame(connection, name, **(given or {"session_id": "s"}))
 
 
@@ -77,12 +86,8 @@ def test_curves_of_a_comparison_end_there_too(ask):
     assert sorted(ends) == [("every_other", 1, None), ("everywhere", 0, None), ("tail", 200, None)]
 
 
-def test_a_comparison_marks_the_place_and_names_the_session(tmp_path):
-    for name in ("a", "b"):
-        folder = make_session(tmp_path, [Case(name="ddp", step_ms={1: 5.0})], session_id=name)
-    _put_nan(next(folder.glob("ddp*r0/steps.node0.parquet")), "loss", range(7, 12))
-    load_first(tmp_path)
-    page = comparison(tmp_path, ["a", "b"])
+def test_a_comparison_marks_the_place_and_names_the_session(results):
+    page = comparison(results, ["a", "b"])
     assert "first of B b ddp 1x1 at step 7." in html.unescape(re.sub(r"<[^>]+>", "", page))
 
 

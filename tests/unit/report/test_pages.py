@@ -108,7 +108,7 @@ def test_gloo_is_spoken_of_where_fsdp_ran_on_cpus(page_of):
 
 
 def test_beside_intervals_stands_what_repeats_of_one_allocation_do_not_contain(page_of):
-    assert "Repeats of one allocation do not contain what differs between allocations" in page_of[SCALING]
+    assert "Repeats of one allocation do not include differences between allocations" in page_of[SCALING]
 
 
 def test_a_session_without_an_ok_run_still_says_what_happened(page_of):

@@ -6,9 +6,11 @@ import math
 import re
 from itertools import combinations
 
+import polars as pl
 import pytest
 
 from analysis.report.drawing import theme
+from analysis.report.drawing.chart import case_colour
 from analysis.report.pages.frame import asset
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
@@ -81,3 +83,11 @@ def test_no_two_cases_look_alike_to_any_eye(colours, mode, eye):
         pair: math.dist(*(lab(colours[mode][name], eye) for name in pair)) for pair in combinations(names, 2)
     }
     assert min(distances.values()) > 10, min(distances, key=distances.get)
+
+
+def test_cases_after_the_eighth_are_grey():
+    names = [f"case {number}" for number in range(10)]
+    colour = case_colour(pl.DataFrame({"case_name": names}), names).to_dict()
+    colours = colour["scale"]["range"]
+    assert (len(set(colours[:8])), colours[8:]) == (8, ["var(--muted)"] * 2)
+    assert theme.GREY not in colours[:8]

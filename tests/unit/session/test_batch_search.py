@@ -50,7 +50,7 @@ def test_sizes_are_searched_in_turn_and_one_that_is_found_drops_out(tmp_path: Pa
     ]
     whole = search.settle((*first, *second, *runs))
     assert [(run.pending, run.spec.batch_per_rank) for run in measured(whole)[:2]] == [(False, 1), (True, 0)]
-    assert search.why_not(runs[1]) == RunOutcome(
+    assert search.outcome_without_batch(runs[1]) == RunOutcome(
         status="oom", failed_rank=0, error="no micro-batch to measure with: find_batch tried 1: it broke"
     )
 
@@ -74,8 +74,8 @@ def test_a_probing_run_that_says_nothing_is_begun_again_by_a_resume_alone(tmp_pa
     whole = (*first, *runs)
     assert search.next(whole) == ()
     assert search.settle(whole) == whole
-    assert search.why_not(runs[0]).skipped_for == "time"
-    assert search.why_not(runs[1]).status == "failed"
+    assert search.outcome_without_batch(runs[0]).skipped_for == "time"
+    assert search.outcome_without_batch(runs[1]).status == "failed"
     assert BatchSearch(tmp_path, lambda _spec: SHARE).next(whole) == first
 
 

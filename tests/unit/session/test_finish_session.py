@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def test_a_stopped_session_says_by_what_after_how_much_and_what_next(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert finish(stopped(tmp_path / "s", by), load=True, as_json=False) == 143
     said = capsys.readouterr().err
-    assert said.startswith(f"stopped by {by} after 2 of 18 runs; what was measured is kept. `")
+    assert said.startswith(f"stopped by {by} after 2 of 18 runs; everything measured is kept. `")
     assert f" load {tmp_path}` shows it, `" in said
     assert said.endswith(f" suite --resume s --results {tmp_path}` finishes the session.\n")
 
@@ -50,7 +51,8 @@ def test_in_a_batch_script_that_does_what_is_next_nothing_else_is_said(
     (tmp_path / f"slurm-job-7.{kind}").touch()
     assert finish(stopped(tmp_path, "the file STOP"), load=False, as_json=False) == 143
     assert (
-        capsys.readouterr().err == "stopped by the file STOP after 2 of 18 runs; what was measured is kept.\n"
+        capsys.readouterr().err
+        == "stopped by the file STOP after 2 of 18 runs; everything measured is kept.\n"
     )
 
 
@@ -60,12 +62,18 @@ HOLD = (
 )
 
 
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Path]:
-    """A results folder whose database another process reads."""
-    results = tmp_path / "r"
-    make_session(results, [Case(name="ddp", step_ms={1: 20.0})], session_id="old")
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder without sessions, and its database."""
+    results = tmp_path_factory.mktemp("loaded")
     load(results)
+    return results
+
+
+@pytest.fixture
+def held(loaded: Path, tmp_path: Path) -> Iterator[Path]:
+    """A results folder whose database another process reads."""
+    results = Path(shutil.copytree(loaded, tmp_path / "r"))
     command = [sys.executable, "-c", HOLD, str(results / "results.duckdb")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

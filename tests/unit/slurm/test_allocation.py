@@ -165,9 +165,9 @@ def test_a_step_that_has_what_was_asked_for_gets_no_warning(shape: str, have: Sl
         (
             "batch_step", {"SLURM_CPUS_ON_NODE": "8", "SLURM_CPUS_PER_TASK": "8"}, slots(nodes=2, gpus=4, cpus=2),
             [
-                "Slurm gave 8 CPUs on a node (SLURM_CPUS_ON_NODE), the step's task may use 2: the CPUs are fewer than "
-                "asked (SLURM_CPUS_PER_TASK=8): the node's cpuset is smaller, ask the cluster's staff; or only sbatch "
-                "was asked, and srun must be, too"
+                "Slurm gave 8 CPUs on a node (SLURM_CPUS_ON_NODE), the step's task may use 2: fewer CPUs than asked "
+                "for (SLURM_CPUS_PER_TASK=8): the node's cpuset is smaller, ask the cluster's staff; or the option was "
+                "given to sbatch only, and srun needs it, too"
             ],
         ),
     ],

@@ -86,7 +86,7 @@ def test_whatever_it_is_there_are_names_or_an_error_of_input(text: str) -> None:
     ],
 )
 def test_what_is_no_list_is_told(text: str) -> None:
-    with pytest.raises(InputError, match="is no list of node names as Slurm writes them"):
+    with pytest.raises(InputError, match="is not a list of node names as Slurm writes them"):
         expand(text)
 
 

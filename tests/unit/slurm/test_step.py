@@ -107,7 +107,7 @@ def test_tasks_per_node_are_written_out(text: str, tasks: tuple[int, ...]) -> No
         ("SLURM_STEP_TASKS_PER_NODE", "0(x2)", "this is task 3"),
         ("SLURM_STEP_TASKS_PER_NODE", "2", "names 2 nodes, SLURM_STEP_TASKS_PER_NODE=(2,)"),
         ("SLURM_STEP_NODELIST", "n[1-3]", "names 3 nodes"),
-        ("SLURM_STEP_NODELIST", "n[0-999999999]", "is no list of node names"),
+        ("SLURM_STEP_NODELIST", "n[0-999999999]", "is not a list of node names"),
         ("SLURM_PROCID", "4", "this is task 4 on node 1"),
         ("SLURM_NODEID", "2", "this is task 3 on node 2"),
         ("SLURM_LOCALID", "-1", "SLURM_LOCALID=-1: Slurm sets a number there"),

@@ -66,10 +66,10 @@ def test_what_would_have_no_effect_is_refused(tmp_path: Path, keys: dict[str, An
 
 
 def test_a_model_is_not_laid_over_it_nor_a_bare_group_under_a_model(tmp_path: Path) -> None:
-    assert "collectives has no model to lay over the ranks: say process_group" in refusal(
+    assert "collectives has no model to distribute: use process_group" in refusal(
         tmp_path, "collectives", strategy="ddp"
     )
-    assert "process_group lays no model over the ranks, and spiral_mlp is trained" in refusal(
+    assert "process_group does not distribute a model, but spiral_mlp is trained" in refusal(
         tmp_path, "spiral_mlp", batch_per_rank=8
     )
     assert "scaling is weak" in refusal(tmp_path, "matmul", scaling="weak")

@@ -69,13 +69,13 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-"""Source and options of each workload that train in about a second."""
+"""Workload -> source and options that train in about a second. One that is not here has its default options."""
 
 
 def workload(name: str, *, seed: int = 0, **options: Any) -> Workload:
     """A prepared workload at its small size."""
-    source, small = SMALL[name]
     kind = workloads.load(name)
+    source, small = SMALL.get(name, (kind.sources[0], {}))
     made = kind(kind.Options(**{**small, **options}), source, None, seed)
     made.prepare()
     return made

@@ -106,7 +106,7 @@ def test_without_an_evaluation_of_its_own_the_held_out_loss_is_the_loss() -> Non
         ({"model": lambda self: nn.ReLU()}, "model()", "returned a module without parameters"),
         ({"model": lambda self: nn.Linear(3, 1, device="meta")}, "model()", "has parameters on meta"),
         ({"blocks": lambda self, model: [nn.Linear(3, 3)]}, "blocks()", "returned a Linear at place 0"),
-        ({"blocks": lambda self, model: [model]}, "blocks()", "which is no submodule of the model"),
+        ({"blocks": lambda self, model: [model]}, "blocks()", "which is not a submodule of the given model"),
         (
             {
                 "model": lambda self: nn.ModuleList([nn.ModuleList([nn.Linear(3, 1)])]),

@@ -127,7 +127,7 @@ def test_a_class_without_pictures_is_named(root: Path) -> None:
 
 def test_a_class_that_is_only_validated_on_is_named(root: Path) -> None:
     save(root / "val" / "dog" / "a.png", (1, 1, 1))
-    with pytest.raises(InputError, match=r"val/dog is no class of .*/train"):
+    with pytest.raises(InputError, match=r"val/dog is not a class of .*/train"):
         made(root)
 
 

@@ -130,7 +130,9 @@ def test_a_truncated_file_is_named_with_both_sizes(root: Path) -> None:
 )
 def test_a_file_that_is_no_idx_of_bytes_is_named(root: Path, content: bytes) -> None:
     raw(root, "train-labels-idx1-ubyte").write_bytes(content)
-    with pytest.raises(InputError, match="train-labels-idx1-ubyte is no IDX file of bytes: it begins with"):
+    with pytest.raises(
+        InputError, match="train-labels-idx1-ubyte is not an IDX file of bytes: it begins with"
+    ):
         mnist.read(root)
 
 

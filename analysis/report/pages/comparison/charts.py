@@ -1,4 +1,4 @@
-"""The charts of a comparison: the sessions over each other, a colour for each session and a panel for each case."""
+"""The charts of a comparison: all sessions in one chart, a colour for each session and a panel for each case."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from analysis.report.pages.comparison.data import ComparedSessions
 HEIGHT = 170
 """CSS pixels of a panel's drawing."""
 MOST_PANELS = 12
-"""Cases that are drawn; if there are more, those with the largest differences."""
+"""The most cases that are drawn; if there are more, those with the largest differences."""
 
 
 def figures(comparison: ComparedSessions) -> Markup:
-    """Empty if no run is ok."""
-    names = [side.name for side in comparison.sides]
-    session_ids = [side.session_id for side in comparison.sides]
+    """The charts; empty if no run is ok."""
+    names = [one.name for one in comparison.sessions]
+    session_ids = [one.session_id for one in comparison.sessions]
     drawn = [
         figure(
             kind.name,
@@ -64,15 +64,15 @@ def figures(comparison: ComparedSessions) -> Markup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kind:
+class _Panel:
     name: str
     query: str
     value: str
     chart: Chart
 
 
-def _rows(comparison: ComparedSessions, kind: _Kind) -> pl.DataFrame:
-    """The rows with the value, of the cases that are drawn; `of_all` counts all cases."""
+def _rows(comparison: ComparedSessions, kind: _Panel) -> pl.DataFrame:
+    """The rows of the cases that are drawn, if they have the value; `of_all` counts all cases."""
     rows = comparison.curves if kind.query == "compare_curves" else comparison.learning
     is_drawn = pl.col(kind.value).is_not_null()
     rows = rows.filter(is_drawn | pl.col("nonfinite") if kind.value == "loss" else is_drawn)
@@ -84,9 +84,9 @@ def _rows(comparison: ComparedSessions, kind: _Kind) -> pl.DataFrame:
 
 
 def _shown(names: Sequence[str], comparison: ComparedSessions) -> list[str]:
-    """Panels in the order of the suites; if there are too many, those whose ratio is furthest from 1. A panel is named
-    by its case, or by its case and placement."""
-    cases = list(dict.fromkeys(case for side in comparison.sides for case in side.cases))
+    """Panels in the order of the suites; if there are too many, those whose ratio is furthest from 1. A panel's name is
+    its case, or its case and placement."""
+    cases = list(dict.fromkeys(case for one in comparison.sessions for case in one.cases))
     places = {case: place for place, case in enumerate(cases)}
     largest = _largest_ratios(comparison)
 
@@ -99,7 +99,7 @@ def _shown(names: Sequence[str], comparison: ComparedSessions) -> list[str]:
 
 
 def _largest_ratios(comparison: ComparedSessions) -> Mapping[str, float]:
-    """|ln ratio| by case."""
+    """Case -> largest |ln ratio|."""
     rows = pl.concat(
         [frame.select("case_name", pl.col("ratio").cast(pl.Float64)) for frame in comparison.ratios]
     )
@@ -121,7 +121,7 @@ class Measure:
     labels: str = "~f"
     """d3 format of the axis."""
     ideal: str | None = None
-    """The field or number of ideal scaling."""
+    """A field or number: the result at ideal scaling."""
 
 
 def over_workers(measure: Measure) -> Chart:
@@ -152,7 +152,7 @@ def over_workers(measure: Measure) -> Chart:
 
 
 def _axis(rows: pl.DataFrame, measure: Measure) -> alt.Y:
-    """A little beyond the largest value: an interval of few repeats can be ten times as long."""
+    """The y axis. It ends a little beyond the largest value: with few repeats, intervals can be ten times as long."""
     scale = alt.Scale(zero=True) if measure.field == "efficiency" else result_scale(rows)
     scale = bounded(scale, rows, measure.field, _ideal_top(rows, measure))
     if measure.field != "speedup" or not is_wide(rows):
@@ -187,7 +187,7 @@ def _values(measure: Measure) -> list[alt.Tooltip]:
 
 
 def _with_interval(rows: pl.DataFrame, field: str) -> pl.DataFrame:
-    """With the columns of the interval, even if no session has one."""
+    """The rows with the interval's columns, even if no session has an interval."""
     missing = [f"{field}_{end}" for end in ("lo", "hi") if f"{field}_{end}" not in rows.columns]
     return rows.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in missing)
 
@@ -217,7 +217,7 @@ def over_steps(field: str, title: str, question: str, reading: str, axis: alt.Ax
             ),
         )
         layers = [start.mark_line()]
-        if field == "val_accuracy":  # often measured once, which a line cannot show
+        if field == "val_accuracy":  # often measured once, and a line needs two points
             layers.append(start.mark_point(size=60, filled=True, opacity=1))
         if has_nonfinite(rows, field):
             layers.append(crosses(start, field))
@@ -233,7 +233,7 @@ def _nonfinite(rows: pl.DataFrame, field: str) -> str:
 
 
 def _note(rows: pl.DataFrame) -> str:
-    """Which panels were left out."""
+    """A note if panels were left out."""
     kept, count = rows.get_column("panel").n_unique(), rows.get_column("of_all")[0]
     if kept == count:
         return ""
@@ -253,10 +253,10 @@ _MEASURES = [
 ]
 _KINDS = [
     *(
-        _Kind(name=measure.field, query="compare_curves", value=measure.field, chart=over_workers(measure))
+        _Panel(name=measure.field, query="compare_curves", value=measure.field, chart=over_workers(measure))
         for measure in _MEASURES
     ),
-    _Kind(
+    _Panel(
         name="training_loss",
         query="compare_learning",
         value="loss",
@@ -268,7 +268,7 @@ _KINDS = [
             alt.Axis(tickCount=4),
         ),
     ),
-    _Kind(
+    _Panel(
         name="validation_accuracy",
         query="compare_learning",
         value="val_accuracy",

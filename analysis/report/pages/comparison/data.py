@@ -1,4 +1,4 @@
-"""The data of a comparison, read at once, and its sides: a session each, or several that count as one side."""
+"""The data of a comparison, read at once, and its sides: one session, or several that count as one."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class ComparedSession:
     session: Row
     """queries/session.sql."""
     cases: Sequence[str]
-    """In the order of the suite. Cases with the same name but different kinds are different cases; their names then
+    """In the order of the suite. Cases with the same name but different kinds are different cases; then their names
     include the difference."""
     kinds: Mapping[str, Kind]
-    """By the name of the case in the suite."""
+    """Name of the case in the suite -> kind."""
     settings: Settings
     environment: Mapping[str, str]
     """Fact -> value; if nodes differ, all values."""
@@ -63,7 +63,7 @@ class Group:
     """One side of a ratio: a session, or several."""
 
     letter: str
-    """`A`; of several `A with B`."""
+    """`A`; for several sessions, `A with B`."""
     sessions: int
 
 
@@ -71,11 +71,11 @@ class Group:
 class ComparedSessions:
     """The sessions, those of the baseline first, with their ratios and curves."""
 
-    sides: Sequence[ComparedSession]
+    sessions: Sequence[ComparedSession]
     groups: Sequence[Group]
     """The sides of the ratios, the baseline first."""
     ratios: Sequence[pl.DataFrame]
-    """queries/ratios.sql, for each group but the first."""
+    """Rows of queries/ratios.sql for each group except the first."""
     curves: pl.DataFrame
     learning: pl.DataFrame
 
@@ -88,19 +88,19 @@ class ComparedSessions:
         return self.groups[1:]
 
     def is_baseline(self, place: int) -> bool:
-        """Whether the side at that place is a session of the baseline."""
+        """Whether the session at this place belongs to the baseline."""
         return place < self.baseline.sessions
 
 
 def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> ComparedSessions:
-    """The sessions must be in the database, each once."""
+    """Read the sessions, which must be in the database and differ."""
     session_ids = flat(compared)
     configurations = {
         name: named_queries.frame(connection, "configuration", name).to_dicts() for name in session_ids
     }
     names = _case_names([row for rows in configurations.values() for row in rows])
-    sides = [
-        _side(connection, session_id, place, configuration, names)
+    sessions = [
+        _session(connection, session_id, place, configuration, names)
         for place, (session_id, configuration) in enumerate(configurations.items())
     ]
     baseline, *others = map(ids, compared)
@@ -115,21 +115,21 @@ def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> ComparedSess
         for name in ("compare_curves", "compare_learning")
     )
     return ComparedSessions(
-        sides=sides,
+        sessions=sessions,
         groups=[
             Group(letter=letter, sessions=len(ids(side)))
             for letter, side in zip(
-                together(compared, [side.letter for side in sides]), compared, strict=True
+                together(compared, [one.letter for one in sessions]), compared, strict=True
             )
         ],
-        ratios=[named_queries.by_suite(_with_cases(rows, names), sides[0].cases) for rows in ratios],
-        curves=_drawn(curves, sides, names),
-        learning=_drawn(learning, sides, names),
+        ratios=[named_queries.by_suite(_with_cases(rows, names), sessions[0].cases) for rows in ratios],
+        curves=_drawn(curves, sessions, names),
+        learning=_drawn(learning, sessions, names),
     )
 
 
 CaseNames = Mapping[tuple[str, Kind], str]
-"""By the suite's name of the case and its kind."""
+"""(name of the case in the suite, kind) -> name on the page."""
 
 
 def _kind(row: Row) -> Kind:
@@ -155,7 +155,7 @@ def _apart(kind: Kind, others: Iterable[Kind]) -> str:
     )
 
 
-def _side(
+def _session(
     connection: duckdb.DuckDBPyConnection,
     session_id: str,
     place: int,
@@ -187,7 +187,7 @@ def _side(
 
 
 def _short(session_id: str) -> str:
-    """Without the time at its start, and with its end, which distinguishes sessions of a suite."""
+    """The id without the time at its start. A long one keeps its end, which distinguishes sessions of a suite."""
     name = named_queries.printable(re.sub(r"^\d{8}T\d{6}Z-", "", session_id))
     return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
 
@@ -204,11 +204,11 @@ def _with_cases(rows: pl.DataFrame, names: CaseNames) -> pl.DataFrame:
     return rows.with_columns(pl.Series("case_name", found, dtype=pl.String))
 
 
-def _drawn(rows: pl.DataFrame, sides: Sequence[ComparedSession], names: CaseNames) -> pl.DataFrame:
-    """With `session`, the name that has a colour, and `panel`: the case, for learning curves with the chosen
-    placement."""
+def _drawn(rows: pl.DataFrame, sessions: Sequence[ComparedSession], names: CaseNames) -> pl.DataFrame:
+    """The rows with two more columns: `session`, the name that has a colour, and `panel`, the case (with the chosen
+    placement for learning curves)."""
     rows = _with_cases(rows, names)
-    ids = {side.session_id: side.name for side in sides}
+    ids = {one.session_id: one.name for one in sessions}
     session = pl.col("session_id").replace_strict(ids, return_dtype=pl.String)
     panel = pl.format("{} {}", "case_name", "chosen") if "chosen" in rows.columns else pl.col("case_name")
     rows = rows.with_columns(session.alias("session"), panel.alias("panel"))
@@ -216,7 +216,7 @@ def _drawn(rows: pl.DataFrame, sides: Sequence[ComparedSession], names: CaseName
 
 
 Sides = Sequence[str | Sequence[str]]
-"""The sides, the baseline first: a session id each, or a list of the ids that count as one side."""
+"""The sides, the baseline first. Each is a session id, or a list of ids that count as one side."""
 
 
 def of_ids(sides: Iterable[Sequence[str]]) -> list[str | list[str]]:
@@ -233,12 +233,12 @@ def flat(sides: Sides) -> list[str]:
 
 
 def together(sides: Sides, names: Sequence[str]) -> list[str]:
-    """A name for each side, `A with B`; `names` are those of its sessions, as `flat` orders them."""
+    """A name for each side, such as `A with B`. `names` are the sessions' names in the order of `flat`."""
     left = iter(names)
     return [" with ".join(next(left) for _ in ids(side)) for side in sides]
 
 
 def letter_of(place: int) -> str:
-    """A ... Z, AA, AB ..."""
+    """The letter of a session: A ... Z, AA, AB ..."""
     before, last = divmod(place, 26)
     return (letter_of(before - 1) if before else "") + chr(ord("A") + last)

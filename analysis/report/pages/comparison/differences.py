@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import cut, differing, folded, short, text, text_of, unordered
+from analysis.report.html.markup import cut, differing, folded, short, text, text_cell, unordered
 from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import ComparedSession, ComparedSessions
 from analysis.tables.column import Column
@@ -18,7 +18,7 @@ MOST_CASES = 6
 """Cases that a line names; it counts the others."""
 
 _OF_IMPORTS = "measured_by"
-"""A key of the fingerprint of imported sessions; without it, scalebench measured."""
+"""A key in the fingerprint of imported sessions; a session without it was measured by scalebench."""
 
 _SETTINGS = "settings of "
 """Prefix of the keys of queries/likeness.sql whose values are digests, one for each case and placement."""
@@ -28,39 +28,39 @@ Values = tuple[str | None, ...]
 """A value for each session; None if the session does not have one."""
 
 
-def unlike(sides: Sequence[ComparedSession]) -> list[Markup]:
-    """Facts that should be equal and are not, with every session's value."""
-    suites = tuple(side.session["suite"] + (" (quick)" if side.session["quick"] else "") for side in sides)
-    workloads = tuple(side.session["workloads"] for side in sides)
-    rates = tuple(side.session["throughput_units"] for side in sides)
+def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
+    """Facts that should be equal but differ, with every session's value."""
+    suites = tuple(one.session["suite"] + (" (quick)" if one.session["quick"] else "") for one in sessions)
+    workloads = tuple(one.session["workloads"] for one in sessions)
+    rates = tuple(one.session["throughput_units"] for one in sessions)
     lines = [
-        _unlike("suite", sides, suites),
-        _unlike("workload", sides, workloads),
-        _unlike("unit of throughput", sides, rates),
+        _unlike("suite", sessions, suites),
+        _unlike("workload", sessions, workloads),
+        _unlike("unit of throughput", sessions, rates),
     ]
-    keys = dict.fromkeys(key for side in sides for key in side.likeness)
+    keys = dict.fromkeys(key for one in sessions for key in one.likeness)
     for key in keys:
-        values = tuple(side.likeness.get(key) for side in sides)
+        values = tuple(one.likeness.get(key) for one in sessions)
         if None in values and key != _OF_IMPORTS:  # an unknown value may be equal
             continue
         if not key.startswith(_SETTINGS):
-            lines.append(_unlike(key, sides, values))
+            lines.append(_unlike(key, sessions, values))
         elif len(set(values)) > 1 and _SEE_SETTINGS not in lines:
             lines.append(_SEE_SETTINGS)
-    lines += list(_unlike_settings(sides))
-    lines += [_unlike(f"{part} of {case}", sides, values) for case, part, values in _split_cases(sides)][
-        :MOST_CASES
-    ]
+    lines += list(_unlike_settings(sessions))
+    lines += [
+        _unlike(f"{part} of {case}", sessions, values) for case, part, values in _split_cases(sessions)
+    ][:MOST_CASES]
     return [line for line in lines if line]
 
 
 _TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "threads")
-"""Settings whose differences are listed at the top, without scaling and strategy, which make different cases."""
+"""Settings whose differences are listed at the top. Scaling and strategy are not: they make different cases."""
 
 
-def _unlike_settings(sides: Sequence[ComparedSession]) -> Iterator[Markup]:
-    """For each setting the values of most cases; cases with other values are counted. An unknown value may be equal."""
-    found = [line for line in _setting_lines(sides) if _differs(line) and None not in line["values"]]
+def _unlike_settings(sessions: Sequence[ComparedSession]) -> Iterator[Markup]:
+    """For each setting, the values of most cases and the number of cases with others. An unknown value may be equal."""
+    found = [line for line in _setting_lines(sessions) if _differs(line) and None not in line["values"]]
     for name in _TELLING:
         lines = sorted((line for line in found if line["name"] == name), key=lambda line: -line["count"])
         if lines:
@@ -68,54 +68,55 @@ def _unlike_settings(sides: Sequence[ComparedSession]) -> Iterator[Markup]:
             more = f"; other values in {others:,} more {'case' if others == 1 else 'cases'}" if others else ""
             cases = "all cases in common" if lines[0]["cases"] == _ALL else lines[0]["cases"]
             what = f"{name.rpartition('.')[2].replace('_', ' ')} of {cases}"
-            yield _unlike(what, sides, lines[0]["values"]) + more
+            yield _unlike(what, sessions, lines[0]["values"]) + more
 
 
-def _split_cases(sides: Sequence[ComparedSession]) -> Iterator[tuple[str, str, Values]]:
-    """Case, part of its kind and values, if cases of the same name differ in it: the case is not in common."""
-    for case in dict.fromkeys(case for side in sides for case in side.kinds):
-        kinds = [side.kinds.get(case) for side in sides]
+def _split_cases(sessions: Sequence[ComparedSession]) -> Iterator[tuple[str, str, Values]]:
+    """Case, part of its kind and values, for each part in which cases of the same name differ. Such a case is not in
+    common."""
+    for case in dict.fromkeys(case for one in sessions for case in one.kinds):
+        kinds = [one.kinds.get(case) for one in sessions]
         for part in ("scaling", "strategy"):
             values = tuple(getattr(kind, part) if kind else _NO_CASE for kind in kinds)
             if len(set(values) - {_NO_CASE}) > 1:
                 yield cut(case), part, values
 
 
-def _unlike(what: str, sides: Sequence[ComparedSession], values: Values) -> Markup:
+def _unlike(what: str, sessions: Sequence[ComparedSession], values: Values) -> Markup:
     if len(set(values)) == 1:
         return Markup()
     said = [
-        f"{side.letter} " + short(units.UNKNOWN if value is None else value)
-        for side, value in zip(sides, values, strict=True)
+        f"{one.letter} " + short(units.UNKNOWN if value is None else value)
+        for one, value in zip(sessions, values, strict=True)
         if value != _NO_CASE
     ]
     return text(what if " " in what else what.replace("_", " ")) + ": " + Markup(" · ").join(said)
 
 
 def settings(comparison: ComparedSessions) -> Markup:
-    """Settings of the cases in common: a table of those that differ, the others counted and folded."""
-    lines = list(_setting_lines(comparison.sides))
-    return _split(lines, comparison.sides, "setting", "of the cases in common")
+    """Settings of the cases in common: a table of those that differ; the others are counted and folded."""
+    lines = list(_setting_lines(comparison.sessions))
+    return _split(lines, comparison.sessions, "setting", "of the cases in common")
 
 
 def environment(comparison: ComparedSessions) -> Markup:
-    """The same for facts about the machine and its software."""
-    names = dict.fromkeys(name for side in comparison.sides for name in side.environment)
+    """Facts about the machine and its software: a table of those that differ; the others are counted and folded."""
+    names = dict.fromkeys(name for one in comparison.sessions for name in one.environment)
     lines = [
-        {"name": name, "values": tuple(side.environment.get(name) for side in comparison.sides)}
+        {"name": name, "values": tuple(one.environment.get(name) for one in comparison.sessions)}
         for name in names
     ]
-    return _split(lines, comparison.sides, "fact", "about machine and software")
+    return _split(lines, comparison.sessions, "fact", "about machine and software")
 
 
-def _setting_lines(sides: Sequence[ComparedSession]) -> Iterator[Row]:
-    """One per setting and tuple of values, with the cases that have it; a session without the case does not count."""
-    names = dict.fromkeys(name for side in sides for found in side.settings.values() for name in found)
-    cases = [case for case in _cases(sides) if sum(case in side.settings for side in sides) > 1]
+def _setting_lines(sessions: Sequence[ComparedSession]) -> Iterator[Row]:
+    """One row per setting and tuple of values, with its cases. A session without the case does not count."""
+    names = dict.fromkeys(name for one in sessions for found in one.settings.values() for name in found)
+    cases = [case for case in _cases(sessions) if sum(case in one.settings for one in sessions) > 1]
     for setting in names:
         cases_of: dict[Values, list[str]] = {}
         for case in cases:
-            cases_of.setdefault(tuple(_setting(side, case, setting) for side in sides), []).append(case)
+            cases_of.setdefault(tuple(_setting(one, case, setting) for one in sessions), []).append(case)
         for values, having in cases_of.items():
             if set(values) - {None, _NO_CASE}:
                 yield {
@@ -130,23 +131,23 @@ _ALL = "all"
 _NO_CASE = "(no such case)"
 
 
-def _setting(side: ComparedSession, case: str, name: str) -> str | None:
-    return side.settings[case].get(name) if case in side.settings else _NO_CASE
+def _setting(one: ComparedSession, case: str, name: str) -> str | None:
+    return one.settings[case].get(name) if case in one.settings else _NO_CASE
 
 
 def _differs(line: Row) -> bool:
     return len(set(line["values"]) - {_NO_CASE}) > 1
 
 
-def _split(lines: list[Row], sides: Sequence[ComparedSession], what: str, of: str) -> Markup:
-    cases = [Column("cases", text_of("cases"))] if lines and "cases" in lines[0] else []
-    keys = [Column(what, text_of("name")), *cases]
+def _split(lines: list[Row], sessions: Sequence[ComparedSession], what: str, of: str) -> Markup:
+    cases = [Column("cases", text_cell("cases"))] if lines and "cases" in lines[0] else []
+    keys = [Column(what, text_cell("name")), *cases]
     return render(
         "sections/differences",
         what=what,
         of=of,
         different=[line for line in lines if _differs(line)],
-        different_columns=[*keys, *(_side_column(side, place) for place, side in enumerate(sides))],
+        different_columns=[*keys, *(_side_column(one, place) for place, one in enumerate(sessions))],
         equal=[line for line in lines if not _differs(line)],
         equal_columns=[*keys, Column("value", _equal_value)],
     )
@@ -156,49 +157,49 @@ def _equal_value(line: Row) -> Markup:
     return folded(next(value for value in line["values"] if value not in (None, _NO_CASE)) or "")
 
 
-def _side_column(side: ComparedSession, place: int) -> Column:
+def _side_column(one: ComparedSession, place: int) -> Column:
     def cell(line: Row) -> str:
         value = line["values"][place]
         shown = units.UNKNOWN if value is None else folded(value)
         return differing(shown) if value not in (line["values"][0], _NO_CASE) else shown
 
-    return Column(f"{side.letter}, baseline" if place == 0 else side.letter, cell)
+    return Column(f"{one.letter}, baseline" if place == 0 else one.letter, cell)
 
 
-def _cases(sides: Sequence[ComparedSession]) -> list[str]:
+def _cases(sessions: Sequence[ComparedSession]) -> list[str]:
     """The cases of all sessions, in the order of the first suite that has them."""
-    return list(dict.fromkeys(case for side in sides for case in side.cases))
+    return list(dict.fromkeys(case for one in sessions for case in one.cases))
 
 
 def not_in_common(comparison: ComparedSessions) -> Markup:
-    """For each session the cases and sizes that not all others planned."""
-    sides = comparison.sides
-    placements = [_placements(side) for side in sides]
+    """For each session, the cases and sizes that some other session did not plan."""
+    sessions = comparison.sessions
+    placements = [_placements(one) for one in sessions]
     items = []
-    for side, own in zip(sides, placements, strict=True):
+    for one, own in zip(sessions, placements, strict=True):
         alone = {
             case: [size for size in sizes if not all(size in other.get(case, ()) for other in placements)]
             for case, sizes in own.items()
         }
-        said = list(_alone(alone, sides))
+        said = list(_alone(alone, sessions))
         if said:
-            items.append(Markup("{} has {}").format(side.letter, Markup("; ").join(said)))
+            items.append(Markup("{} has {}").format(one.letter, Markup("; ").join(said)))
     items += [
-        "not the same case, " + _unlike(f"{part} of {case}", sides, values)
-        for case, part, values in _split_cases(sides)
+        "not the same case, " + _unlike(f"{part} of {case}", sessions, values)
+        for case, part, values in _split_cases(sessions)
     ]
     return unordered(items) or Markup("<p>All sessions planned the same cases at the same sizes.</p>")
 
 
-def _placements(side: ComparedSession) -> Mapping[str, list[str]]:
+def _placements(one: ComparedSession) -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for row in side.coverage:
+    for row in one.coverage:
         found.setdefault(row["case_name"], []).append(row["placement"])
     return found
 
 
-def _alone(alone: Mapping[str, Sequence[str]], sides: Sequence[ComparedSession]) -> Iterator[Markup]:
-    whole = [case for case in alone if not all(case in side.cases for side in sides)]
+def _alone(alone: Mapping[str, Sequence[str]], sessions: Sequence[ComparedSession]) -> Iterator[Markup]:
+    whole = [case for case in alone if not all(case in one.cases for one in sessions)]
     if whole:
         yield ("case " if len(whole) == 1 else "cases ") + text(listed(map(cut, whole), MOST_CASES))
     parts = [

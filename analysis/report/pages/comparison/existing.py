@@ -1,4 +1,4 @@
-"""The comparisons in a folder of pages: each names its sessions in a <meta> of its head."""
+"""The comparisons in a folder of pages. Each names its sessions in a <meta> of its head."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from analysis.report.html.markup import LONGEST, cut
 from analysis.report.pages.comparison.data import Sides, flat, letter_of, together
 
 META = "scalebench-compare"
-"""Name of the <meta> whose content is the JSON list of sides, the baseline first, as compare.groups has them."""
+"""Name of the <meta> whose content is the JSON list of sides, the baseline first."""
 _HEAD_CHARACTERS = 100_000
-"""Characters in which the <meta> is searched; it is before the style sheet."""
+"""Characters to search for the <meta>, which is before the style sheet."""
 
 Comparisons = Mapping[str, Sides]
-"""By file name."""
+"""File name -> sides."""
 
 
 def head(sides: Sides) -> dict[str, str]:
-    """The <meta> of a comparison's page, by name."""
+    """The <meta> of a comparison's page: name -> content."""
     return {META: json.dumps(list(sides))}
 
 
 def found(folder: Path) -> dict[str, Sides]:
-    """The folder's comparisons. A file whose name does not follow from its sessions is not ours."""
+    """The folder's comparisons. A file is one of ours only if its name follows from its sessions."""
     read = {path.name: _sides(path) for path in compare_files(folder)}
     return {name: sides for name, sides in read.items() if len(sides) > 1 and compare_name(sides) == name}
 
 
 def comparison_title(sides: Sides, known: Mapping[str, Row] = MappingProxyType({})) -> str:
-    """`B against A`, `B and C against A`, `C with D against A with B`, each with its title and start; `known`
-    are rows of the database by session id. A session that the database does not know is named by its id."""
+    """`B against A`, `B and C against A`, `C with D against A with B`; each session with its title and start. `known`
+    are rows of the database by session id. A session that is not in the database is named by its id."""
     session_ids = flat(sides)
     rows = [known.get(session_id) for session_id in session_ids]
     titles = [
@@ -52,7 +52,7 @@ def comparison_title(sides: Sides, known: Mapping[str, Row] = MappingProxyType({
 
 
 def _began(rows: Sequence[Row | None]) -> list[str]:
-    """The days in brackets; with the time if two of the sessions began on the same day."""
+    """The start days in brackets, with the time if two sessions began on the same day."""
     times = [row["created_at"] if row else None for row in rows]
     days = [f"{time:%Y-%m-%d}" for time in times if time]
     form = "%Y-%m-%d" if len(set(days)) == len(days) else "%Y-%m-%d %H:%M"

@@ -24,14 +24,14 @@ from analysis.wording.caveats import imported_from
 
 
 def compare_page(connection: duckdb.DuckDBPyConnection, compared: Sides, bundle: str) -> str:
-    """The HTML for two sides or more; `bundle` is JavaScript that defines vegaEmbed."""
+    """The HTML for two or more sessions; `bundle` is JavaScript that defines vegaEmbed."""
     comparison = data.read(connection, compared)
-    sides = comparison.sides
-    titles = list(dict.fromkeys(side.session["title"] or side.session["suite"] for side in sides))
-    compared_count = f"{len(sides):,} sessions compared"
+    sessions = comparison.sessions
+    titles = list(dict.fromkeys(one.session["title"] or one.session["suite"] for one in sessions))
+    compared_count = f"{len(sessions):,} sessions compared"
     return charted_page(
         "comparison",
-        title=comparison_title(compared, {side.session_id: side.session for side in sides}),
+        title=comparison_title(compared, {one.session_id: one.session for one in sessions}),
         file_name=compare_name(compared),
         sections=_sections(comparison),
         bundle=bundle,
@@ -40,25 +40,25 @@ def compare_page(connection: duckdb.DuckDBPyConnection, compared: Sides, bundle:
         heading=headline(titles[0], f": {compared_count}")
         if len(titles) == 1
         else Markup("<h1>{}</h1>").format(compared_count),
-        side_columns=_SIDE_COLUMNS,
-        sides=[
-            {"letter": side.letter, "is_baseline": comparison.is_baseline(place), **side.session}
-            for place, side in enumerate(sides)
+        session_columns=_SESSION_COLUMNS,
+        sessions=[
+            {"letter": one.letter, "is_baseline": comparison.is_baseline(place), **one.session}
+            for place, one in enumerate(sessions)
         ],
         imports=[
-            f"{side.letter}: {imported_from(side.session)}"
-            for side in sides
-            if side.session["imported"] is not None
+            f"{one.letter}: {imported_from(one.session)}"
+            for one in sessions
+            if one.session["imported"] is not None
         ],
-        differences=unlike(sides),
+        differences=unlike(sessions),
         verdicts=map(unbroken, sentences(comparison)),
     )
 
 
 def _sections(comparison: ComparedSessions) -> Iterator[Section]:
     covered = Markup().join(
-        Markup("<h3>{}</h3>{}").format(text(side.name), coverage(list(side.coverage), list(side.not_ok)))
-        for side in comparison.sides
+        Markup("<h3>{}</h3>{}").format(text(one.name), coverage(list(one.coverage), list(one.not_ok)))
+        for one in comparison.sessions
     )
     yield Section(identifier="ratios", title="Ratios", content=ratios(comparison))
     yield Section(identifier="charts", title="Charts", content=figures(comparison))
@@ -76,7 +76,7 @@ def _began(row: Row) -> str:
     return f"{row['created_at']:%Y-%m-%d %H:%M}" if row["created_at"] else units.UNKNOWN
 
 
-_SIDE_COLUMNS = [
+_SESSION_COLUMNS = [
     Column("session", lambda row: row["letter"] + (", baseline" if row["is_baseline"] else "")),
     Column("id", lambda row: link(page_name(row["session_id"]), text(row["session_id"]))),
     Column("suite", lambda row: short(row["suite"]) + (" (quick)" if row["quick"] else "")),

@@ -6,22 +6,23 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from analysis.compare.wording import counts, judged_as, lost, needed, regressions, unit_of
+from analysis.compare.wording import counts, judged_as, largest_regression, needed, regressions, unit_of
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.downloads import csv_download
-from analysis.report.html.markup import CASE, PLACEMENT, interval_of, label, text
+from analysis.report.html.markup import CASE, PLACEMENT, interval_cell, label, text
 from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import MARGIN, MAX_REGRESSION, ComparedSessions, Group
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
 from analysis.wording import numbers
+from analysis.wording.plain_text import counted
 
 _TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
 
 
 def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
-    """Plain text: the most telling size, then how all sizes were judged."""
+    """Plain text: the most telling size, then the verdicts of all sizes."""
     both = f"{candidate.letter} against {baseline.letter}"
     measured = [row for row in rows if row["ratio"] is not None]
     if not measured:
@@ -35,13 +36,12 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
     if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
         return f"{both}: none of {len(judged):,} rows differs for certain; {lead}."
     failed = regressions(judged)
-    largest = f" {lost(failed, MAX_REGRESSION, str)}." if failed else ""
+    largest = f" {largest_regression(failed, MAX_REGRESSION, str)}." if failed else ""
     return f"{both}: {lead}{_counted(judged)}.{largest}"
 
 
 def _lead(row: Row) -> str:
-    axis = row["axis"].removesuffix("s") if row["workers"] == 1 else row["axis"]
-    size = f"{row['case_name']} at {row['workers']:,} {axis}"
+    size = f"{row['case_name']} at {counted(row['workers'], row['axis'])}"
     ratio, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
     why = "" if interval else ", because a side has fewer than two ok repeats"
     return f"throughput of {size} ×{ratio}{interval and f' {interval}'}, {row['verdict']}{why}"
@@ -106,7 +106,7 @@ def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]
     columns = [
         CASE,
         PLACEMENT,
-        Column("ratio [95 %]", interval_of("ratio", "×", apart_from=1), number=True),
+        Column("ratio [95 %]", interval_cell("ratio", "×", apart_from=1), number=True),
         Column("verdict", _verdict),
         Column(f"more {unit_of(open_rows)}", _needed, number=True),
         Column("p (Holm)", _probability, number=True),

@@ -30,9 +30,9 @@ from analysis.report.pages.history.data import History
 HEIGHT = 170
 """CSS pixels of a panel's drawing."""
 MOST_PANELS = 12
-"""Cases that are drawn; if there are more, those that changed most."""
+"""The most cases that are drawn; if there are more, those that changed most."""
 _LEAST_SPAN = 0.1
-"""Least extent of an axis of ratios on either side of 1: noise of a percent must not look like a cliff."""
+"""Least extent of an axis of ratios on each side of 1: noise of a percent must not look like a cliff."""
 _MOST_TICKS = 8
 _READING = (
     "By session, the oldest first; the table of sessions has their numbers. Bars: 95 % intervals over repeats; none "
@@ -41,7 +41,7 @@ _READING = (
 
 
 def figures(history: History) -> Markup:
-    """Empty if no run is ok."""
+    """The charts; empty if no run is ok."""
     names = distinct(history.points, "panel")
     sql = named_queries.pasteable("history", suite=history.suite)
     is_scaled = ~pl.col("is_baseline") & (pl.col("scaling") != "none")  # a baseline's efficiency is 100 %
@@ -105,7 +105,7 @@ def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
 
 
 def _kept(rows: pl.DataFrame) -> list[str]:
-    """Cases with regressions first, then those whose ratio to a like session is farthest from 1."""
+    """The cases to draw: those with regressions first, then those whose ratio to a like session is farthest from 1."""
     names = distinct(rows, "panel")
     if len(names) <= MOST_PANELS:
         return names
@@ -146,7 +146,7 @@ def _layers(few: FewSizes, view: _View) -> list[alt.Chart]:
 
 
 def _ends(start: alt.Chart, view: _View) -> alt.Chart:
-    """If a panel has its own scale, its intervals are cut as curves.top cuts axes."""
+    """Cut the intervals of panels that have their own scales, as curves.top cuts axes."""
     if view.field != "throughput":
         return start
     tops: alt.Chart = start.transform_joinaggregate(panel_top="max(throughput)", groupby=["panel"])
@@ -160,7 +160,7 @@ def _axis(rows: pl.DataFrame, view: _View) -> alt.Y:
         scale = bounded(alt.Scale(zero=True), rows, view.field, ideal=1.0)
     elif view.field == "throughput":
         scale = alt.Scale(zero=True)
-    else:  # all ratios and a little more; the intervals of few repeats are too long for an axis
+    else:  # all ratios and a little more: with few repeats, intervals are too long for an axis
         ratios = rows.get_column("relative").drop_nulls().to_list()
         room = 0.5 * _LEAST_SPAN
         domain = [min(min(ratios) - room, 1 - _LEAST_SPAN), max(max(ratios) + room, 1 + _LEAST_SPAN)]

@@ -1,4 +1,4 @@
-"""The data of a history, read at once, and which suites have one."""
+"""The data of a history, read at once, and the suites that have one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class History:
     sessions: Sequence[Row]
     """queries/history_sessions.sql, the newest first."""
     points: pl.DataFrame
-    """queries/history.sql, the oldest session first; cases as the newest session's suite orders them."""
+    """queries/history.sql, the oldest session first; cases in the order of the newest session's suite."""
 
     @property
     def newest(self) -> Row:
@@ -32,21 +32,21 @@ class History:
 
     @property
     def regressions(self) -> list[Row]:
-        """Rows, the newest session first and its largest loss first."""
+        """Rows of regressions, the newest session first; in each session, the largest loss first."""
         found = self.points.filter("regression").sort(["session_order", "ratio"], descending=[True, False])
         return found.to_dicts()
 
 
 def suites(connection: duckdb.DuckDBPyConnection, session_ids: Sequence[str]) -> list[str]:
     """The suites of the sessions in which something was measured twice."""
-    found = connection.execute(named_queries.query_text("histories")).fetchall()  # names as they are
+    found = connection.execute(named_queries.query_text("histories")).fetchall()  # names unchanged
     of_them = "SELECT DISTINCT suite FROM sessions WHERE list_contains($1, session_id)"
     wanted = {suite for (suite,) in connection.execute(of_them, [list(session_ids)]).fetchall()}
     return [suite for (suite, _sessions) in found if suite in wanted]
 
 
 def read(connection: duckdb.DuckDBPyConnection, suite: str) -> History:
-    """The suite must be one of those that `suites` returns."""
+    """Read a suite's history; `suites` must return the suite."""
     sessions = named_queries.frame(connection, "history_sessions", suite=suite).to_dicts()
     cases = (
         named_queries.frame(connection, "cases", sessions[0]["session_id"]).get_column("case_name").to_list()

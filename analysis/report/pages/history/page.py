@@ -1,4 +1,4 @@
-"""The page of a suite over its sessions: what became slower, what changed, and every figure."""
+"""The page of a suite over its sessions: regressions, changes, and every figure."""
 
 from __future__ import annotations
 

@@ -8,7 +8,16 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.report.html import units
-from analysis.report.html.markup import PLACEMENT, folded, interval_of, label, short, text, text_of, unordered
+from analysis.report.html.markup import (
+    PLACEMENT,
+    folded,
+    interval_cell,
+    label,
+    short,
+    text,
+    text_cell,
+    unordered,
+)
 from analysis.report.html.markup import link as linked
 from analysis.report.html.render import render
 from analysis.tables.column import Column
@@ -18,13 +27,13 @@ Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
 _TONES = {"faster": "good", "slower": "fair", "same": "none", "inconclusive": "none"}
 _MOST_ROWS = 60
-"""Rows of a readable table; a longer one is folded."""
-_CASE = Column("case", text_of("panel"))
-_RATIO = Column("ratio [95\u00a0%]", interval_of("ratio", "×", apart_from=1), number=True)
+"""The most rows of an unfolded table."""
+_CASE = Column("case", text_cell("panel"))
+_RATIO = Column("ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1), number=True)
 
 
 def regressions(rows: Sequence[Row], link: Link) -> Markup:
-    """The newest session first; a sentence if there are none."""
+    """The regressions, the newest session first; a sentence if there are none."""
     columns = [
         _session_column(link),
         _CASE,
@@ -62,18 +71,18 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         _session_column(link),
         _CASE,
         PLACEMENT,
-        Column(f"{unit} [95\u00a0%]", interval_of("throughput"), number=True),
+        Column(f"{unit} [95\u00a0%]", interval_cell("throughput"), number=True),
         _RATIO,
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),
-        Column("step", interval_of("step_ms", "ms"), number=True),
+        Column("step", interval_cell("step_ms", "ms"), number=True),
         Column("ok repeats", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
     return render("sections/history_figures", columns=columns, rows=rows, most=_MOST_ROWS)
 
 
 def _session_column(link: Link) -> Column:
-    """Its number, which is its place in the charts, when it began, and its id."""
+    """The session's number (its place in the charts), start and id."""
 
     def cell(row: Row) -> Markup:
         quick = Markup(' <span class="quick">quick</span>') if row.get("quick") else ""
@@ -101,7 +110,7 @@ def _placements(row: Row) -> str:
 
 
 def _verdicts(row: Row) -> str:
-    """Regressions are slower, too, and counted once."""
+    """The counts of verdicts. A regression is also slower, but is counted once."""
     regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
     counts = {**{verdict: row[verdict] for verdict in _TONES}, "slower": row["slower"] - row["regressions"]}
     found = [
@@ -124,14 +133,14 @@ def _verdict(row: Row) -> str:
 
 
 def _efficiency(row: Row) -> str:
-    """A baseline is compared with itself, so it has no interval."""
+    """The efficiency. A baseline is compared with itself, so it has no interval."""
     if row["is_baseline"] or row["scaling"] == "none":
         return units.UNKNOWN
     return units.with_interval(row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100)
 
 
 def _usual(row: Row) -> str:
-    """How much sessions differ if nothing changes."""
+    """The range by which sessions differ if nothing changes."""
     if row["usual_lo"] is None:
         return units.UNKNOWN
     return f"{units.number(row['usual_lo'])} … {units.number(row['usual_hi'])}"

@@ -12,11 +12,11 @@ from analysis.report.pages.history.data import History
 from analysis.wording.plain_text import cell, listed
 
 MOST_NAMED = 3
-"""Changes or placements that a sentence names; it counts the others."""
+"""The most changes or placements that a sentence names; it counts the others."""
 
 
 def sentences(history: History, name: Callable[[str], str] = cell) -> list[str]:
-    """Plain text; `name` makes foreign text safe to show."""
+    """Plain text; `name` makes untrusted text safe to show."""
     return [" ".join(_newest(history, name)), _overall(history)]
 
 
@@ -35,7 +35,7 @@ def _newest(history: History, name: Callable[[str], str]) -> Iterator[str]:
             f"{_counts(newest)}; {_changed(newest, name)}."
         )
     else:
-        yield f"No earlier session is comparable with the newest: {_why_not(newest, name)}."
+        yield f"No earlier session is comparable with the newest: {_why_incomparable(newest, name)}."
     if newest["inconclusive"] and newest["inconclusive"] == newest["judged"]:
         yield _undecided(history)
 
@@ -67,7 +67,7 @@ def _changed(session: Row, name: Callable[[str], str]) -> str:
     return f"changed: {listed(map(name, session['changes'].split('; ')), MOST_NAMED)}"
 
 
-def _why_not(session: Row, name: Callable[[str], str]) -> str:
+def _why_incomparable(session: Row, name: Callable[[str], str]) -> str:
     if session["other_settings"]:
         return f"its settings differ ({listed(map(name, session['other_settings'].split('; ')), MOST_NAMED)})"
     if session["measured"] == 0:
@@ -89,7 +89,7 @@ def _overall(history: History) -> str:
 
 
 def _since(history: History, found: Sequence[Row]) -> str:
-    """How many placements are still slower than before their last regression, by points."""
+    """How many placements are still slower than before their last regression, by point estimates."""
     if found[0]["session_id"] == history.newest["session_id"]:
         return ""
     last: dict[Series, Row] = {}

@@ -84,8 +84,8 @@ def test_a_chart_alone_goes_to_standard_output_and_is_the_same_as_among_all(expo
     )
 
 
-def test_a_png_is_twice_the_size_of_its_svg_and_not_blank(export):
-    svg = ElementTree.fromstring(export(ORDINARY, "--format", "svg", "--chart", "efficiency").stdout_bytes)
+def test_a_png_is_twice_the_size_of_its_svg_and_not_blank(export, folder):
+    svg = ElementTree.fromstring((folder / "efficiency.svg").read_bytes())
     written = export(ORDINARY, "--format", "png", "--chart", "efficiency").stdout_bytes
     picture = Image.open(io.BytesIO(written))
     assert picture.size == tuple(
@@ -149,14 +149,14 @@ def test_a_session_of_failures_has_its_table_and_no_chart_of_speed(export, tmp_p
 
 
 def test_a_folder_is_written_again_but_nothing_of_others(export, tmp_path):
-    arguments = (ORDINARY, "--format", "png", "--chart", "phases", "--out", str(tmp_path))
-    assert export(*arguments).exit_code == 0
-    assert export(*arguments).exit_code == 0
-    (tmp_path / "phases.png").write_bytes(b"a photograph")
-    done = export(ORDINARY, "--format", "png", "--out", str(tmp_path))
+    arguments = (FAILURES, "--format", "png", "--out", str(tmp_path))
+    assert export(*arguments, "--chart", "memory").exit_code == 0
+    assert export(*arguments, "--chart", "memory").exit_code == 0
+    (tmp_path / "memory.png").write_bytes(b"a photograph")
+    done = export(*arguments)
     assert isinstance(done.exception, AnalysisError)
-    assert "phases.png is there already, and `bench export` did not write it" in str(done.exception)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"phases.png": b"a photograph"}
+    assert "memory.png is there already, and `bench export` did not write it" in str(done.exception)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"memory.png": b"a photograph"}
 
 
 def test_one_chart_can_have_the_name_of_a_file(export, tmp_path):

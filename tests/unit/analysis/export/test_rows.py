@@ -150,11 +150,17 @@ def test_a_file_is_whole_or_not_there(export, tmp_path):
 
 
 def test_a_reader_who_has_enough_ends_the_command_quietly(results):
-    command = f"{sys.executable} -m bench export {ORDINARY} --format csv --view steps --results {results}"
-    line = f"for n in 1 2; do {command}; done | head -1"  # the second one finds the pipe closed
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("session_id,run_id,")
-    assert done.stderr == ""
+    command = [sys.executable, "-m", "bench", "export", ORDINARY, "--format", "csv", "--view", "steps"]
+    with subprocess.Popen(
+        [*command, "--results", str(results)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        pipesize=4096,  # less than the command writes
+    ) as running:
+        assert running.stdout.readline().startswith(b"session_id,run_id,")
+        running.stdout.close()
+        assert running.stderr.read() == b""
 
 
 def test_a_folder_is_no_file(export, tmp_path):
