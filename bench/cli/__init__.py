@@ -17,10 +17,9 @@ import click
 import bench
 from bench.cli._output import say
 from bench.common import unreadable_image
-from bench.common.errors import OF_THE_MACHINE
+from bench.common.errors import OF_THE_MACHINE, ToldToStop
 from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
-from bench.session.stop import ToldToStop
 
 _ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
 

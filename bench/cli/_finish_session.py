@@ -16,7 +16,7 @@ import click
 
 from bench.cli._output import say
 from bench.common import unreadable_image
-from bench.session.stop import ToldToStop
+from bench.common.errors import ToldToStop
 
 if TYPE_CHECKING:
     from bench.session.result import SessionResult

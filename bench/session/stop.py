@@ -9,15 +9,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-
-class ToldToStop(BaseException):
-    """SIGTERM or SIGHUP arrived while nothing was measured, like KeyboardInterrupt for Ctrl-C."""
-
-    def __init__(self, number: signal.Signals) -> None:
-        super().__init__(f"stopped by {number.name}")
-        self.exit_code = 128 + number
-        self.terminal_gone = number is signal.SIGHUP
-        """No terminal is left to print to."""
+from bench.common.errors import ToldToStop
 
 
 def raise_when_told() -> None:

@@ -113,4 +113,7 @@ def test_an_unknown_part_of_ci_test_is_refused_with_the_names_there_are(clone: P
     command = [str(clone / "ci" / "test"), "units"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr == "ci/test: no part units: there are lint types audit unit torch fuzz e2e cluster tree\n"
+    assert (
+        result.stderr
+        == "ci/test: no part units: there are lint types audit unit torch fuzz e2e cluster tree\n"
+    )
