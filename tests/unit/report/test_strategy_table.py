@@ -46,8 +46,8 @@ def test_pairs_of_which_a_side_was_only_skipped_are_left_out_and_counted():
     skipped = strategy_row(only_skipped=True)
     shown = strategies([strategy_row(), skipped, skipped])
     assert len(rows_of(shown)) == 1 + 1
-    assert "2 pairs of which a side was skipped are left out here; Coverage says why." in words(shown)
-    assert "1 pair of which a side was skipped is left out here" in words(
+    assert "2 pairs are left out here because one side was skipped; Coverage says why." in words(shown)
+    assert "1 pair is left out here because one side was skipped" in words(
         strategies([strategy_row(), skipped])
     )
     assert strategies([skipped]) == ""
