@@ -43,7 +43,7 @@ def training(
     torch.manual_seed(0)
     model = strategy.wrap(workload.model(), [], device=device, precision=precision)
     return Training(
-        spec=spec, workload=workload, strategy=strategy, model=model, device=device,
+        spec=spec, workload=workload, strategy=strategy, own_model=model, model=model, device=device,
         batches=loader.batches(workload, spec, 0, steps), steps=steps,
     )  # fmt: skip
 

@@ -15,6 +15,19 @@ from analysis.errors import AnalysisError
 from analysis.wording.failures import not_ok_counts
 from analysis.wording.plain_text import listed
 
+OWN_FILE = "content of "
+"""How the fingerprint's keys begin whose values are digests of files of the user's code."""
+_NOT_OF_THE_MACHINE = (
+    "settings",
+    "training_code",
+    OWN_FILE,
+    "own_",
+    "commit",
+    "scalebench",
+    "nodes",
+    "threads",
+)
+"""How the fingerprint's keys begin that say what was measured, or only name a machine; the others describe it."""
 QUERY = """FROM compare_sides(
     $baseline, $baseline_case, $candidate, $candidate_case, margin := $margin, max_regression := $max_regression
 )
@@ -32,6 +45,11 @@ class Difference:
     candidate: str | None
     cases: Sequence[str] | None
     """The cases in which it differs; null: all cases."""
+
+    @property
+    def own_file(self) -> str | None:
+        """The file of the user's code that differs; null for other facts, and for a file that only one side has."""
+        return self.key.removeprefix(OWN_FILE) if self.key.startswith(OWN_FILE) and self.must_equal else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +79,16 @@ class Comparison:
     def unlike(self) -> Sequence[Difference]:
         """The differences in facts that must be equal."""
         return [found for found in self.differences if found.must_equal]
+
+    @property
+    def other_machine(self) -> Sequence[Difference]:
+        """The differences of hardware, system and libraries, including facts that only one side has."""
+        return [found for found in self.differences if not found.key.startswith(_NOT_OF_THE_MACHINE)]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether every repeat behind a ratio has a fingerprint."""
+        return all(row["is_fingerprinted"] for row in self.rows if row["ratio"] is not None)
 
     @property
     def fails(self) -> bool:

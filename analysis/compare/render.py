@@ -14,7 +14,7 @@ from rich.console import Console
 from analysis.compare.comparison import QUERY, Comparison, compare
 from analysis.compare.sides import Side
 from analysis.compare.table import comparison_table
-from analysis.compare.wording import UNLIKE, difference, notes, sentence
+from analysis.compare.wording import UNLIKE, differences, notes, sentence
 from analysis.database import connections
 from analysis.sql import output
 from analysis.tables import terminal
@@ -24,8 +24,8 @@ from analysis.tables.markdown import markdown as markdown_table
 
 def write(
     results: Path, baseline: str, candidate: str, *, margin: float, max_regression: float, form: str
-) -> bool:
-    """Print the comparison as `table`, `markdown`, `json` or `csv`; returns whether a regression is certain.
+) -> Comparison:
+    """Print the comparison as `table`, `markdown`, `json` or `csv`.
 
     Raises AnalysisError if a side names no session, or the two have no ratio."""
     with connections.reader(results) as connection:
@@ -39,7 +39,7 @@ def write(
     elif form == "json":
         text = json.dumps(as_json(comparison), ensure_ascii=False, allow_nan=False, indent=1)
         sys.stdout.write(f"{text}\n")
-    return comparison.fails
+    return comparison
 
 
 def show(comparison: Comparison, out: Console | None = None) -> None:
@@ -47,9 +47,9 @@ def show(comparison: Comparison, out: Console | None = None) -> None:
     out = out or terminal.console()
     if comparison.unlike:
         terminal.say(out, UNLIKE, "bold yellow")
-    for found in comparison.differences:
-        lead, style = ("  ", "yellow") if found.must_equal else ("also differs: ", "")
-        terminal.say(out, f"{lead}{difference(found)}", style)
+    for must_equal, words in differences(comparison):
+        lead, style = ("  ", "yellow") if must_equal else ("also differs: ", "")
+        terminal.say(out, f"{lead}{words}", style)
     title = f"{comparison.candidate.name} against {comparison.baseline.name}, the baseline"
     terminal.show(out, title, comparison_table(comparison))
     for note in notes(comparison):
@@ -61,12 +61,12 @@ def markdown(comparison: Comparison) -> str:
     """The text for a merge request: closing sentence, facts that should be equal but differ, table."""
     parts = [f"**{sentence(comparison, code)}**"]
     if comparison.unlike:
-        lines = [f"> - {difference(found, code)}" for found in comparison.unlike]
+        lines = [f"> - {words}" for must_equal, words in differences(comparison, code) if must_equal]
         parts.append("\n".join([f"> **{UNLIKE}**", ">", *lines]))
     parts.append(markdown_table(comparison_table(comparison)))
     lines = [f"baseline: {code(comparison.baseline.name)}; candidate: {code(comparison.candidate.name)}"]
     lines += [
-        f"also differs: {difference(found, code)}" for found in comparison.differences if not found.must_equal
+        f"also differs: {words}" for must_equal, words in differences(comparison, code) if not must_equal
     ]
     parts.append("\n".join(f"- {line}" for line in [*lines, *notes(comparison, code)]))
     return "\n\n".join(parts)

@@ -5,10 +5,11 @@ The parameter `name` quotes untrusted text, such as a case's name, for the outpu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.compare.comparison import Comparison, Difference
+from analysis.compare.comparison import OWN_FILE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
@@ -17,8 +18,18 @@ VERDICTS = ("faster", "slower", "same", "inconclusive")
 UNLIKE = "The two sides differ, and every ratio includes these differences."
 SETTINGS = "settings, which `bench report A B --compare --out public` lists; digests"
 _MOST_CASES = 4
+_MOST_FILES = 6
 _SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
 """Side -> column with the number of its sessions that have an ok repeat."""
+
+
+def not_alike(comparison: Comparison) -> str:
+    """Why the two sides cannot be taken for runs on like machines; empty if they can."""
+    if found := comparison.other_machine:
+        return f"the two sides ran on different machines ({'; '.join(map(difference, found))})"
+    if not comparison.is_known:
+        return "a session of a side has no fingerprint, so nothing shows that the machines are alike"
+    return ""
 
 
 def percent(fraction: float) -> str:
@@ -119,12 +130,45 @@ def unit_of(rows: Sequence[Row]) -> str:
     return f"{units.pop()}s" if len(units) == 1 else "repeats or sessions"
 
 
+def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[tuple[bool, str]]:
+    """Whether it must be equal, and the words, of each difference. Files of the user's code are one line for all cases
+    that they differ in: `the code differs: model.py, train/optim.py (commit 1a2b3c4d5e6f → 4d5e6f1a2b3c, changed)`."""
+    files: dict[tuple[str, ...], list[str]] = {}
+    for found in comparison.differences:
+        if found.own_file is not None:
+            files.setdefault(tuple(found.cases or ()), []).append(found.own_file)
+    commits = [found for found in comparison.differences if found.key == "own_commit"]
+    at = f" (commit {_values(commits[0], name)})" if commits else ""
+    for cases, changed in files.items():
+        yield True, f"the code differs: {listed(map(name, changed), _MOST_FILES)}{at}{_of(cases, name)}"
+    for found in comparison.differences:
+        if found.own_file is None and not (files and found in commits):
+            yield found.must_equal, difference(found, name)
+
+
 def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     """`torch: 2.15.0 → 2.16.0`."""
-    values = (name(value) if value is not None else "none" for value in (found.baseline, found.candidate))
-    of = f" ({listed(map(name, found.cases), _MOST_CASES)})" if found.cases else ""
+    of = _of(found.cases or (), name)
+    if found.key.startswith(OWN_FILE) and None in (found.baseline, found.candidate):
+        side = "candidate" if found.baseline is None else "baseline"
+        return f"only the {side} has the {name(found.key)}{of}"
     what = SETTINGS if found.key == "settings" else name(found.key.replace("_", " "))
-    return f"{what}: {' → '.join(values)}{of}"
+    return f"{what}: {_values(found, name)}{of}"
+
+
+def short_commits(value: str) -> str:
+    """The text with 12 digits of each commit."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", value)
+
+
+def _values(found: Difference, name: Callable[[str], str]) -> str:
+    values = (found.baseline, found.candidate)
+    return " → ".join(name(short_commits(value)) if value is not None else "none" for value in values)
+
+
+def _of(cases: Sequence[str], name: Callable[[str], str]) -> str:
+    """The cases that a difference is limited to: ` (ddp)`."""
+    return f" ({listed(map(name, cases), _MOST_CASES)})" if cases else ""
 
 
 def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[str]:

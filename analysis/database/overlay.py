@@ -37,19 +37,30 @@ class Overlay:
         self._created[name] = kind
 
     def store(self, name: str) -> None:
-        """Append the rows of the temporary view or table to the table that it hides; create that table if missing."""
+        """Append the rows of the temporary view or table to the table that it hides."""
+        self.connection.execute(f"INSERT INTO {self.stored(name)} BY NAME FROM temp.{name}")
+
+    def derive(self, name: str, query: str) -> None:
+        """Append the query's rows to the table `name`, and hide its other rows. Create the table if it is missing."""
         if name in self._stored:
-            self.connection.execute(f"INSERT INTO {self.stored(name)} BY NAME FROM temp.{name}")
+            self.create("TABLE", name, query)
+            self.store(name)
         else:
-            self.connection.execute(f"CREATE TABLE {self.stored(name)} AS FROM temp.{name}")
-            self._stored.add(name)
+            self.connection.execute(f"CREATE TABLE {self.stored(name)} AS {query}")
 
     def show_only(self, sessions: Sequence[str]) -> None:
         """Hide the rows of all other sessions in every table that is not derived from whole sessions."""
-        condition = f"session_id IN ({', '.join(map(literal, sessions))})" if sessions else "false"
+        others = "SELECT count(*) FROM sessions WHERE NOT list_contains($1, session_id)"
+        if self.connection.execute(others, [list(sessions)]).fetchall() == [(0,)]:
+            return
+        condition = f"session_id IN ({', '.join(map(literal, sessions))})"
         for table in (*schema.SESSION_TABLES, *schema.RUN_TABLES):
-            kind = "TABLE" if table == _ORDERED else "VIEW"
-            self.create(kind, table, f"FROM {self.stored(table)} WHERE {condition}")
+            self.show(table, condition)
+
+    def show(self, table: str, condition: str) -> None:
+        """Hide the rows of a table or view that do not meet the condition."""
+        kind = "TABLE" if table == _ORDERED else "VIEW"
+        self.create(kind, table, f"FROM {self.stored(table)} WHERE {condition}")
 
     def drop(self) -> None:
         """Drop everything that was created, the newest first."""

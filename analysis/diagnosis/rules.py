@@ -88,18 +88,6 @@ def _rule(path: Path, *, is_own: bool) -> Rule:
 
 def note(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
     """Add rules to `diagnosis_rules`, and mark custom rules as due to run."""
-    rows = [
-        (
-            rule.finding,
-            rule.title,
-            rule.severity,
-            rule.meaning,
-            rule.is_own,
-            rule.definition,
-            None,
-            rule.is_own,
-        )
-        for rule in rules
-    ]
-    if rows:
-        connection.executemany("INSERT INTO diagnosis_rules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    rows = [{**vars(rule), "is_due": rule.is_own} for rule in rules]
+    if rows:  # a single statement: executemany takes several times as long
+        connection.execute("INSERT INTO diagnosis_rules BY NAME SELECT unnest($1, recursive := true)", [rows])

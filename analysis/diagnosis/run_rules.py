@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from functools import cache
 
 import duckdb
 
@@ -45,6 +46,7 @@ def _find(connection: duckdb.DuckDBPyConnection, rule: Rule, table: str) -> None
         connection.execute(query.format(table=table, finding=rule.finding, definition=rule.definition))
 
 
+@cache
 def compares_sessions(rule: Rule) -> bool:
     """Whether findings about a session depend on rows of other sessions, read directly or through views."""
     return not schema.reached_from(rule.reads()).isdisjoint(schema.COMPARED_TABLES)

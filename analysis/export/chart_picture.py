@@ -23,6 +23,8 @@ FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 others."""
 _LINE = 104
 """Characters in a line of small print."""
+TITLE = 68
+"""Characters in a line of the title."""
 _PANELS = 2
 _AXIS, _MARGIN = 70, 74
 """Between panels, as in the report's page."""
@@ -43,7 +45,7 @@ def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[
 
 def _title(question: str, said: str) -> dict[str, Any]:
     lines = textwrap.wrap(said.replace("10⁹", "10^9"), _LINE)  # the font has no such digit
-    return {"text": question, "subtitle": lines}
+    return {"text": textwrap.wrap(question, TITLE), "subtitle": lines}
 
 
 def _marks(rows: pl.DataFrame) -> Iterator[str]:

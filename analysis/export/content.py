@@ -10,7 +10,7 @@ import duckdb
 from analysis.database.rows import Row, session_rows
 from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
-from analysis.tables.scaling import scaling_table, throughput_unit
+from analysis.tables.scaling import rates, scaling_table
 from analysis.tables.table import Table
 from analysis.wording import machine
 from analysis.wording.caveats import caveats
@@ -23,6 +23,7 @@ Name = Callable[[str], str]
 _FACTS = (
     ("scalebench", "scalebench"),
     ("commit", "commit"),
+    ("own_commit", "commit of the training code"),
     ("image", "image content"),
     ("torch", "PyTorch"),
 )
@@ -41,17 +42,30 @@ class Content:
     """Rows of `scaling`, as the plan orders them."""
     coverage: list[Row]
     machine: machine.Machine
+    caption: str = ""
+    """The user's text, in place of the closing sentence or of a picture's title; empty: none."""
+
+    def title(self) -> str:
+        """The caption, or else the suite's title."""
+        return self.caption or str(self.session["title"] or self.session["suite"])
 
     def table(self) -> Table:
         return scaling_table(self.points, self.coverage)
 
     def on_paper(self) -> Table:
         """The columns that fit on a page; the column of nodes only if a row has more than one."""
-        wanted = {*_ON_PAPER, throughput_unit(self.points)}
+        wanted = {*_ON_PAPER, *(heading for heading, _ in rates(self.points))}
         if any(point["nodes"] > 1 for point in self.points):
             wanted.add("nodes")
         table = self.table()
         return replace(table, values=[column for column in table.values if column.heading in wanted])
+
+    def notes(self, name: Name = str) -> Iterator[str]:
+        """The sentences below a table: the closing one if a caption took its place, reasons, caveats."""
+        if self.caption:
+            yield self.sentence(name)
+        yield from self.reasons(name)
+        yield from self.caveats()
 
     def reasons(self, name: Name = str) -> Iterator[str]:
         """Why runs are not ok, a line for each placement."""
@@ -70,7 +84,7 @@ class Content:
         return ", ".join(_provenance(self.session, self.facts, name))
 
 
-def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
+def read(connection: duckdb.DuckDBPyConnection, session_id: str, caption: str | None = None) -> Content:
     """Read the content of a session, which must be in the database."""
     points, coverage = (session_rows(connection, view, session_id) for view in ("scaling", "coverage"))
     nodes = nodes_of(named_queries.frame(connection, "environment", session_id).to_dicts())
@@ -80,6 +94,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Content:
         points=points,
         coverage=coverage,
         machine=machine.read(connection, session_id),
+        caption=" ".join((caption or "").split()),
     )
 
 

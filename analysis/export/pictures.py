@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import duckdb
 
 from analysis.errors import AnalysisError
-from analysis.export import chart_picture, content, table_picture
+from analysis.export import chart_picture, table_picture
 from analysis.export.chart_picture import described
+from analysis.export.content import Content
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
+from analysis.report.drawing.chart import Cases
 from analysis.wording.plain_text import printable
 
 SUMMARY = "summary"
@@ -18,35 +21,36 @@ SUMMARY = "summary"
 
 
 def draw(
-    connection: duckdb.DuckDBPyConnection, session_id: str, wanted: str | None
+    connection: duckdb.DuckDBPyConnection, found: Content, cases: Cases, wanted: str | None
 ) -> dict[str, tuple[str, str]]:
-    """Name -> SVG and its origin, for all pictures or only those of the chart `wanted`. Raises AnalysisError if there
-    is no such chart, or no row for it."""
+    """Name -> SVG and its origin, for all pictures or only those of the chart `wanted`. `cases` are all of the session,
+    so a case has the same colour with fewer cases. Raises AnalysisError if there is no such chart, or no row for it."""
     charts = all_charts()
     if wanted not in (None, SUMMARY, *charts):
         raise AnalysisError(f"--chart: no chart {wanted!r}: there are {', '.join([SUMMARY, *charts])}")
-    found = content.read(connection, session_id)
     origin = printable(found.provenance())
     drawn = {
         name: (described(svg, title, origin), origin)
-        for name, title, svg in _drawn(connection, found, wanted)
+        for name, title, svg in _drawn(connection, found, cases, wanted)
     }
     if not drawn:
-        raise AnalysisError(f"--chart {wanted}: no run of session {session_id!r} has rows for it")
+        raise AnalysisError(
+            f"--chart {wanted}: no run of session {found.session['session_id']!r} has rows for it"
+        )
     return drawn
 
 
 def _drawn(
-    connection: duckdb.DuckDBPyConnection, found: content.Content, wanted: str | None
+    connection: duckdb.DuckDBPyConnection, found: Content, cases: Cases, wanted: str | None
 ) -> Iterator[tuple[str, str, str]]:
     session_id = found.session["session_id"]
     if wanted in (None, SUMMARY):
-        yield SUMMARY, "Summary", table_picture.svg(found)
-    cases = named_queries.frame(connection, "cases", session_id).get_column("case_name").to_list()
+        yield SUMMARY, printable(found.caption) or "Summary", table_picture.svg(found)
     for name, chart in all_charts().items():
         if wanted not in (None, name):
             continue
         rows = named_queries.by_suite(named_queries.frame(connection, name, session_id), cases)
         if not rows.is_empty():
-            for stem, svg in chart_picture.svgs(name, chart, rows, cases):
-                yield stem, chart.question, svg
+            title = printable(found.caption) or chart.question
+            for stem, svg in chart_picture.svgs(name, replace(chart, question=title), rows, cases):
+                yield stem, title, svg

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from analysis.export.chart_picture import colours, render
+from analysis.export.chart_picture import TITLE, colours, render
 from analysis.export.content import Content
 from analysis.report.drawing import theme
 from analysis.report.html.markup import cut
@@ -46,11 +46,11 @@ def svg(content: Content) -> str:
     for line in (line for note in notes for line in _wrapped(note, width, _NOTE_SIZE)):
         y += _NOTE_ROW
         texts.append(_text(line, 0, y, _NOTE_SIZE, theme.MUTED))
-    title = cut(printable(content.session["title"] or content.session["suite"]), 80)
+    title = printable(content.caption) or cut(printable(content.title()), 80)
     return render(
         {
             "title": {
-                "text": title,
+                "text": textwrap.wrap(title, TITLE),
                 "subtitle": _wrapped(content.sentence(), width, _SIZE),
                 "subtitleColor": colours()[theme.INK],
                 "subtitleFontSize": _SIZE,

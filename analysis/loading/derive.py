@@ -19,8 +19,7 @@ def derive_runs(connection: duckdb.DuckDBPyConnection) -> None:
     with overlay(connection) as hiding:
         for table in schema.RUN_TABLES:
             with schema.errors_name(table):
-                hiding.create("TABLE", table, schema.text(table))
-            hiding.store(table)
+                hiding.derive(table, schema.text(table))
 
 
 def derive_and_diagnose(
@@ -54,7 +53,7 @@ def _derive_sessions(hiding: Overlay, wanted: Collection[str] | None) -> None:
         if table == schema.FITTED_TABLE:
             hiding.create("TABLE", table, f"FROM {hiding.stored(table)} LIMIT 0")
             insert_rows(hiding.connection, table, fit_laws(hiding.connection))
+            hiding.store(table)
         else:
             with schema.errors_name(table):
-                hiding.create("TABLE", table, schema.text(table))
-        hiding.store(table)
+                hiding.derive(table, schema.text(table))

@@ -246,7 +246,12 @@ def planned_rows(session: Fields) -> list[Row]:
     """The rows of `planned_runs`, in the order of the plan."""
     session_id = session.text("session_id")
     return [
-        {"session_id": session_id, **run.checked(PlanEntry, without=("probe",)), "probe": _is_probe(run)}
+        {
+            "session_id": session_id,
+            **run.checked(PlanEntry, without=("probe",)),
+            "strategy": _label(run.text("strategy")),
+            "probe": _is_probe(run),
+        }
         for run in session.objects("plan")
     ]
 
@@ -282,9 +287,6 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
     train, measure = spec.object("train"), spec.object("measure")
     imported = run.optional(run.object, "imported")
     elsewhere = imported or Fields({}, "")
-    workload = spec.text("workload")
-    if ":" in workload:  # a custom file: its folder may be private and does not affect the training
-        workload = workload.rpartition("/")[2]
 
     def known(fields: Fields, read: Callable[[str], T], name: str) -> T | None:
         """A measured run must have the value; an imported one rarely does."""
@@ -296,7 +298,8 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "run_id": run_id,
         "attempt": attempt,
         **spec.checked(RunSpec, only=_FROM_SPEC),
-        "workload": workload,
+        "workload": _label(spec.text("workload")),
+        "strategy": _label(spec.text("strategy")),
         "device_type": known(spec, spec.text, "device_type"),
         "precision": known(train, train.text, "precision"),
         "batch_per_rank": known(spec, spec.count, "batch_per_rank") or None,
@@ -313,6 +316,12 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "fingerprint": run.object("fingerprint").json(),
         "config": spec.json(),
     }
+
+
+def _label(name: str) -> str:
+    """The name of a workload or strategy: a custom file without its folder, which may be private and does not affect
+    the training."""
+    return name.rpartition("/")[2] if ":" in name else name
 
 
 def _is_probe(fields: Fields) -> bool:

@@ -23,6 +23,11 @@ def code(text: str) -> str:
     return f"<code>{''.join(entities)}</code>"
 
 
+def plain(text: str) -> str:
+    """Text with a backslash before every character that Markdown could read as markup."""
+    return re.sub(r"[\\`*_\[\]<>&~|$]", r"\\\g<0>", printable(text))
+
+
 def markdown(table: Table) -> str:
     """The table as text, padded so that it is readable unrendered."""
     columns = table.columns()

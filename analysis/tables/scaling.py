@@ -21,6 +21,7 @@ _TONES: dict[str, Tone] = {
     verdicts.UNDECIDED: "fair",
     "poor": "bad",
     "retrograde": "bad",
+    verdicts.DIFFERENT_TRAINING: "bad",
 }
 
 
@@ -36,7 +37,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
         ],
         values=[
             Column("nodes", text_of("nodes"), number=True),
-            Column(throughput_unit(points), _value("throughput"), number=True),
+            *(Column(heading, _value(field), number=True) for heading, field in rates(points)),
             Column("speedup", _value("speedup"), number=True),
             Column("efficiency [95 %]", _efficiency),
             Column(
@@ -61,6 +62,17 @@ def throughput_unit(points: Sequence[Row]) -> str:
     return str(units.pop()) if len(units) == 1 else "throughput"
 
 
+def rates(points: Sequence[Row]) -> list[tuple[str, str]]:
+    """Heading and field of each column of throughput, for rows of `scaling`: tokens/s in place of examples/s if all
+    measured rows have tokens, next to it if only some have them."""
+    measured = [row for row in points if row["throughput"] is not None]
+    with_tokens = sum(row["tokens_per_s"] is not None for row in measured)
+    columns = [(throughput_unit(points), "throughput"), ("tokens/s", "tokens_per_s")]
+    if not with_tokens:
+        return columns[:1]
+    return columns[1:] if with_tokens == len(measured) else columns
+
+
 def _place(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("case_name", "nodes", "ranks_per_node", "threads"))
 
@@ -70,7 +82,7 @@ def _configuration(row: Row) -> str:
 
 
 def _value(name: str) -> Callable[[Row], str]:
-    """The speedup without its interval."""
+    """The value without its interval, which decides the digits."""
     return lambda row: (
         "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
     )

@@ -87,7 +87,8 @@ def _limits() -> str:
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
         f"Verdicts: {', '.join(said)}, poor below; retrograde if throughput is lower than at the next smaller "
-        "number of workers by more than repeats vary."
+        f"number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by more than "
+        "rounding explains."
     )
 
 

@@ -81,6 +81,9 @@ def _judgement(point: Row) -> str:
     """The verdict, and the others that the interval allows."""
     if point["oversubscribed"]:
         return "; no verdict, because ranks had to share slots or cores"
+    if point["verdict"] == verdicts.DIFFERENT_TRAINING:
+        other = f"the losses differ from those of fewer {point['axis']} by more than rounding"
+        return f": {verdicts.DIFFERENT_TRAINING}, because {other}"
     verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"
@@ -98,7 +101,7 @@ def _judgement(point: Row) -> str:
         needed = (
             f" (about {more:,} more needed)"
             if is_in_reason
-            else " (more will not help: use a quieter machine)"
+            else f" (about {more:,} more needed, fewer on a quieter machine)"
         )
     return f"{verdict}; undecided after {repeats} repeats{needed}: anything from {low} to {high}"
 
@@ -123,8 +126,11 @@ def because(
 
 def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
     """The gravest finding of the case or the session that explains lost time. A finding that restates the whole loss
-    counts only if it has a setting to change. If repeats do not decide the loss: the finding about repeats."""
+    counts only if it has a setting to change. If repeats do not decide the loss: the finding about repeats. If another
+    model was trained: that finding."""
     of_it = [finding for finding in findings if finding["case_name"] in (None, point["case_name"])]
+    if point["verdict"] == verdicts.DIFFERENT_TRAINING:
+        return next((finding for finding in of_it if finding["finding"] == "different_loss"), None)
     repeated = [
         finding
         for finding in of_it
@@ -142,7 +148,7 @@ def _explains(finding: Row, point: Row) -> bool:
 
 
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:
-    if not terms:
+    if not terms or point["verdict"] == verdicts.DIFFERENT_TRAINING:
         return ""
     if is_loss_undecided(point):
         return f"{UNDECIDED_LOSS.capitalize()}."

@@ -38,7 +38,8 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
         by_place.setdefault(_place(loss), []).append(loss)
-    compared = largest_sizes([point for point in points if _place(point) in by_place])
+    largest = largest_sizes([point for point in points if _place(point) in by_place])
+    compared = [point for point in largest if point["verdict"] != verdicts.DIFFERENT_TRAINING]
     shown = sorted(compared, key=lambda point: point["efficiency"])[:_MOST]
     if compared:
         yield "Where the efficiency went"

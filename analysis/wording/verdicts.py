@@ -8,6 +8,8 @@ from functools import cache
 from analysis.database import schema
 from analysis.database.rows import Row
 
+DIFFERENT_TRAINING = "different training"
+"""Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
 UNDECIDED = "undecided"
 """Shown instead of a verdict that the repeats do not support."""
 

@@ -6,6 +6,7 @@ The agent itself never touches the device.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -30,6 +31,8 @@ from bench.train.rank_job import RankJob, outcome_file, step_file
 
 _TICK_S = 0.1
 """Interval between checks for progress, time and faults of other agents. A rank's death wakes the agent at once."""
+_LOCAL_CAUSE_S = 2.0
+"""Time in which a lost peer's own death becomes known here; the leader then waits longer for other agents' news."""
 _STACKS_S = 0.5
 """Time for ranks to write their stacks before they are killed."""
 
@@ -124,18 +127,21 @@ class RankGroup:
 
     def _watch(self, control: RunControl, show: Callable[[LastStep], None]) -> Fault | None:
         living = dict(self._processes)
+        exit_codes: dict[int, int] = {}
         shown_file = step_file(self._scratch, min(living))
+        deadline_s = math.inf
         while living:
             sentinels = [process.sentinel for process in living.values()]
             connection.wait([*sentinels, self._stop.fd, *control.wait_objects()], timeout=_TICK_S)
-            exit_codes = {
-                rank: process.exitcode for rank, process in living.items() if process.exitcode is not None
-            }
-            fault = self._fault(exit_codes, living=len(living))
-            if fault is not None:
+            for rank, process in tuple(living.items()):
+                if process.exitcode is not None:
+                    exit_codes[rank] = process.exitcode
+                    del living[rank]
+            fault = self._fault(exit_codes, all_ended=not living)
+            if fault is not None and fault.secondhand and living:
+                deadline_s = min(deadline_s, time.monotonic() + _LOCAL_CAUSE_S)
+            if fault is not None and not (fault.secondhand and living and time.monotonic() < deadline_s):
                 return control.report(fault)
-            for rank in exit_codes:
-                del living[rank]
             fault = control.check(lambda: self._progress(living)) if living else None
             if fault is not None:
                 return fault
@@ -144,8 +150,8 @@ class RankGroup:
                 show(last)
         return None
 
-    def _fault(self, exit_codes: dict[int, int], living: int) -> Fault | None:
-        """Why the run must end, judged by ranks that have just ended and by a requested stop."""
+    def _fault(self, exit_codes: dict[int, int], *, all_ended: bool) -> Fault | None:
+        """Why the run must end, judged by the ranks that have ended and by a requested stop."""
         limited = self._part.run.measure.memory_limit_bytes is not None
         failed = {
             rank: cause_of_death.Death(
@@ -160,7 +166,7 @@ class RankGroup:
             self._stop.wait(
                 unreadable_image.SIGNAL_S
             )  # the signal that ended the image is on its way to us, too
-        if self._stop.requested and (failed or len(exit_codes) < living):
+        if self._stop.requested and (failed or not all_ended):
             return Fault(status="interrupted", error=self._stop.reason, rank=None, node=None)
         if not failed:
             return None

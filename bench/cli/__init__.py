@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib
 import os
-import pkgutil
 import sys
+from pathlib import Path
 
 import click
 
@@ -27,10 +28,19 @@ _ANALYSIS = ("altair", "duckdb", "jinja2", "markupsafe", "polars", "pylatexenc",
 """Packages that only loading, querying and reporting need; a compute node may lack them."""
 
 
+@functools.cache
+def _names() -> tuple[str, ...]:
+    """Names of the commands, in the order of the help."""
+    stems = [path.stem for path in Path(__file__).parent.glob("[!_]*.py")]
+    found = [stem for stem in stems if stem.isidentifier()]  # not an editor's `.#load.py`
+    return tuple(
+        sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+    )
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        found = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
-        return sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+        return [*_names()]  # `list` is a command here
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
@@ -57,7 +67,8 @@ def group() -> None:
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 success, 1 a run failed, 2 unusable input, 3 a certain regression, 130/143 stopped."""
+    """Entry point. Exit codes: 0 success, 1 a run failed, 2 unusable input, 3 a certain regression, 4 unlike machines,
+    130/143 stopped."""
     protect_imports()
     _open_closed_streams()
     try:

@@ -7,6 +7,7 @@ import click
 from bench.cli._options import PERCENT, results_option
 
 REGRESSION_EXIT_CODE = 3
+OTHER_MACHINE_EXIT_CODE = 4
 
 
 @click.command(name="compare", short_help="Compare two sessions; exit code 3 if B is certainly slower.")
@@ -27,6 +28,11 @@ REGRESSION_EXIT_CODE = 3
     help="Certain loss of throughput above which the exit code is 3.",
 )
 @click.option(
+    "--require-alike",
+    is_flag=True,
+    help="End with exit code 4 if the two sides ran on different machines: CPU model, GPU, driver, torch and so on.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["table", "markdown", "json", "csv"]),
@@ -36,7 +42,14 @@ REGRESSION_EXIT_CODE = 3
 )
 @results_option
 def command(
-    *, baseline: str, candidate: str, margin: float, max_regression: float, form: str, results: str | None
+    *,
+    baseline: str,
+    candidate: str,
+    margin: float,
+    max_regression: float,
+    require_alike: bool,
+    form: str,
+    results: str | None,
 ) -> int:
     """Compare the throughput of B with the baseline A, case by case.
 
@@ -44,11 +57,17 @@ def command(
     commas. SESSION:CASE on both sides compares two cases, also of one session.
 
     Exit code 3: a case is slower by more than --max-regression, and the interval supports that after correction for
-    all rows. An inconclusive verdict never sets it. Exit code 2: there is nothing to compare."""
+    all rows. An inconclusive verdict never sets it. Exit code 2: there is nothing to compare. Exit code 4, with
+    --require-alike: the machines differ, so a difference in speed may not come from the change."""
     from analysis.compare import render
+    from analysis.compare.wording import not_alike
+    from bench.cli._output import say
     from bench.common.paths import results_folder
 
-    failed = render.write(
+    comparison = render.write(
         results_folder(results), baseline, candidate, margin=margin, max_regression=max_regression, form=form
     )
-    return REGRESSION_EXIT_CODE if failed else 0
+    if require_alike and (reason := not_alike(comparison)):
+        say(f"bench: {reason}: measure both on one kind of machine", err=True)
+        return OTHER_MACHINE_EXIT_CODE
+    return REGRESSION_EXIT_CODE if comparison.fails else 0

@@ -45,14 +45,26 @@ class _Format(click.ParamType[str]):
 @click.option(
     "--chart",
     metavar="NAME",
-    help="With png and svg: one chart by name, or `summary` for the table.  [default: all]",
+    help="With pdf, png and svg: one chart by name, or `summary` for the table.  [default: all]",
+)
+@click.option(
+    "--case",
+    "cases",
+    metavar="GLOB",
+    multiple=True,
+    help="Only cases whose name matches; repeatable. The name of a case with a matrix selects all combinations.",
+)
+@click.option(
+    "--caption",
+    metavar="TEXT",
+    help="Caption of the table, or title of the picture of --chart.  [default: conclusion or question]",
 )
 @results_option
 def command(session: str | None, form: str, results: str | None, **options: Any) -> None:
     """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
 
     csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, markdown and text
-    have the rounded table of `bench summary`. png and svg are pictures of that table and of every chart of the
+    have the rounded table of `bench summary`. pdf, png and svg are pictures of that table and of every chart of the
     report."""
     import sys
 
@@ -61,7 +73,7 @@ def command(session: str | None, form: str, results: str | None, **options: Any)
     from bench.common.paths import results_folder
 
     wanted = Wanted(form=form, **options)
-    if form == "png" and wanted.out is None and sys.stdout.isatty():
+    if form in ("pdf", "png") and wanted.out is None and sys.stdout.isatty():
         raise AnalysisError("a picture cannot be shown in a terminal: give --out FILE, or redirect it")
     for path in export(results_folder(results), session, wanted, sys.stdout.buffer):
         click.echo(path)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 
 @click.command(name="load", short_help="Load result files into the database.")
-@click.argument("results", required=False, metavar="[RESULTS]")
+@click.argument("given", nargs=-1, metavar="[RESULTS | FILE.zip...]")
 @click.option(
     "--results",
     "option",
     metavar="DIR",
-    help="Same as RESULTS; for an archive: folder to unpack into.  [default: $BENCH_RESULTS, then ./results]",
+    help="Same as RESULTS; for archives: folder to unpack into.  [default: $BENCH_RESULTS, then ./results]",
 )
 @click.option(
     "--rules",
     metavar="DIR",
     help="Folder of custom diagnosis rules, one .sql file each.  [default: $BENCH_RULES, then the database's]",
 )
-def command(results: str | None, option: str | None, rules: str | None) -> int:
+def command(given: tuple[str, ...], option: str | None, rules: str | None) -> int:
     """Update results.duckdb from the result files, which are the truth.
 
     RESULTS is the results folder [default: $BENCH_RESULTS, then ./results]. Bad files are named and left out; the exit
-    code is then 1. RESULTS may also be an archive of `bench pack`, FILE.zip: if every checksum is right, its session
-    is unpacked into the folder --results and loaded; otherwise nothing is written."""
+    code is then 1. FILE.zip is an archive of `bench pack`; there may be several. If every checksum of all archives is
+    right, their sessions are unpacked into the folder --results and loaded; otherwise nothing is written."""
     from analysis.loading.load import load
     from bench.cli._output import say
     from bench.common.errors import InputError
@@ -32,12 +34,19 @@ def command(results: str | None, option: str | None, rules: str | None) -> int:
     from bench.session.recovery import begun_and_never_ended
     from bench.slurm.accounting import note_max_rss
 
-    folder = results_folder(results or option)
-    if folder.suffix.lower() == ".zip" and not folder.is_dir():
+    archives = [path for path in map(Path, given) if path.suffix.lower() == ".zip" and not path.is_dir()]
+    if len(given) > 1 and len(archives) < len(given):
+        other = next(path for path in map(Path, given) if path not in archives)
+        raise InputError(
+            f"{other}: give one results folder, or archives of `bench pack` (FILE.zip) and no folder"
+        )
+    folder = results_folder(option if archives or not given else given[0])
+    if archives:
         from bench.packing.unpack import unpack
 
-        archive, folder = folder, writable_results_folder(option)
-        click.echo(f"verified: {unpack(archive, folder)}")
+        folder = writable_results_folder(option)
+        for session in unpack(archives, folder):
+            click.echo(f"verified: {session}")
     if (folder / "session.json").exists():
         raise InputError(
             f"{folder}: this is a session, not a results folder: give its parent, {folder.resolve().parent}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +68,8 @@ def command(suite: str, as_json: bool, **options: Any) -> None:
 
 def _measured(results: str | None) -> dict[str, Measured]:
     """Measured speed by device type; empty if duckdb is not installed."""
+    import importlib.util
+
     from bench.common.paths import results_folder
     from bench.predict.machine import Measured
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +85,8 @@ def command(
 
 
 def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
     from bench.plan.estimate import estimate
     from bench.plan.view import plan_lines
     from bench.session.folder import plan_summary

@@ -16,7 +16,7 @@ from bench.records.messages import AskProgress, End, Fault, Message, Progress, R
 from bench.records.run_spec import RunSpec
 from bench.session.stop import StopRequest
 
-_CAUSE_S = 2.0
+_CAUSE_S = 5.0
 """Time in which the cause of a lost connection becomes known; the loss itself is noticed at once."""
 _ANSWER_S = 5.0
 """Time for followers to report their progress; writing stacks takes half a second."""

@@ -7,7 +7,6 @@ after a stop therefore imports no module and reads no file of the image: both ha
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import sys
@@ -85,6 +84,8 @@ def _mapped_spans() -> Iterator[tuple[int, int]]:
 
 
 def _read(spans: Iterable[tuple[int, int]]) -> None:
+    import ctypes  # takes as long to import as a tenth of `bench --help`
+
     libc = ctypes.CDLL(None, use_errno=True)
     libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     for length, first in spans:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import zlib
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -30,7 +31,9 @@ def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> I
     spans = (
         span
         for step in range(total_steps)
-        for span in positions(step, rank, spec.world_size, spec.batch_per_rank, spec.train.accumulate)
+        for span in positions(
+            step, rank // spec.ranks_per_batch, spec.batch_groups, spec.batch_per_rank, spec.train.accumulate
+        )
     )
     if spec.data.workers == 0:
         # DataLoader takes about 25 µs per batch even without processes: twice as much as all time stamps
@@ -39,6 +42,29 @@ def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> I
         return iter(_data_loader(examples, spans, spec, rank))
     epochs = itertools.groupby(spans, key=lambda span: span.start // workload.dataset_size)
     return itertools.chain.from_iterable(_data_loader(examples, epoch, spec, rank) for _, epoch in epochs)
+
+
+def noting_the_first(batches: Iterator[Batch], digests: list[int]) -> Iterator[Batch]:
+    """The same batches; a digest of the first one is appended to `digests`."""
+    first = next(batches)
+    digests.append(_digest(first))
+    yield first
+    del first  # otherwise it would stay in memory for the whole run
+    yield from batches
+
+
+def _digest(batch: Batch) -> int:
+    """A checksum of up to 1,000 numbers of each tensor, at places that are random and the same on every rank; 0 if the
+    batch has a part whose numbers cannot be read so, as a graph or a sparse tensor."""
+    total = 0
+    for part in batch.values():
+        if not isinstance(part, torch.Tensor) or part.layout is not torch.strided or part.is_nested:
+            return 0
+        if part.numel():
+            generator = torch.Generator().manual_seed(0)
+            places = torch.randint(part.numel(), (1000,), generator=generator)
+            total = zlib.crc32(repr(part.flatten()[places].tolist()).encode(), total)
+    return total
 
 
 class _Examples(Dataset["Batch"]):
@@ -59,7 +85,11 @@ def _pins(spec: RunSpec) -> bool:
 def _in_this_process(examples: _Examples, spans: Iterator[range], pin: bool) -> Iterator[Batch]:
     for span in spans:
         batch = examples.__getitems__(span)
-        yield {name: tensor.pin_memory() for name, tensor in batch.items()} if pin else batch
+        yield {name: _pinned(part) for name, part in batch.items()} if pin else batch
+
+
+def _pinned(part: Any) -> Any:
+    return part.pin_memory() if hasattr(part, "pin_memory") else part
 
 
 def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec, rank: int) -> DataLoader[Batch]:

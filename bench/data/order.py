@@ -1,8 +1,9 @@
 """The training stream: the example at each position, the same at every world size.
 
 Position p of the stream belongs to epoch p // dataset_size. Each epoch is a permutation of the data set, drawn from
-(seed, epoch). An optimizer step takes the next global_batch positions, and each rank a contiguous slice of them, so the
-union over ranks depends only on the global batch. A global batch may span two epochs: nothing is dropped.
+(seed, epoch). An optimizer step takes the next global_batch positions, and each rank a contiguous slice of them, or
+several ranks the same one if they share a batch. So the union over ranks depends only on the global batch. A global
+batch may span two epochs: nothing is dropped.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import torch
 from bench.data.synthetic import keyed
 
 
-def positions(step: int, rank: int, world: int, batch_per_rank: int, accumulate: int) -> list[range]:
-    """Stream positions of one rank in one optimizer step, one range per micro-batch."""
-    first = (step * world + rank) * batch_per_rank
+def positions(step: int, group: int, groups: int, batch_per_rank: int, accumulate: int) -> list[range]:
+    """Stream positions of the ranks of one group in one optimizer step, one range per micro-batch. A group is one rank,
+    or several that share a batch."""
+    first = (step * groups + group) * batch_per_rank
     micro_batch = batch_per_rank // accumulate
     return [range(start, start + micro_batch) for start in range(first, first + batch_per_rank, micro_batch)]
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.common.files import digest
+from bench.common.own_part import label
 from bench.machine.environment import OBEYED
+from bench.machine.own_code import OwnCode
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType
 
@@ -36,8 +39,10 @@ _SETTINGS = (
 """Settings that a run's training depends on, besides workload and measurement. `threads` is a key of its own."""
 
 
-def fingerprint(spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any]) -> dict[str, str]:
-    """The fingerprint of the run `spec`, from the facts of its nodes and what its ranks reported."""
+def fingerprint(
+    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], own_code: OwnCode | None = None
+) -> dict[str, str]:
+    """The fingerprint of the run `spec`, from the facts of its nodes, what its ranks reported, and the user's code."""
     found = {"settings": _settings(spec), "device_type": spec.device_type}
     facts = [*_ALWAYS, *_OF_A_DEVICE[spec.device_type]]
     found |= {_AS.get(fact, fact): _distinct(node.get(fact) for node in nodes) for fact in facts}
@@ -47,16 +52,18 @@ def fingerprint(spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, 
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
     found |= {key: str(rank_facts[key]) for key in ("nccl", "transport") if rank_facts.get(key)}
-    return {key: value for key, value in found.items() if value} | own_file(spec.workload)
+    own = own_files(spec) | (own_code.facts(rank_facts.get("modules", {})) if own_code else {})
+    return {key: value for key, value in found.items() if value} | own
 
 
-def own_file(workload: str) -> dict[str, str]:
-    """Digest of the user's file, for a workload `FILE.py:CLASS`; empty for other workloads."""
-    path = Path(workload.rpartition(":")[0])
-    try:
-        return {f"content of {path.name}": digest(path.read_bytes())} if ":" in workload else {}
-    except OSError:  # removed during the run; the run's outcome says so
-        return {}
+def own_files(spec: RunSpec) -> dict[str, str]:
+    """Digests of the user's files that the suite names, as in `FILE.py:CLASS`. Files of one name share a key."""
+    found: dict[str, set[str]] = {}
+    for path in map(Path, spec.own_files):
+        with suppress(OSError):  # removed during the run; the run's outcome says so
+            content = digest(path.read_bytes())
+            found.setdefault(f"content of {path.name}", set()).add(content)
+    return {key: _distinct(digests) for key, digests in found.items()}
 
 
 def _distinct(values: Iterable[str | None]) -> str:
@@ -85,11 +92,12 @@ def _variables(node: Facts) -> str:
 
 
 def _settings(spec: RunSpec) -> str:
-    """Digest of the settings. The folder of a user's own workload is left out: `my_model.py:MyWorkload`."""
+    """Digest of the settings. The folders of a user's own files are left out: `my_model.py:MyWorkload`."""
     asked = spec.to_json()
-    own = ":" in spec.workload
     settings = {name: asked[name] for name in _SETTINGS} | {
-        "workload": spec.workload.rpartition("/")[2] if own else spec.workload,
+        "workload": label(spec.workload),
+        "strategy": label(spec.strategy),
+        "train": asked["train"] | {key: label(asked["train"][key]) for key in ("optimizer", "lr_schedule")},
         "measure": {key: value for key, value in asked["measure"].items() if key not in _NOT_IN_SETTINGS},
     }
     return digest(json.dumps(settings, sort_keys=True).encode())

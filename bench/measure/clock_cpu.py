@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import resource
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from bench.measure.recorder import UNKNOWN, StepFile
+from bench.measure.recorder import UNKNOWN, StepFile, by_phase
 
 if TYPE_CHECKING:
     import torch
@@ -39,24 +41,37 @@ class CpuClock:
         self._file.barrier(self._barrier)
         return self._barrier
 
-    def step_done(self, marks: list[int], loss: torch.Tensor, kind: int) -> None:
-        """Store the row of a step; this runs between two steps."""
-        if len(marks) == 5:
-            start, data, forward, backward, end = marks
-            last = backward
-            before = start
+    def step_done(
+        self, marks: list[int], loss: torch.Tensor, kind: int, phases: Sequence[str] | None = None
+    ) -> None:
+        """Store the row of a step; this runs between two steps. `phases` names the spans between the marks; by default
+        data, forward and backward of each micro-batch, and the optimizer."""
+        start, end = marks[0], marks[-1]
+        if phases is not None:
+            data, forward, backward, optimizer = by_phase(
+                [to - since for since, to in pairwise(marks)], phases
+            )
+        elif len(marks) == 5:
+            _, asked, loss_known, graded, _ = marks
+            data, forward, backward, optimizer = (
+                asked - start,
+                loss_known - asked,
+                graded - loss_known,
+                end - graded,
+            )
         else:  # several micro-batches: sums over them
-            start, end, last = marks[0], marks[-1], marks[-2]
-            data, forward, backward = (sum(marks[phase:-1:3]) for phase in (1, 2, 3))
-            before = start + backward - last
+            asked, loss_known, graded = (sum(marks[phase:-1:3]) for phase in (1, 2, 3))
+            last = marks[-2]
+            data, forward = asked - (start + graded - last), loss_known - asked
+            backward, optimizer = graded - loss_known, end - last
         memory = self._resident_bytes() if end >= self._memory_due else UNKNOWN
         self._file.store(
             kind,
             start - self._barrier,
-            data - before,
-            forward - data,
-            backward - forward,
-            end - last,
+            data,
+            forward,
+            backward,
+            optimizer,
             loss.item(),
             memory,
             UNKNOWN,

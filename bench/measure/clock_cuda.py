@@ -7,6 +7,7 @@ rank that is killed loses at most the steps that were still queued on the device
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from time import monotonic, perf_counter_ns, sleep
@@ -14,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench.measure.recorder import StepFile
+from bench.measure.recorder import StepFile, by_phase
 
 _LOSSES = 4096
 """Pinned slots for losses in transit to the host; more than the device's queue ever has steps."""
@@ -26,12 +27,18 @@ _ABANDON_PAUSE_S = 1e-3
 
 
 class _Step:
-    __slots__ = ("allocated", "kind", "loss_at", "marks", "passed", "reserved")
+    __slots__ = ("allocated", "kind", "loss_at", "marks", "passed", "phases", "reserved")
 
     def __init__(
-        self, marks: list[torch.cuda.Event], passed: torch.cuda.Event, kind: int, loss_at: int
+        self,
+        marks: list[torch.cuda.Event],
+        phases: Sequence[str] | None,
+        passed: torch.cuda.Event,
+        kind: int,
+        loss_at: int,
     ) -> None:
         self.marks = marks
+        self.phases = phases
         self.passed = passed
         self.kind = kind
         self.loss_at = loss_at
@@ -65,13 +72,19 @@ class CudaClock:
         event.record()
         return event
 
-    def step_done(self, marks: list[torch.cuda.Event], loss: torch.Tensor, kind: int) -> None:
-        """Queue a step to be resolved once the device has passed it."""
+    def step_done(
+        self,
+        marks: list[torch.cuda.Event],
+        loss: torch.Tensor,
+        kind: int,
+        phases: Sequence[str] | None = None,
+    ) -> None:
+        """Queue a step to be resolved once the device has passed it. `phases` as in CpuClock."""
         loss_at = self._steps % _LOSSES
         self._steps += 1
         # After the step's last event, so not part of the step; to pinned memory, so that it does not wait.
         self._losses[loss_at].copy_(loss, non_blocking=True)
-        step = _Step(marks, self.mark(), kind, loss_at)
+        step = _Step(marks, phases, self.mark(), kind, loss_at)
         stats: dict[str, Any] = torch.cuda.memory_stats_as_nested_dict(self._device)
         step.allocated = stats["allocated_bytes"]["all"]["peak"]
         step.reserved = stats["reserved_bytes"]["all"]["peak"]
@@ -111,8 +124,11 @@ class CudaClock:
         assert self._origin is not None, "barrier() comes before the first step"
         self._origin_ns += _elapsed_ns(self._origin, marks[0])
         spans = [_elapsed_ns(earlier, later) for earlier, later in pairwise(marks)]
-        # each micro-batch has data, forward and backward; the last span is the optimizer's
-        data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
+        if step.phases is None:  # each micro-batch has data, forward and backward
+            data, forward, backward = (sum(spans[phase:-1:3]) for phase in range(3))
+            optimizer = spans[-1]
+        else:
+            data, forward, backward, optimizer = by_phase(spans, step.phases)
         loss = float(self._losses[step.loss_at])
         self._free += [self._origin, *marks[1:], step.passed]
         self._origin = marks[0]
@@ -122,7 +138,7 @@ class CudaClock:
             data,
             forward,
             backward,
-            spans[-1],
+            optimizer,
             loss,
             step.allocated,
             step.reserved,

@@ -11,6 +11,7 @@ import json
 import math
 import mmap
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,15 @@ TRAINING = (WARMUP, MEASURED)
 UNKNOWN = -1
 """A memory reading that was not taken."""
 
+PHASES = ("data", "forward", "backward", "optimizer")
+"""The phases of a step, in the order of their columns."""
+
 _H_MAGIC, _H_CAPACITY, _H_ROWS, _H_BARRIER_NS, _H_TEXT_BYTES = range(5)
+
+
+def by_phase(spans: Sequence[int], phases: Sequence[str]) -> list[int]:
+    """The sum of the spans of each of PHASES; `phases` names each span."""
+    return [sum(span for span, name in zip(spans, phases, strict=True) if name == phase) for phase in PHASES]
 
 
 class StepFile:

@@ -1,4 +1,4 @@
-"""Unpack an archive into a session's folder, which appears only once every checksum is verified.
+"""Unpack archives, each into a session's folder, which appears only once every checksum is verified.
 
 An archive may come from an untrusted source. Its manifest lists the files and their sizes. A file that is not listed,
 is longer or has another checksum ends the call, and everything written so far is removed.
@@ -13,7 +13,7 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,13 +39,31 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 
 
-def unpack(path: Path, results: Path) -> Path:
-    """Unpack an archive as a new session. Returns its folder. Raises InputError that names the wrong file."""
+def unpack(paths: Sequence[Path], results: Path) -> list[Path]:
+    """Unpack archives as new sessions, all or none. Returns their folders. Raises InputError that names the wrong
+    file."""
+    archives: dict[Path, Path] = {}
+    try:
+        for path in paths:
+            archives[_unpack(path, results, archives)] = path
+    except BaseException:
+        for session in archives:
+            shutil.rmtree(session, ignore_errors=True)
+        raise
+    return list(archives)
+
+
+def _unpack(path: Path, results: Path, earlier: Mapping[Path, Path]) -> Path:
+    """The session's folder. `earlier`: folder -> archive of each session that this call has unpacked."""
     with _reading(path), _Bounded(io.FileIO(str(path))) as file, zipfile.ZipFile(file) as archive:
         manifest = parse(_manifest(archive))
         _compare(archive, manifest)
         _has_room(results, manifest)
         session = SessionFolder(results, manifest.session_id)
+        if session.path in earlier:
+            raise InputError(
+                f"holds the same session as {earlier[session.path]}, {manifest.session_id}: name one of them"
+            )
         if session.path.exists():
             raise InputError(
                 f"session {manifest.session_id} exists in {results}: --results names another folder"

@@ -122,6 +122,6 @@ def _divided(spec: RunSpec, batch_per_rank: int, accumulate: int) -> RunSpec:
     return dataclasses.replace(
         spec,
         batch_per_rank=batch_per_rank,
-        global_batch=batch_per_rank * spec.world_size,
+        global_batch=batch_per_rank * spec.batch_groups,
         train=dataclasses.replace(spec.train, accumulate=accumulate),
     )

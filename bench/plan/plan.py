@@ -13,7 +13,7 @@ from bench.common.errors import InputError
 from bench.machine.slots import slots_per_node, threads_per_rank
 from bench.plan.find_batch import size_of
 from bench.plan.world_sizes import Placement, obstacle, placements
-from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec, Slots
+from bench.records.run_spec import MOST_MICRO_BATCHES, MeasureSpec, PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 
 if TYPE_CHECKING:
@@ -157,6 +157,20 @@ class _CasePlan:
             elif written and self.refuses and (uneven := self._uneven(world)):
                 key = "batch_per_rank" if self.case.global_batch is None else "global_batch"
                 yield f"{self._place(key)}case {self.case.name}: {uneven}"
+        if self.case.scaling == "weak" and self.refuses:
+            yield from self._growing_groups()
+
+    def _growing_groups(self) -> Iterator[str]:
+        """Weak scaling keeps the work of a rank, which falls if more ranks share a batch."""
+        sharing = {
+            nodes * ranks: self._ranks_per_batch(nodes * ranks) for (nodes, ranks), *_ in self._points()
+        }
+        if len(set(sharing.values())) > 1:
+            sizes = ", ".join(f"{group} at {world}" for world, group in sorted(sharing.items()))
+            yield (
+                f"{self._place('world')}case {self.case.name}: weak scaling needs the same ranks_per_batch at every "
+                f"world size, but it is {sizes} ranks: use scaling: strong or none"
+            )
 
     def _place(self, key: str) -> str:
         """`FILE:LINE:COLUMN: `; empty if the suite was not read from a file."""
@@ -190,7 +204,7 @@ class _CasePlan:
             workload_options=case.workload.options,
             data=case.data,
             data_root=self.data_root,
-            train=case.train,
+            train=replace(case.train, accumulate=self._accumulation(per_rank)),
             measure=self.measure,
             strategy=case.strategy.name,
             strategy_options=case.strategy.options,
@@ -206,6 +220,7 @@ class _CasePlan:
             device_type=self.device,
             batch_per_rank=per_rank,
             global_batch=batch,
+            ranks_per_batch=self._ranks_per_batch(world),
             baseline=case.baseline,
             tags=list(self.tags),
             find_batch=case.find_batch,
@@ -214,11 +229,25 @@ class _CasePlan:
         return PlannedRun(spec=spec, skip_reason=skip_reason, pending=case.find_batch is not None)
 
     def _batches(self, world: int) -> tuple[int, int]:
-        """Examples per rank, and over all ranks; 0 if find_batch finds them, or if nothing is trained."""
+        """Examples per rank, and over all ranks, each once; 0 if find_batch finds them, or if nothing is trained."""
+        groups = self._groups(world)
         if self.case.global_batch is not None:
-            return self.case.global_batch // world, self.case.global_batch
+            return self.case.global_batch // groups, self.case.global_batch
         per_rank = self.case.batch_per_rank or 0
-        return per_rank, per_rank * world
+        return per_rank, per_rank * groups
+
+    def _ranks_per_batch(self, world: int) -> int:
+        chosen = self.case.strategy
+        return strategies.ranks_per_batch(chosen.name, chosen.options, world)
+
+    def _groups(self, world: int) -> int:
+        """Groups of ranks with a batch each."""
+        return max(1, world // self._ranks_per_batch(world))
+
+    def _accumulation(self, per_rank: int) -> int:
+        """Micro-batches of a rank per optimizer step."""
+        train = self.case.train
+        return train.accumulate if train.micro_batch is None else max(1, per_rank // train.micro_batch)
 
     def _misfit(self, world: int) -> str | None:
         """Why the strategy cannot distribute the model over that many ranks; null if it can."""
@@ -228,12 +257,26 @@ class _CasePlan:
     def _uneven(self, world: int) -> str | None:
         """The division that fails, with its numbers, and a batch that divides; null if there is none."""
         per_rank, batch = self._batches(world)
-        if batch % world:
+        groups = self._groups(world)
+        if batch % groups:
+            among = f"{groups} ranks" if groups == world else f"{groups} groups of {world // groups} ranks"
             return (
-                f"global_batch {batch} does not divide among {world} ranks ({batch} / {world} = {batch / world:g}): "
+                f"global_batch {batch} does not divide among {among} ({batch} / {groups} = {batch / groups:g}): "
                 f"{self._dividing(world)}"
             )
-        micro = self.case.train.accumulate
+        micro_batch = self.case.train.micro_batch
+        if micro_batch is not None and per_rank % micro_batch:
+            return (
+                f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} do not divide into micro-batches of "
+                f"{micro_batch} (micro_batch): {per_rank} / {micro_batch} = {per_rank / micro_batch:g}: "
+                f"{self._dividing(world)}"
+            )
+        micro = self._accumulation(per_rank)
+        if micro_batch is not None and micro > MOST_MICRO_BATCHES:
+            return (
+                f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} are {micro:,} micro-batches of "
+                f"{micro_batch}, and a step has {MOST_MICRO_BATCHES:,} at most: use a larger train.micro_batch"
+            )
         if per_rank % micro:
             return (
                 f"{per_rank} examples per rank at {world} rank{'s' * (world > 1)} do not divide into {micro} "
@@ -244,9 +287,9 @@ class _CasePlan:
     def _dividing(self, world: int) -> str:
         """The --set option for the next larger batch that divides."""
         case, (per_rank, batch) = self.case, self._batches(world)
-        key, size, unit = "batch_per_rank", per_rank, case.train.accumulate
+        key, size, unit = "batch_per_rank", per_rank, case.train.micro_batch or case.train.accumulate
         if case.global_batch is not None:
-            key, size, unit = "global_batch", batch, unit * world
+            key, size, unit = "global_batch", batch, unit * self._groups(world)
         return f"--set cases.{case.name.partition('~')[0]}.{key}={-(-size // unit) * unit}"
 
     def _why_skipped(self, placement: Placement, threads: int) -> str | None:

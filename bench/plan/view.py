@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import workloads
+from bench.common.own_part import label
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes
 from bench.plan.plan import OVERSUBSCRIBE_HINT, by_size
@@ -55,7 +56,7 @@ def _protocol(case: Case) -> str:
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
     return (
-        f"{name} on {case.data.source} data, {train.precision}, {train.optimizer}: {span} {repeats}"
+        f"{name} on {case.data.source} data, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
         + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
         + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
     )
@@ -93,7 +94,7 @@ def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
     marked = " oversubscribed" if spec.oversubscribed else ""
     return (
         spec.case_name,
-        spec.strategy,
+        label(spec.strategy),
         spec.scaling,
         ranks,
         str(spec.threads),

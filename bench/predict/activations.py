@@ -24,6 +24,7 @@ from bench.common.dtypes import narrow_dtype
 from bench.common.errors import InputError
 from bench.predict.memory import ModelSize, WorkingSet
 from bench.train import checkpointing, meta_device
+from bench.train.named_losses import trained
 from bench.workloads import Workload
 
 
@@ -82,7 +83,7 @@ def _traced(workload: Workload, micro_batch: int, options: StepOptions, device_t
         with LiveBytes([*model.parameters(), *model.buffers()]) as live:
             batch = shapes.batch(workload, micro_batch)
             with autocast(options.precision, device_type):
-                loss = workload.loss(model, batch)
+                loss = trained(workload.loss(model, batch))
             kept_bytes = live.now()
             if device_type == "cpu":
                 loss.backward()

@@ -170,6 +170,8 @@ def main() -> None:
             workload = workloads.prepared(question)
             if workload is None:
                 answer: dict[str, Any] = {"problem": "it trains nothing: there is no step to predict"}
+            elif workloads.makes_steps(workload):
+                answer = {"problem": "it makes its own steps: only a run can measure them"}
             else:
                 signal.alarm(limit_s)
                 options = StepOptions(**{name: question[name] for name in names})

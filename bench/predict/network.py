@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import Literal
 
+from bench.common.own_part import label
 from bench.measure.machine.bandwidth import OPS, bus_factor
 from bench.records.run_spec import RunSpec
 
@@ -80,7 +81,7 @@ def step_traffic(spec: RunSpec, parameters: int, units: int) -> tuple[list[Traff
         return _ddp_traffic(spec, parameters)
     if is_sharded(spec):
         return _sharded_traffic(spec, parameters, units)
-    return [], f"the traffic of strategy {spec.strategy} is not known"
+    return [], f"the traffic of strategy {label(spec.strategy)} is not known"
 
 
 def _ddp_traffic(spec: RunSpec, parameters: int) -> tuple[list[Traffic], str | None]:

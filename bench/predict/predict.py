@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import strategies
+from bench.common.own_part import label
 from bench.machine.slots import slots_per_node
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic
@@ -126,11 +127,18 @@ def _planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[P
         alone = case.model_copy(update={"world": tuple(dict.fromkeys(world))})
         suite_of_case = dataclasses.replace(suite, cases=(alone,))
         runs += plan(suite_of_case, slots, "predicted", data_root=data_root, refuses=False)
-    return [_skipped_without_batch(run) for run in runs if run.spec.repeat == 0]
+    return [_skipped_if_unknown(run) for run in runs if run.spec.repeat == 0]
 
 
-def _skipped_without_batch(run: PlannedRun) -> PlannedRun:
-    if run.spec.batch_per_rank or run.skip_reason is not None:
+def _skipped_if_unknown(run: PlannedRun) -> PlannedRun:
+    if run.skip_reason is not None:
+        return run
+    if strategies.is_custom(run.spec.strategy):
+        return dataclasses.replace(
+            run,
+            skip_reason=f"memory and traffic of a custom strategy, {label(run.spec.strategy)}, are not known",
+        )
+    if run.spec.batch_per_rank:
         return run
     if not run.pending:
         return dataclasses.replace(run, skip_reason="it trains nothing: there is no step to predict")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from bench.common.own_part import label
 from bench.predict.predict import Prediction
 
 _MEMORY = ("parameters", "gradients", "optimizer", "activations", "communication", "total")
@@ -17,11 +18,15 @@ def lines(predictions: Sequence[Prediction]) -> list[str]:
     for _, one_case in groupby(predictions, key=lambda one: one.spec.case_name):
         sizes = list(one_case)
         spec = sizes[0].spec
-        head = f"{spec.case_name}: {spec.strategy} on {spec.device_type}, {spec.train.precision}"
+        head = f"{spec.case_name}: {label(spec.strategy)} on {spec.device_type}, {spec.train.precision}"
         if sizes[0].parameters is not None:
             head += f", {sizes[0].parameters:,} parameters"
         known = [one for one in sizes if one.memory is not None]
         found += [head, *(_table(known) if known else []), *_problems(sizes)]
+        if known and spec.train.optimizer not in ("adamw", "adam", "sgd"):
+            found.append(
+                f"assumed: {label(spec.train.optimizer)} keeps two numbers per parameter, as AdamW does"
+            )
         last = sizes[-1]
         if last.memory is not None and last.memory_bytes is not None:
             found.append(_fitting(sizes, last))

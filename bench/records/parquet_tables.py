@@ -109,6 +109,13 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "message_bytes": _BIGINT,
         "time_ns": _BIGINT,
     },
+    "named_losses": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "step": _KEY,
+        "name": _TEXT_KEY,
+        "loss": _DOUBLE,
+    },
     "selfcheck": {
         "rank": _KEY,
         "node": _INTEGER,

@@ -35,6 +35,8 @@ class RunOutcome:
     tokens_per_example: Count | None = None
     couples_examples: bool | None = None
     """Whether the loss of an example depends on the other examples of its batch."""
+    same_batch: bool | None = None
+    """Whether all ranks had the same first batch; null for one rank, or one group of ranks that shares its batch."""
     flops_per_step: float | None = None
     """FLOPs of one optimizer step over all ranks."""
     flops_note: str | None = None

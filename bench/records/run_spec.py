@@ -16,6 +16,8 @@ from bench.records.vocabulary import Axis, Count, DeviceType, Scaling, Whole
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+MOST_MICRO_BATCHES = 65_536
+"""Micro-batches per optimizer step."""
 GarbageCollection = Literal["automatic", "frozen", "off"]
 
 
@@ -41,24 +43,34 @@ class TrainSpec:
 
     precision: Precision = "fp32"
     """Arithmetic of forward and backward; parameters stay fp32 except under fsdp's mixed precision."""
-    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
-    """torch.optim's class."""
+    optimizer: Literal["adamw", "adam", "sgd"] | str = "adamw"
+    """`adamw`, `adam`, `sgd`, another class of torch.optim, as in `RMSprop`, or your own function, as in
+    `./my_optimizer.py:make`."""
+    optimizer_options: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the optimizer, as in `{betas: [0.9, 0.95]}`."""
     fused_optimizer: bool = False
     """torch.optim's `fused`: one kernel for all parameters instead of several for each kind of operation."""
     momentum: Annotated[float, Ge(0), Lt(1)] = 0.0
-    """Momentum of sgd; adam and adamw use torch's default betas."""
+    """Momentum of sgd."""
     weight_decay: Annotated[float, Ge(0)] | None = None
     """null is torch's default: 0.01 for adamw, 0 for adam and sgd."""
     learning_rate: Annotated[float, Gt(0)] = 1e-3
     """Peak learning rate."""
-    lr_schedule: Literal["constant", "linear_warmup", "linear", "cosine"] = "constant"
-    """`linear_warmup` rises over warmup_steps and stays; `linear` and `cosine` rise, then fall to 0 at total_steps."""
+    lr_schedule: Literal["constant", "linear_warmup", "linear", "cosine"] | str = "constant"
+    """`linear_warmup` rises over warmup_steps and stays; `linear` and `cosine` rise, then fall to 0 at total_steps.
+    Also a class of torch.optim.lr_scheduler, as in `OneCycleLR`, or your own function, as in `./my_optimizer.py:rates`.
+    """
+    lr_schedule_options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of a schedule that is torch's or your own, as in `{max_lr: 0.01, total_steps: 100}`."""
     warmup_steps: Annotated[int, Ge(0)] = 0
     """Optimizer steps over which the learning rate rises; not for `constant`."""
     total_steps: Annotated[int, Ge(1)] | None = None
     """Optimizer steps at which `linear` and `cosine` reach zero; null: all warm-up and measured steps of the run."""
-    accumulate: Annotated[int, Ge(1), Le(65536)] = 1
+    accumulate: Annotated[int, Ge(1), Le(MOST_MICRO_BATCHES)] = 1
     """Micro-batches per optimizer step, without synchronisation in between."""
+    micro_batch: Annotated[int, Ge(1), Le(1_000_000_000)] | None = None
+    """Examples per forward pass, instead of accumulate: a rank then accumulates its batch ÷ micro_batch times, so more
+    ranks accumulate less. null: accumulate divides the batch."""
     clip_norm: Annotated[float, Gt(0)] | None = None
     """Largest gradient norm; null clips nothing."""
     ema_decay: Annotated[float, Ge(0), Lt(1)] | None = None
@@ -169,9 +181,12 @@ class RunSpec:
     repeat: Whole
     device_type: DeviceType
     batch_per_rank: Count
-    """Examples per rank and optimizer step; 0 until find_batch has found the batch, and 0 without training."""
+    """Examples per rank and optimizer step; 0 until find_batch has found the batch, and 0 without training. Ranks that
+    share a batch all have it in full."""
     global_batch: Count
-    """batch_per_rank x world_size."""
+    """batch_per_rank x batch_groups: every example counts once."""
+    ranks_per_batch: Whole = 1
+    """Consecutive ranks that share a batch, as in tensor parallelism; 1: every rank has its own."""
     baseline: str | None = None
     """Case whose smallest ok run is the baseline; null: this case."""
     tags: list[str] = field(default_factory=list)
@@ -186,6 +201,17 @@ class RunSpec:
     def micro_batch(self) -> int:
         """Examples per rank and forward pass."""
         return self.batch_per_rank // self.train.accumulate
+
+    @property
+    def batch_groups(self) -> int:
+        """Groups of ranks with a batch each; as many as ranks if none share theirs."""
+        return self.world_size // self.ranks_per_batch
+
+    @property
+    def own_files(self) -> list[str]:
+        """Files of the user that the suite names, as in `FILE.py:CLASS`."""
+        parts = (self.workload, self.strategy, self.train.optimizer, self.train.lr_schedule)
+        return [part.rpartition(":")[0] for part in parts if ":" in part]
 
     @property
     def seed(self) -> int:

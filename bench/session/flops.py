@@ -45,7 +45,7 @@ class FlopsCounter:
         if "per_example" in answer:
             return Flops(per_step=answer["per_example"] * spec.global_batch)
         if "per_micro_batch" in answer:
-            return Flops(per_step=answer["per_micro_batch"] * spec.train.accumulate * spec.world_size)
+            return Flops(per_step=answer["per_micro_batch"] * spec.train.accumulate * spec.batch_groups)
         return Flops(per_step=None, note=answer.get("note"))
 
     def _ask(self, spec: RunSpec) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""Report once, before anything is written, what would fail in every run: missing data, no CUDA."""
+"""Report once, before anything is written, what would fail in every run: missing data, no CUDA, a custom class."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from dataclasses import replace
 from typing import Any
 
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
-from bench.records.run_spec import PlannedRun, RunSpec
+from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
 
 
 def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
@@ -16,7 +18,10 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
     for run in plan:
         if run.skip_reason is None:
             job = question(run.spec)
-            jobs.setdefault(json.dumps({**job, "case_name": None, "seed": None}, sort_keys=True), job)
+            alike = json.dumps({**job, "case_names": None, "seed": None}, sort_keys=True)
+            names = jobs.setdefault(alike, job)["case_names"]
+            if run.spec.case_name not in names:
+                names.append(run.spec.case_name)
     problems = json.loads(server.ask("bench.train.preflight", json.dumps(list(jobs.values()))))
     if problems:
         raise InputError("\n".join(problems))
@@ -25,16 +30,24 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
 def question(spec: RunSpec) -> dict[str, Any]:
     """The fields of a run that bench/train/preflight.py needs."""
     return {
-        "case_name": spec.case_name,
+        "case_names": [spec.case_name],
         "workload": spec.workload,
         "strategy": spec.strategy,
+        "strategy_options": spec.strategy_options,
         "options": spec.workload_options,
         "source": spec.data.source,
         "data_root": spec.data_root,
         "device_type": spec.device_type,
-        "precision": spec.train.precision,
-        "compile": spec.train.compile,
-        "checkpointing": spec.train.checkpointing,
+        "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
+        # only where a schedule may refuse a step: jobs that are alike are checked once
+        "steps": _steps(spec.measure)
+        if ":" in spec.train.lr_schedule or spec.train.lr_schedule_options
+        else None,
         "validate_every": spec.measure.validate_every,
         "seed": spec.seed,
     }
+
+
+def _steps(measure: MeasureSpec) -> int | None:
+    """Warm-up and measured steps; null if the suite gives epochs."""
+    return None if measure.steps is None else measure.warmup + measure.steps

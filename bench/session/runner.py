@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
-from bench import strategies
+from bench import strategies, workloads
 from bench.agent.fork_server import WarmServer
 from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
 from bench.cluster.agents import Agents
@@ -18,6 +19,7 @@ from bench.common import unreadable_image
 from bench.common.errors import OF_THE_MACHINE, InputError
 from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
+from bench.machine.own_code import OwnCode, of_file
 from bench.plan.find_batch import measured, pending_sizes
 from bench.plan.plan import most_runs
 from bench.records.messages import Report
@@ -49,8 +51,8 @@ def run_plan(
         with _stop_if_image_lost(session, stop):
             runner.run(plan)
         session.stop_file.unlink(missing_ok=True)  # was obeyed, or came too late
-        if runner.facts_of_ranks:
-            session.note_facts(gathered.own.node, runner.facts_of_ranks)
+        if runner.found_facts:
+            session.note_facts(gathered.own.node, runner.found_facts)
         plan = session.plan()  # with the runs that were added
         left = any(outcome.skipped_for for outcome in read_outcomes(session, plan) if outcome)
         if not stop.requested and not left:
@@ -87,8 +89,12 @@ class Runner:
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
-        self.facts_of_ranks: dict[str, str] = {}
-        """Facts of the machine that only ranks know: their transport, by placement, and NCCL's version."""
+        self._own_code: dict[tuple[str, ...], OwnCode | None] = {}
+        """By workload and the user's files; null without any. Looked up once, because git may take seconds in a large
+        repository."""
+        self.found_facts: dict[str, str] = {}
+        """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
+        the user's code."""
         self.lost: tuple[str, ...] = ()
         """Which agents were lost, and why."""
 
@@ -161,10 +167,12 @@ class Runner:
         skipped = self._skip(planned)
         if skipped is not None:
             outcome, rank_facts, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
+            own_code = None
         else:
             # before it runs: a node that is lost meanwhile still counts as a host
             nodes = self._agents.nodes(spec)
             flops = self._count_flops(spec)
+            own_code = self._code_of(spec)
             self._session.note_begun(spec, self._agents.run_scratch(spec))
             started_at, began_ns = utc_now(), time.perf_counter_ns()
             reports = self._agents.run(spec, folder, self._display.step)
@@ -174,14 +182,14 @@ class Runner:
             self._time_left.took(spec, elapsed_s)
             rank_facts = _merged_facts(reports)
             if rank_facts.get("transport"):
-                self.facts_of_ranks[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = rank_facts["transport"]
+                self.found_facts[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = rank_facts["transport"]
             if rank_facts.get("nccl"):
-                self.facts_of_ranks["nccl"] = rank_facts["nccl"]
+                self.found_facts["nccl"] = rank_facts["nccl"]
             outcome = replace(
                 self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )
         facts = [self._gathered.facts[node] for node in nodes]
-        self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts))
+        self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts, own_code))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 
@@ -200,6 +208,17 @@ class Runner:
         return RunOutcome(
             status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
         )
+
+    def _code_of(self, spec: RunSpec) -> OwnCode | None:
+        """The user's code of a run: that of its workload, or else of another part that the suite names by its file."""
+        files = [Path(file) for file in spec.own_files]
+        key = (spec.workload, *spec.own_files)
+        if key not in self._own_code:
+            file = workloads.file_of(spec.workload) or next(iter(files), None)
+            found = of_file(file, installed=file not in files, others=files) if file is not None else None
+            self._own_code[key] = found
+            self.found_facts |= found.repository if found is not None else {}
+        return self._own_code[key]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
         new = not self._flops.is_known(spec)
@@ -237,7 +256,8 @@ class Runner:
 
 
 _FACTS_OF_RANKS = (
-    "parameters", "units", "tokens_per_example", "couples_examples", "dataset_size", "memory_before_bytes",
+    "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
+    "memory_before_bytes",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 

@@ -1,19 +1,22 @@
 """One file per strategy; the file's name is the strategy's name.
 
 A strategy distributes a model over the ranks. It knows nothing about workloads, timing or storage. Its module must
-import without torch: import torch inside methods.
+import without torch: import torch inside methods. A custom class needs only `wrap`; _custom.py has defaults for the
+rest.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.common.errors import InputError
+from bench.common.own_file import raised
+from bench.common.own_part import label
 from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.records.vocabulary import DeviceType
 
@@ -34,14 +37,18 @@ class Strategy(Protocol):
     #       options that torch cannot combine with the case's other keys: (option, reason and remedy)
     #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
     #       why it cannot distribute a model over that many ranks of that device
+    #   @staticmethod ranks_per_batch(options, world_size: int) -> int
+    #       how many consecutive ranks share a batch, as in tensor parallelism; it must divide the world size
     # Optional, called before anything starts, with torch:
     #   @staticmethod lacking() -> str | None
     #       what the installed torch lacks; null if it has everything
-    # Optional, called by a rank:
-    #   needs_cpu_group(options) -> bool, static: whether ranks on GPUs must also be able to reduce CPU tensors
+    # Optional, used by a rank:
+    #   @staticmethod needs_cpu_group(options) -> bool
+    #       whether ranks on GPUs must also be able to reduce CPU tensors
     #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
     #       nothing is sent to other ranks, whose models diverge from then on
     #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
+    #   hides_model = True if the result of `wrap` may only be called: the model's own attributes are behind `.module`
 
     def __init__(self, options: Any) -> None: ...
 
@@ -66,17 +73,31 @@ def names() -> list[str]:
 
 
 def known() -> list[str]:
-    """The same as `names`: installed packages cannot add strategies."""
-    return names()
+    """Strategies that ship, then those of installed packages; imports none."""
+    from bench.strategies._custom import STRATEGY
+
+    return list(dict.fromkeys([*names(), *STRATEGY.entries()]))
+
+
+def is_custom(name: str) -> bool:
+    """Whether the strategy is not a shipped one."""
+    return name not in names()
 
 
 def load(name: str) -> type[Strategy]:
-    """The class `Strategy` of bench/strategies/NAME.py."""
-    if name not in names():
-        raise InputError(f"unknown strategy {name!r}: there are {', '.join(names())}")
-    module = importlib.import_module(f"{__name__}.{name}")
-    strategy: type[Strategy] = module.Strategy
-    return strategy
+    """The class of a strategy: for `./mine.py:Mine` that of a file; else `Strategy` of bench/strategies/NAME.py; else
+    that of an installed package's entry point NAME. Raises InputError."""
+    if name in names():
+        strategy: type[Strategy] = importlib.import_module(f"{__name__}.{name}").Strategy
+        return strategy
+    from bench.strategies._custom import STRATEGY
+
+    if ":" in name:
+        return STRATEGY.load_file(name)
+    entries = STRATEGY.entries()
+    if name not in entries:
+        raise InputError(f"unknown strategy {name!r}: there are {', '.join([*names(), *entries])}")
+    return STRATEGY.load_entry(name, entries[name])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,20 +108,60 @@ class Asked:
     measure: MeasureSpec
 
 
-def conflicts(name: str, options: dict[str, Any], asked: Asked) -> Iterator[tuple[str, str]]:
+def conflicts(name: str, options: dict[str, Any], asked: Asked) -> list[tuple[str, str]]:
     """Options of the strategy that torch cannot combine with the rest of the case, each with the reason."""
     kind = load(name)
-    if hasattr(kind, "conflicts"):
-        yield from kind.conflicts(kind.Options(**options), asked)
+    found = _answer(
+        name,
+        "conflicts",
+        lambda own: [(str(key), str(why)) for key, why in own(kind.Options(**options), asked)],
+    )
+    return found or []
 
 
 def misfit(name: str, options: dict[str, Any], world_size: int, device_type: DeviceType) -> str | None:
     """Why the strategy cannot distribute a model over that many ranks of that device; null if it can."""
     kind = load(name)
-    if not hasattr(kind, "misfit"):
+    reason = _answer(name, "misfit", lambda own: own(kind.Options(**options), world_size, device_type))
+    if reason is not None:
+        return str(reason)
+    group = ranks_per_batch(name, options, world_size)
+    if world_size % group:
+        ranks = f"{world_size} ranks do" if world_size > 1 else "1 rank does"
+        return (
+            f"{ranks} not divide into groups of {group} that share a batch "
+            f"(ranks_per_batch of {label(name)}): {world_size} / {group} = {world_size / group:g}"
+        )
+    return None
+
+
+def ranks_per_batch(name: str, options: dict[str, Any], world_size: int) -> int:
+    """How many consecutive ranks share a batch; 1 if every rank has its own."""
+    kind = load(name)
+    ranks = _answer(name, "ranks_per_batch", lambda own: own(kind.Options(**options), world_size))
+    if ranks is None:
+        return 1
+    if not isinstance(ranks, int) or isinstance(ranks, bool) or ranks < 1:
+        raise InputError(
+            f"ranks_per_batch() of {label(name)} returned {ranks!r}: give a whole number, 1 or more"
+        )
+    return ranks
+
+
+def _answer(name: str, method: str, ask: Callable[[Any], Any]) -> Any:
+    """The answer of a method of the class, as `ask` reads it; null without the method. Raises InputError if a custom
+    one raises."""
+    own = getattr(load(name), method, None)
+    if own is None:
         return None
-    reason: str | None = kind.misfit(kind.Options(**options), world_size, device_type)
-    return reason
+    try:
+        return ask(own)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        if not is_custom(name):
+            raise
+        raise InputError(f"{method}() of {label(name)} raised {raised(error)}") from error
 
 
 def lays_models(name: str) -> bool:
@@ -108,14 +169,18 @@ def lays_models(name: str) -> bool:
     return hasattr(load(name), "wrap")
 
 
+def hides_model(name: str) -> bool:
+    """Whether the result of `wrap` may only be called, as under DistributedDataParallel."""
+    return bool(getattr(load(name), "hides_model", False))
+
+
 def needs_cpu_group(name: str, options: dict[str, Any]) -> bool:
     """Whether ranks on GPUs must also be able to reduce tensors in host memory."""
     kind = load(name)
-    return hasattr(kind, "needs_cpu_group") and bool(kind.needs_cpu_group(kind.Options(**options)))
+    return bool(_answer(name, "needs_cpu_group", lambda own: own(kind.Options(**options))))
 
 
 def lacking(name: str) -> str | None:
     """Why the installed torch is not enough for the strategy; null if it is. Loads torch."""
-    kind = load(name)
-    reason: str | None = kind.lacking() if hasattr(kind, "lacking") else None
-    return reason
+    reason = _answer(name, "lacking", lambda own: own())
+    return None if reason is None else str(reason)

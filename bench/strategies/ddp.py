@@ -45,6 +45,7 @@ class Strategy:
 
     Options: ClassVar[type[DdpOptions]] = DdpOptions
     max_world_size: ClassVar[int | None] = None
+    hides_model: ClassVar[bool] = True
 
     def __init__(self, options: DdpOptions) -> None:
         self.options = options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from annotated_types import Ge, Le
 
 from bench.common.dtypes import dtype_of, narrow_dtype
-from bench.strategies import _shard_groups
+from bench.strategies import _fully_sharded, _shard_groups
 
 if TYPE_CHECKING:
     import torch
@@ -103,7 +103,7 @@ class Strategy:
         return model
 
     def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
-        model.set_requires_gradient_sync(last)  # type: ignore[operator]
+        _fully_sharded.synchronise(model, last)
         return self._context
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
@@ -112,9 +112,4 @@ class Strategy:
         clip_grad_norm_(model.parameters(), max_norm)
 
     def validated(self, model: nn.Module) -> None:
-        from torch.distributed.fsdp import FSDPModule
-
-        # backward frees the parameters that forward gathered; without it the next step would skip gathering them
-        for unit in model.modules():
-            if isinstance(unit, FSDPModule):
-                unit.reshard()
+        _fully_sharded.reshard(model)

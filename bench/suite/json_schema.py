@@ -20,7 +20,7 @@ _OF_A_CASE = {"find_batch": "FindSpec"}
 _COUNT: Schema = {"type": "integer", "minimum": 1}
 _OWN: Schema = {
     "title": "own",
-    "description": "A class of a custom file, as in ./my_model.py:MyWorkload, with its options.",
+    "description": "A class of a custom file, as in ./mine.py:Mine, with its options.",
     "type": "object",
     "properties": {"name": {"type": "string", "pattern": ":"}},
     "required": ["name"],
@@ -48,7 +48,12 @@ def suite_schema() -> Schema:
     definitions["workload"] = _union(workloads)
     definitions["workload"]["anyOf"].append(_OWN)
     definitions["strategy"] = _union(strategies)
-    definitions["strategy"]["anyOf"].insert(0, {"enum": strategies.names()})
+    definitions["strategy"]["anyOf"] = [
+        {"enum": strategies.names()},
+        {"type": "string", "pattern": ":"},
+        *definitions["strategy"]["anyOf"],
+        _OWN,
+    ]
     whole = {
         key: item
         for key, item in _case_properties(case).items()

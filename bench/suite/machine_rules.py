@@ -52,8 +52,9 @@ def _without_effect(case: Case) -> Iterator[tuple[Path, str]]:
             yield (key,), _useless(case, key)
     for section, used in _USED.items():
         spec: Any = getattr(case, section)
+        default = type(spec)()
         for field in dataclasses.fields(spec):
-            if field.name not in used and getattr(spec, field.name) != field.default:
+            if field.name not in used and getattr(spec, field.name) != getattr(default, field.name):
                 yield (section, field.name), _useless(case, f"{section}.{field.name}")
 
 

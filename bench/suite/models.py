@@ -27,6 +27,7 @@ from pydantic import (
 from bench import strategies, workloads
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
+from bench.common.own_part import label
 from bench.records.run_spec import DataSpec, FindSpec, MeasureSpec, TrainSpec
 from bench.records.vocabulary import Scaling
 
@@ -101,16 +102,14 @@ def _chosen(kind: Any, value: Any) -> Chosen:
     except ValueError:  # from pydantic, with locations
         raise
     except (Exception, SystemExit) as error:  # raised by the user's __post_init__
-        raise InputError(
-            f"Options of {workloads.label(name)} raised {type(error).__name__}: {error}"
-        ) from error
+        raise InputError(f"Options of {label(name)} raised {type(error).__name__}: {error}") from error
 
 
 def _model_of(options: type, name: str) -> type[BaseModel]:
     try:
         return options_model(options)
     except PydanticUserError as error:  # a custom class with a type that no suite can express
-        raise InputError(f"Options of {workloads.label(name)}: {str(error).splitlines()[0]}") from error
+        raise InputError(f"Options of {label(name)}: {str(error).splitlines()[0]}") from error
 
 
 _CHOSEN_JSON = PlainSerializer(Chosen.to_json)

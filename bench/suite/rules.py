@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from bench import strategies, workloads
 from bench.common.nearest import did_you_mean
+from bench.common.own_part import label
 from bench.suite.check import Path
 from bench.suite.machine_rules import machine_rules
 
 if TYPE_CHECKING:
+    from bench.records.run_spec import TrainSpec
     from bench.suite.models import Case
 
 
+_OPTIMIZERS = ("adamw", "adam", "sgd")
+_SCHEDULES = ("constant", "linear_warmup", "linear", "cosine")
+_KEYS_OF_ARGUMENTS = {
+    "lr": "learning_rate",
+    "weight_decay": "weight_decay",
+    "fused": "fused_optimizer",
+    "momentum": "momentum",
+}
+"""Keys of `train` by the name of torch's argument."""
 Broken = Iterator[tuple[Path, str]]
 """The place in the case, and the problem there."""
 
@@ -57,6 +68,11 @@ def _find_batch(case: Case) -> Broken:
         yield (
             ("train", "accumulate"),
             f"train.accumulate is {case.train.accumulate}: find_batch finds it, leave it out",
+        )
+    if case.train.micro_batch is not None:
+        yield (
+            ("train", "micro_batch"),
+            f"train.micro_batch is {case.train.micro_batch}: find_batch finds it, leave it out",
         )
     if find.smallest > find.largest:
         sizes = f"find_batch.smallest is {find.smallest}, find_batch.largest {find.largest}"
@@ -117,10 +133,15 @@ def _training(case: Case) -> Broken:
     if train.total_steps is not None and train.warmup_steps > train.total_steps:
         counts = f"train.warmup_steps is {train.warmup_steps}, train.total_steps {train.total_steps}"
         yield ("train", "warmup_steps"), f"{counts}: the learning rate would never come down"
-    if train.momentum and train.optimizer != "sgd":
+    if workloads.makes_steps(workloads.load(case.workload.name)):
+        yield from _own_step(case)
+    yield from _optimizer(train)
+    yield from _schedule(train)
+    if train.micro_batch is not None and train.accumulate != 1:
         yield (
-            ("train", "momentum"),
-            f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}",
+            ("train", "micro_batch"),
+            f"train.micro_batch is {train.micro_batch}, train.accumulate {train.accumulate}: each determines the "
+            "other; give one of them",
         )
     if train.compile_loss and not train.compile:
         yield (
@@ -130,14 +151,88 @@ def _training(case: Case) -> Broken:
     if train.compile_loss and case.strategy.name != "single":
         yield (
             ("train", "compile_loss"),
-            f"train.compile_loss under strategy {case.strategy.name}: backward would be one graph, whose gradients all "
-            "come at its end, with nothing left to hide their communication behind; leave it out, or use single",
+            f"train.compile_loss under strategy {label(case.strategy.name)}: backward would be one graph, whose "
+            "gradients all come at its end, with nothing left to hide their communication behind; leave it out, or use "
+            "single",
         )
     if train.ema_validation and train.ema_decay is None:
         yield (
             ("train", "ema_validation"),
             "train.ema_validation validates the averaged parameters: give train.ema_decay, as in 0.9999",
         )
+
+
+def _own_step(case: Case) -> Broken:
+    """Keys that divide or compile a step, which a workload that makes its own steps does itself."""
+    train, name = case.train, label(case.workload.name)
+    for key in ("accumulate", "micro_batch", "compile_loss"):
+        if getattr(train, key) != getattr(type(train), key):
+            yield (
+                ("train", key),
+                f"train.{key}: {name} makes its own steps (its method step), so leave it out",
+            )
+    if case.find_batch is not None and (case.global_batch or case.batch_per_rank):
+        batch = f"{name} makes its own steps, so the batch cannot be accumulated"
+        yield ("find_batch",), f"find_batch: {batch}: leave out find_batch, or the batch"
+
+
+def _optimizer(train: TrainSpec) -> Broken:
+    if not _is_part(train.optimizer, _OPTIMIZERS):
+        yield ("train", "optimizer"), _unknown_part("optimizer", train.optimizer, _OPTIMIZERS, "RMSprop")
+    if train.momentum and train.optimizer != "sgd":
+        other = (
+            "" if train.optimizer in _OPTIMIZERS else "; for others it is an item of train.optimizer_options"
+        )
+        yield (
+            ("train", "momentum"),
+            f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}{other}",
+        )
+    if ":" in train.optimizer:
+        for key in ("weight_decay", "fused_optimizer"):
+            if getattr(train, key):
+                yield (
+                    ("train", key),
+                    f"train.{key} is not for your own optimizer: give it as an item of train.optimizer_options",
+                )
+        return
+    for key, instead in _KEYS_OF_ARGUMENTS.items():
+        if key in train.optimizer_options and (key != "momentum" or train.optimizer == "sgd"):
+            yield (
+                ("train", "optimizer_options", key),
+                f"train.optimizer_options.{key} has a key of its own: give train.{instead}",
+            )
+
+
+def _schedule(train: TrainSpec) -> Broken:
+    name = train.lr_schedule
+    if not _is_part(name, _SCHEDULES):
+        yield ("train", "lr_schedule"), _unknown_part("lr_schedule", name, _SCHEDULES, "OneCycleLR")
+    elif name in _SCHEDULES and train.lr_schedule_options:
+        yield (
+            ("train", "lr_schedule_options"),
+            f"train.lr_schedule_options are for torch's schedules and your own, and train.lr_schedule is {name}: it "
+            "has warmup_steps and total_steps",
+        )
+    elif name not in _SCHEDULES:
+        for key in ("warmup_steps", "total_steps"):
+            if getattr(train, key):
+                yield (
+                    ("train", key),
+                    f"train.{key} is not for lr_schedule {name}: give its arguments in train.lr_schedule_options",
+                )
+
+
+def _is_part(name: str, ours: tuple[str, ...]) -> bool:
+    """Whether it is one of ours, the name of a class of torch, or `FILE.py:FUNCTION`. Whether torch has the class is
+    checked where torch is loaded."""
+    return name in ours or ":" in name or bool(re.fullmatch("[A-Z][A-Za-z0-9]*", name))
+
+
+def _unknown_part(key: str, name: str, ours: tuple[str, ...], example: str) -> str:
+    return (
+        f"train.{key} is {name!r}: it must be one of {', '.join(ours)}, a class of torch as in {example}, or your own "
+        f"function as in ./my_file.py:make{did_you_mean(name, ours)}"
+    )
 
 
 def _warmup(case: Case) -> Broken:
@@ -187,8 +282,14 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def secrets(case: Case) -> Iterator[tuple[tuple[str, ...], str]]:
     """Options that are named like secrets: a suite is stored whole and printed in reports. Each with its remedy."""
-    for section, options in (("workload", case.workload.options), ("strategy", case.strategy.options)):
-        for path in named(options, (section,)):
+    sections: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+        (("workload",), case.workload.options),
+        (("strategy",), case.strategy.options),
+        (("train", "optimizer_options"), case.train.optimizer_options),
+        (("train", "lr_schedule_options"), case.train.lr_schedule_options),
+    )
+    for section, options in sections:
+        for path in named(options, section):
             yield (
                 path,
                 f"{'.'.join(path)} is named like a secret, and suites are stored with the results: leave it out and "

@@ -10,6 +10,9 @@ from bench.suite.models import PERCENTAGE
 from bench.suite.yaml_nodes import Node
 
 MEMORY_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([kKMGT])(i?)B")
+_OWN_PARTS = (("workload", "name"), ("strategy", "name"), ("train", "optimizer"), ("train", "lr_schedule"))
+"""Keys that may name a user's file."""
+_SHORT_NAMES = {"AdamW": "adamw", "Adam": "adam", "SGD": "sgd"}
 _EXPONENTS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -17,7 +20,7 @@ def written_out(case: Node) -> Node:
     """The case without shorthands: `strategy: ddp`, `world: auto`, `threads: 2`, `find_batch: true`, `until: 1%`,
     `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
 
-    `./my_model.py:MyWorkload` becomes a path from the suite file's folder; given by --set, from the current folder."""
+    `./my_file.py:NAME` becomes a path from the suite file's folder; given by --set, from the current folder."""
     for key in ("world", "threads"):
         item = case.get(key)
         if item is not None and item.value is not None and not isinstance(item.value, list):
@@ -33,14 +36,24 @@ def written_out(case: Node) -> Node:
     limit = case.get("measure", "memory_limit_bytes")
     if limit is not None and isinstance(limit.value, str) and (size := memory_size(limit.value)) is not None:
         case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
-    workload, name = case.get("workload"), case.get("workload", "name")
-    if workload and name and isinstance(name.value, str) and name.value.startswith("."):
-        from_option = name.where.startswith("--set ")
-        folder = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
-        path = Node(str((folder / name.value).resolve()), name.where, name.key_where)
-        custom = Node({**workload.value, "name": path}, name.where, name.key_where)
-        case = Node({**case.value, "workload": custom}, case.where)
+    for section, key in _OWN_PARTS:
+        name = case.get(section, key)
+        if name is not None and isinstance(name.value, str) and name.value.startswith("."):
+            from_option = name.where.startswith("--set ")
+            folder = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
+            case = _replaced(case, section, key, str((folder / name.value).resolve()))
+    optimizer = case.get("train", "optimizer")
+    if optimizer is not None and isinstance(optimizer.value, str) and optimizer.value in _SHORT_NAMES:
+        case = _replaced(case, "train", "optimizer", _SHORT_NAMES[optimizer.value])
     return case
+
+
+def _replaced(case: Node, section: str, key: str, value: str) -> Node:
+    """The case with another value of a key, and no other change of its section."""
+    whole, old = case.value[section], case.get(section, key)
+    assert old is not None
+    new = Node({**whole.value, key: Node(value, old.where, old.key_where)}, whole.where, whole.key_where)
+    return Node({**case.value, section: new}, case.where)
 
 
 def with_named_strategy(case: Node) -> Node:

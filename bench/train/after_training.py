@@ -44,6 +44,7 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None
     if training.spec.measure.memory_limit_bytes is not None:
         memory_limit.lift()  # the profiler's own memory is not the training's
     training.compilations.stop()
+    training.schedules = []  # a schedule may refuse steps beyond its last one
     training.garbage.settle()
     try:
         if pairs := selfcheck.pairs_of(training.spec, training.steps):

@@ -7,8 +7,9 @@ more than 50 million parameters is only checked on the meta device, on shapes, w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -16,10 +17,15 @@ from torch import nn
 from torch.nn import SyncBatchNorm
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from bench import workloads
+from bench import strategies, workloads
 from bench.common.errors import InputError
-from bench.train.error_text import line_of
-from bench.workloads._custom import Defaults
+from bench.common.own_part import label
+from bench.train import named_losses
+from bench.train.error_text import describe, line_of
+from bench.train.members import has_members, trained_members
+from bench.train.members import problem as problem_of_members
+from bench.train.own_step import OwnStep, Trained
+from bench.workloads._custom import WORKLOAD, Defaults
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,14 +34,17 @@ if TYPE_CHECKING:
 
 
 _T = TypeVar("_T")
-_LARGEST_PARAMETERS = 50_000_000
+LARGEST_PARAMETERS = 50_000_000
 """The largest model that is checked in memory: 200 MB, some seconds of forward for two images or sentences."""
 _EXAMPLES = 2
+_NEEDS_RANKS = "process group has not been initialized"
+"""In torch's message if a method communicates with other ranks."""
 
 
-def checked(make: Callable[[], Workload], name: str) -> Workload:
-    """Make, prepare and check a custom workload. Raises InputError if a method does not return what a rank needs."""
-    check = _Check(name=name, label=workloads.label(name))
+def checked(make: Callable[[], Workload], name: str, strategy: str) -> Workload:
+    """Make, prepare and check a custom workload. Raises InputError if a method does not return what a rank needs, or
+    if it needs more of the model than the strategy leaves."""
+    check = _Check(name=name, label=label(name), strategy=strategy)
     workload = check.make(make)
     with torch.random.fork_rng(devices=[]), suppress(_NeedsRanksError):
         check.methods(workload)
@@ -46,6 +55,7 @@ def checked(make: Callable[[], Workload], name: str) -> Workload:
 class _Check:
     name: str
     label: str
+    strategy: str
 
     def make(self, make: Callable[[], Workload]) -> Workload:
         workload = self._call("__init__", make)
@@ -60,7 +70,10 @@ class _Check:
         batch = self._call("batch", lambda: workload.batch(places, places), _dataset_size_hint(workload))
         self._batch("batch", batch, f"{_EXAMPLES} places")
         with _ignoring_untestable(on_meta):
-            self._loss(workload, model, _on(batch, on_meta))
+            if workloads.makes_steps(workload):
+                self._step(workload, model, _on(batch, on_meta))
+            else:
+                self._loss(workload, model, _on(batch, on_meta))
         if workload.validation_size:
             self._validation(workload, model, on_meta)
 
@@ -71,14 +84,31 @@ class _Check:
         except InputError:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # a user's method may raise anything
-            if "process group has not been initialized" in str(error):
+            if _NEEDS_RANKS in str(error):
                 raise _NeedsRanksError from error
             message = (str(error).strip().splitlines() or ["no message"])[0]
-            where = line_of(error, self.name)
+            where = line_of(error, WORKLOAD, self.name)
             hint = index_hint if isinstance(error, IndexError) else ""
             raise InputError(
                 f"{method}() of {self.label} raised {type(error).__name__}: {message}{where}{hint}"
             ) from error
+
+    def _call_with_model(self, method: str, function: Callable[[nn.Module], _T], model: nn.Module) -> _T:
+        """Call a method with the model, and then, if the strategy wraps it, with a wrapped one."""
+        answer = self._call(method, lambda: function(model))
+        if strategies.hides_model(self.strategy):
+            try:
+                function(_wrapped(model).train(model.training))
+            except Exception as error:
+                if _NEEDS_RANKS in str(error):
+                    return answer
+                where = line_of(error, WORKLOAD, self.name)
+                raise InputError(
+                    f"{method}() of {self.label} does more with the model than call it: {describe(error)}{where}. "
+                    f"Strategy {label(self.strategy)} wraps the model, and a wrapped model can only be called: move "
+                    "this into its forward, or use another strategy"
+                ) from None
+        return answer
 
     def _refuse(self, method: str, problem: str) -> InputError:
         return InputError(f"{method} of {self.label} {problem}")
@@ -102,13 +132,15 @@ class _Check:
         except (Exception, SystemExit, KeyboardInterrupt):  # not every model can be made there
             model = None
         parameters = sum(part.numel() for part in model.parameters()) if isinstance(model, nn.Module) else 0
-        if model is not None and parameters > _LARGEST_PARAMETERS:
+        if model is not None and parameters > LARGEST_PARAMETERS:
             return model, True
         model = self._call("model", workload.model)
         if not isinstance(model, nn.Module):
             raise self._refuse("model()", f"returned {_kind(model)}: give a torch.nn.Module")
         if next(model.parameters(), None) is None:
             raise self._refuse("model()", "returned a module without parameters: there is nothing to train")
+        if reason := problem_of_members(model):
+            raise self._refuse("model()", reason)
         elsewhere = {str(part.device) for part in model.parameters()} - {"cpu"}
         if elsewhere:
             device = ", ".join(sorted(elsewhere))
@@ -130,22 +162,32 @@ class _Check:
                 raise self._refuse("blocks()", f"{at}, which has no forward of its own: give its parts")
 
     def _batch(self, method: str, batch: Any, asked: str) -> None:
-        if not isinstance(batch, dict) or not all(isinstance(part, torch.Tensor) for part in batch.values()):
+        if not isinstance(batch, dict) or not all(
+            callable(getattr(part, "to", None)) for part in batch.values()
+        ):
             inside = (
                 {key: _kind(part) for key, part in batch.items()} if isinstance(batch, dict) else _kind(batch)
             )
-            raise self._refuse(f"{method}()", f"returned {inside}: give a dict of tensors")
-        shapes = ", ".join(f"{key} {list(part.shape)}" for key, part in batch.items()) or "an empty dict"
-        if not any(part.dim() and len(part) == _EXAMPLES for part in batch.values()):
+            raise self._refuse(
+                f"{method}()", f"returned {inside}: give a dict of tensors, or of objects with a method `to`"
+            )
+        tensors = {key: part for key, part in batch.items() if isinstance(part, torch.Tensor)}
+        shapes = ", ".join(f"{key} {list(part.shape)}" for key, part in tensors.items()) or "an empty dict"
+        counted = any(part.dim() and len(part) == _EXAMPLES for part in tensors.values())
+        if len(tensors) == len(batch) and not counted:  # how many examples another object has is not known
             raise self._refuse(f"{method}()", f"returned {shapes} for {asked}: give {_EXAMPLES} examples")
-        for key, part in batch.items():
+        for key, part in tensors.items():
             if part.device.type != "cpu":
                 raise self._refuse(
                     f"{method}()", f"returned {key} on {part.device}: give CPU tensors, each rank moves them"
                 )
 
     def _loss(self, workload: Workload, model: nn.Module, batch: Batch) -> None:
-        loss: Any = self._call("loss", lambda: workload.loss(model, batch))
+        loss: Any = self._call_with_model("loss", lambda model: workload.loss(model, batch), model)
+        if isinstance(loss, dict):
+            if reason := named_losses.problem(loss):
+                raise self._refuse("loss()", reason)
+            loss = loss[named_losses.TRAINED]
         if not isinstance(loss, torch.Tensor):
             raise self._refuse("loss()", f"returned {_kind(loss)}: give a tensor, the mean over the batch")
         if loss.shape != ():
@@ -158,12 +200,30 @@ class _Check:
                 "returned a tensor without gradient: compute it from the model's output, without detach or no_grad",
             )
 
+    def _step(self, workload: Any, model: nn.Module, batch: Batch) -> None:
+        """Make one step that changes nothing: its learning rate is 0."""
+
+        def make(model: nn.Module) -> None:
+            trained = {
+                name: Trained(optimizers=[torch.optim.SGD(member.parameters(), lr=0.0)])
+                for name, member in trained_members(model).items()
+            }
+            step = OwnStep(trained, None, nullcontext())
+            answer = step.make(partial(workload.step, model, batch), lambda: None, [])
+            if isinstance(answer, dict) and (reason := named_losses.problem(answer)):
+                raise self._refuse("step()", reason)
+
+        self._call_with_model("step", make, model)
+
     def _validation(self, workload: Workload, model: nn.Module, on_meta: bool) -> None:
         indices = [0, workload.validation_size - 1]
         batch = self._call("validation_batch", lambda: workload.validation_batch(indices))
         self._batch("validation_batch", batch, f"{_EXAMPLES} indices")
         with _ignoring_untestable(on_meta), torch.no_grad():
-            answer: Any = self._call("evaluate", lambda: workload.evaluate(model.eval(), _on(batch, on_meta)))
+            held_out = _on(batch, on_meta)
+            answer: Any = self._call_with_model(
+                "evaluate", lambda model: workload.evaluate(model, held_out), model.eval()
+            )
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise self._refuse(
                     "evaluate()",
@@ -180,6 +240,24 @@ class _Check:
                 "evaluate()",
                 f"returned {_kind(part)} as {word} for {_EXAMPLES} examples: give one number for each",
             )
+
+
+class Wrapper(nn.Module):
+    """Forwards calls to the model and hides its other attributes, as DistributedDataParallel does."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *arguments: Any, **named: Any) -> Any:
+        return self.module(*arguments, **named)
+
+
+def _wrapped(model: nn.Module) -> nn.Module:
+    """The model in a Wrapper; the members of an nn.ModuleDict each in one."""
+    if has_members(model):
+        return nn.ModuleDict({name: Wrapper(member) for name, member in model.named_children()})
+    return Wrapper(model)
 
 
 class _NeedsRanksError(Exception):

@@ -1,4 +1,4 @@
-"""An error as one line for its row: type, message, and the method and line of a custom workload that raised it."""
+"""An error as one line for its row: type, message, and the method and line of the user's code that raised it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,48 @@ import re
 import traceback
 from pathlib import Path
 
-from bench.workloads import is_custom, label, load
-from bench.workloads._custom import CALLED_WITH
+from bench import strategies, workloads
+from bench.common.own_part import OwnPart, label
+from bench.strategies._custom import STRATEGY
+from bench.workloads._custom import WORKLOAD
 
 
-def place_of(error: BaseException, workload: str) -> str:
-    """` (in loss() of my_model.py:MyNet, line 27)`; empty if no method of a custom workload is on the stack."""
-    if not is_custom(workload):
-        return ""
-    frames = _frames(error, workload)
-    method = next((frame.name for frame in frames if frame.name in CALLED_WITH), None)
-    return f" (in {method}() of {label(workload)}, line {frames[-1].lineno})" if method else ""
+def place_of(error: BaseException, workload: str, strategy: str | None = None) -> str:
+    """` (in loss() of my_model.py:MyNet, line 27)`; empty if no method of a custom class is on the stack."""
+    for kinds, part, name in ((workloads, WORKLOAD, workload), (strategies, STRATEGY, strategy)):
+        if name is None or not kinds.is_custom(name):
+            continue
+        frames = _frames(error, _file_of(part, name))
+        method = next((frame.name for frame in frames if frame.name in part.called_with), None)
+        if method:
+            return f" (in {method}() of {label(name)}, line {frames[-1].lineno})"
+    return ""
 
 
-def line_of(error: BaseException, workload: str) -> str:
-    """` (line 27)`, the innermost in the workload's file; empty if that file is not on the stack."""
-    frames = _frames(error, workload)
+def line_of(error: BaseException, part: OwnPart, name: str) -> str:
+    """` (line 27)`, the innermost in the file of a custom class; empty if that file is not on the stack."""
+    return line_in(error, _file_of(part, name))
+
+
+def line_in(error: BaseException, file: Path) -> str:
+    """` (line 27)`, the innermost in that file; empty if the file is not on the stack."""
+    frames = _frames(error, file)
     return f" (line {frames[-1].lineno})" if frames else ""
 
 
-def _frames(error: BaseException, workload: str) -> list[traceback.FrameSummary]:
-    """Frames in the workload's file, the innermost last."""
-    named = workload.rpartition(":")[0] if ":" in workload else inspect.getfile(load(workload).__bases__[0])
-    file = Path(named).resolve()
+def _file_of(part: OwnPart, name: str) -> Path:
+    """The file of a custom class; of an entry point, that of the class that it names."""
+    if ":" in name:
+        return Path(name.rpartition(":")[0])
+    return Path(inspect.getfile(part.load_entry(name, part.entries()[name]).__bases__[0]))
+
+
+def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
+    """Frames in that file, the innermost last."""
     return [
-        part for part in traceback.extract_tb(error.__traceback__) if Path(part.filename).resolve() == file
+        part
+        for part in traceback.extract_tb(error.__traceback__)
+        if Path(part.filename).resolve() == file.resolve()
     ]
 
 

@@ -22,6 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bench import workloads
 from bench.train import meta_device
 from bench.train.error_text import describe, place_of
+from bench.train.named_losses import trained
 from bench.workloads import Workload
 
 LONGEST_S = 60
@@ -41,7 +42,10 @@ def main(answer: Connection, question: str) -> None:
     try:
         workload = workloads.prepared(job)
         signal.alarm(LONGEST_S)
-        result = {} if workload is None else count(workload, job["micro_batch"])
+        if workloads.makes_steps(workload):
+            result = {"note": "it makes its own steps, and only a loss can be counted"}
+        else:
+            result = {} if workload is None else count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # a custom workload may raise anything
         result = {"note": failure_note(error, job["workload"])}
     answer.send_bytes(json.dumps(result).encode())
@@ -86,7 +90,7 @@ def _counted(workload: Workload, sizes: tuple[int, ...], device: str) -> list[in
         for examples in sizes:
             batch = shapes.batch(workload, examples)
             with FlopCounterMode(display=False) as counter:
-                workload.loss(model, batch).backward()
+                trained(workload.loss(model, batch)).backward()
             found.append(counter.get_total_flops())
     return found
 

@@ -6,22 +6,28 @@ done, with the communication that overlaps it | the optimizer is done. Nothing e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from bench import workloads
 from bench.measure.recorder import MEASURED, WARMUP
-from bench.train import compilation, precision
+from bench.train import compilation, named_losses, precision
 from bench.train import optimizer as optimizers
 from bench.train.compilation import Compilations
 from bench.train.garbage import Garbage
+from bench.train.members import Members, trained_members
+from bench.train.named_losses import NamedLosses
 from bench.train.optimizer import Ema
+from bench.train.own_step import OwnStep, Trained
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
+    from bench.train.own_step import Phase
     from bench.workloads import Batch, Workload
 
 
@@ -34,8 +40,11 @@ class Clock(Protocol):
     def mark(self) -> Any:
         """Mark the end of a phase. Returns a time, or an event that will have one."""
 
-    def step_done(self, marks: list[Any], loss: torch.Tensor, kind: int) -> None:
-        """`marks`: the step's start; the end of data, forward and backward of each micro-batch; its end."""
+    def step_done(
+        self, marks: list[Any], loss: torch.Tensor, kind: int, phases: Sequence[Phase] | None = None
+    ) -> None:
+        """`marks`: the step's start; the ends of its phases; its end. `phases` names them [default: data, forward and
+        backward of each micro-batch, then the optimizer]."""
 
     def flush(self) -> None:
         """Complete every row, without a time limit; call it between two steps or after the last."""
@@ -54,7 +63,10 @@ class Training:
     spec: RunSpec
     workload: Workload
     strategy: Strategy
+    own_model: torch.nn.Module
+    """The model that the workload made. The strategy has distributed its parameters and may have wrapped it."""
     model: torch.nn.Module
+    """The one to train: `own_model`, or what wraps it."""
     device: torch.device
     batches: Iterator[Batch]
     steps: int
@@ -62,21 +74,42 @@ class Training:
 
     def __post_init__(self) -> None:
         train = self.spec.train
-        self.optimizer = optimizers.build(self.model.parameters(), train)
-        self.schedule = optimizers.schedule(self.optimizer, train, self.steps)
+        makes_steps = workloads.makes_steps(self.workload)
+        members = trained_members(self.own_model) if makes_steps else {"": self.own_model}
+        built = {name: optimizers.build(member, train) for name, member in members.items()}
+        self.optimizers = [one for several in built.values() for one in several]
+        self.schedules = optimizers.schedules(self.optimizers, train, self.steps)
         self.scaler = precision.scaler(
             train.precision, self.device, sharded=getattr(self.strategy, "sharded_scaler", False)
         )
         self.autocast = precision.autocast(train.precision, self.device)
-        self.ema = None if train.ema_decay is None else Ema(self.optimizer, train.ema_decay)
-        self.loss = self.workload.loss
+        replays_graphs = compilation.replays_graphs(train, self.device)
+        self.keeps_gradients = replays_graphs and (train.accumulate > 1 or makes_steps)
+        self._clip = self._clip_of(None)
+        self.own_step: OwnStep | None = None
+        if makes_steps:
+            trained = {
+                name: Trained(optimizers=several, clip=self._clip_of(name)) for name, several in built.items()
+            }
+            self.own_step = OwnStep(trained, self.scaler, self.autocast, keeps_gradients=self.keeps_gradients)
+        self.ema = None if train.ema_decay is None else Ema(self.optimizers, train.ema_decay)
+        self.loss: Any = getattr(self.workload, "loss", None)
         if train.compile_loss:  # traces into the model too; for validation the model is compiled by itself
             self.loss = torch.compile(self.loss, mode=train.compile_mode)
-        self.keeps_gradients = train.accumulate > 1 and compilation.replays_graphs(train, self.device)
         if self.keeps_gradients:
             self.make_gradients()
+        self.named_losses = NamedLosses(self.steps, self.device)
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
+
+    def _clip_of(self, member: str | None) -> Callable[[], None] | None:
+        """Clips the gradient of a member, or of the whole model; null if the suite clips nothing."""
+        norm = self.spec.train.clip_norm
+        if norm is None:
+            return None
+        if member is not None and isinstance(self.strategy, Members):
+            return partial(self.strategy.clip_member, self.model, member, norm)
+        return lambda: self.strategy.clip(self.model, norm)  # the strategy may be replaced after the training
 
     def make_gradients(self) -> None:
         """Make gradients that stay in place, so that micro-batches can be added to them. CUDA graphs would make the
@@ -123,27 +156,57 @@ class Training:
     def step(self, clock: Clock, kind: int) -> None:
         """One optimizer step."""
         marks = [clock.mark()]
-        loss = self._accumulate(clock.mark, marks)
-        self._update()
-        marks.append(clock.mark())
-        clock.step_done(marks, loss, kind)
+        if self.own_step is None:
+            loss = self._accumulate(clock.mark, marks)
+            self._update()
+            marks.append(clock.mark())
+            clock.step_done(marks, loss, kind)
+            self.named_losses.step_done(self.spec.train.accumulate)
+        else:
+            loss = self._own(self.own_step, clock.mark, marks)
+            marks.append(clock.mark())
+            clock.step_done(marks, loss, kind, self.own_step.phases)
+            self.named_losses.step_done(1)
 
     def unrecorded_step(self) -> None:
         """One optimizer step that is not recorded."""
-        self._accumulate(lambda: None, [])
-        self._update()
+        if self.own_step is None:
+            self._accumulate(lambda: None, [])
+            self._update()
+        else:
+            self._own(self.own_step, lambda: None, [])
+
+    def _own(self, own_step: OwnStep, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
+        """The step that the workload makes itself."""
+        batch = self._batch()
+        marks.append(mark())
+        with self.strategy.accumulating(self.model, True):
+            answer = own_step.make(partial(self.workload.step, self.model, batch), mark, marks)  # type: ignore[attr-defined] # optional
+        self._updated()
+        if isinstance(answer, dict):
+            self.named_losses.add(answer)
+        loss: torch.Tensor = named_losses.trained(answer).detach()
+        return loss
+
+    def _batch(self) -> Batch:
+        """The next batch, on the device."""
+        batch = next(self.batches)
+        if self.device.type == "cpu":
+            return batch
+        return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
 
     def _accumulate(self, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate
         total: Any = None
         for micro in range(micro_batches):
-            batch = next(self.batches)
-            if self.device.type != "cpu":
-                batch = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
+            batch = self._batch()
             marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
                 with self.autocast:
                     loss = self.loss(self.model, batch)
+                    if isinstance(loss, dict):
+                        self.named_losses.add(loss)
+                        loss = loss[named_losses.TRAINED]
                     if micro_batches > 1:
                         loss = loss / micro_batches
                 marks.append(mark())
@@ -154,17 +217,16 @@ class Training:
         return total
 
     def _update(self) -> None:
-        if self.spec.train.clip_norm is not None:
-            if self.scaler is not None:
-                self.scaler.unscale_(self.optimizer)
-            self.strategy.clip(self.model, self.spec.train.clip_norm)
-        if self.scaler is None:
-            self.optimizer.step()
-        else:
-            self.scaler.step(self.optimizer)
+        optimizers.apply(self.optimizers, self.scaler, self._clip)
+        if self.scaler is not None:
             self.scaler.update()
+        self._updated()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=not self.keeps_gradients)
+
+    def _updated(self) -> None:
+        """Update the averages and the learning rates, which follow the optimizers in every step."""
         if self.ema is not None:
             self.ema.update()
-        if self.schedule is not None:
-            self.schedule.step()
-        self.optimizer.zero_grad(set_to_none=not self.keeps_gradients)
+        for schedule in self.schedules:
+            schedule.step()

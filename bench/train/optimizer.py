@@ -1,42 +1,132 @@
-"""Optimizers and learning-rate schedules by name, and the moving average of the parameters (`train.ema_decay`)."""
+"""Optimizers and learning-rate schedules: scalebench's, torch's by name, or a user's function; and the moving average
+of the parameters (`train.ema_decay`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 from torch.distributed.tensor import DTensor
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import lr_scheduler
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
+from bench.common import own_file
+from bench.common.errors import InputError
+from bench.common.nearest import did_you_mean
 from bench.records.run_spec import TrainSpec
+from bench.train.error_text import describe, line_in
 
-_CLASSES: dict[str, type[torch.optim.Optimizer]] = {
-    "adamw": torch.optim.AdamW,
-    "adam": torch.optim.Adam,
-    "sgd": torch.optim.SGD,
-}
+if TYPE_CHECKING:
+    from torch.amp.grad_scaler import GradScaler
+
+_OURS = ("linear_warmup", "linear", "cosine")
+"""Schedules of scalebench, besides the constant one."""
+_MOST_TRIED_STEPS = 100_000
+_SHORT = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
+_NAMED_PARAMETERS = 3
+"""Most parameters that an error names."""
 
 
-def build(parameters: Iterable[torch.nn.Parameter], train: TrainSpec) -> torch.optim.Optimizer:
-    """The suite's optimizer, with torch's defaults for settings that the suite does not give."""
-    options: dict[str, Any] = {"lr": train.learning_rate}
+def is_ours(train: TrainSpec) -> bool:
+    """Whether optimizer and schedule are scalebench's own, with checked settings, so that they can surely be made."""
+    return (
+        train.optimizer in _SHORT
+        and train.lr_schedule in ("constant", *_OURS)
+        and not train.optimizer_options
+    )
+
+
+def build(model: nn.Module, train: TrainSpec) -> list[torch.optim.Optimizer]:
+    """The suite's optimizers of a model: one, unless the user's function makes several.
+
+    `model` is the one that the workload made, after the strategy has distributed it. Torch's defaults hold for settings
+    that the suite does not give. Raises InputError if the optimizer cannot be made or leaves out parameters."""
+    where = f"train.optimizer {train.optimizer}"
+    if ":" in train.optimizer:
+        make, label = _function(train.optimizer, "optimizer")
+        made = _called(
+            label,
+            train.optimizer,
+            lambda: make(model, learning_rate=train.learning_rate, **train.optimizer_options),
+        )
+        optimizers = list(made) if isinstance(made, list | tuple) else [made]
+        if not optimizers or not all(isinstance(one, torch.optim.Optimizer) for one in optimizers):
+            raise InputError(
+                f"{label}() returned {made!r}: return a torch.optim.Optimizer, or a list of optimizers"
+            )
+        _check_parameters(model, optimizers, f"{label}()")
+        return optimizers
+    kind = _torch_class(
+        torch.optim, torch.optim.Optimizer, _SHORT.get(train.optimizer, train.optimizer), where
+    )
+    if kind is torch.optim.LBFGS:
+        raise InputError(
+            f"{where} computes the loss several times per step, which a step cannot: choose another class"
+        )
+    options: dict[str, Any] = {"lr": train.learning_rate, **train.optimizer_options}
     if train.fused_optimizer:
         options["fused"] = True  # never False: that would also forbid torch's foreach implementation
     if train.optimizer == "sgd":
         options["momentum"] = train.momentum
     if train.weight_decay is not None:
         options["weight_decay"] = train.weight_decay
-    return _CLASSES[train.optimizer](parameters, **options)
+    return [_called(where, "", lambda: kind(model.parameters(), **options))]
 
 
-def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> LambdaLR | None:
-    """Learning rate per optimizer step; None if it is constant. A decay ends at total_steps [default: `steps`]."""
+def schedules(optimizers: Sequence[torch.optim.Optimizer], train: TrainSpec, steps: int) -> list[LRScheduler]:
+    """The learning-rate schedule of each optimizer, to be stepped once per optimizer step; empty if it is constant.
+
+    scalebench's own schedules end at total_steps [default: `steps`]. Raises InputError if one cannot be made."""
     if train.lr_schedule == "constant":
-        return None
-    total = train.total_steps or steps
+        return []
+    options = train.lr_schedule_options
+    if ":" in train.lr_schedule:
+        make, label = _function(train.lr_schedule, "schedule")
+        made = [
+            _called(label, train.lr_schedule, lambda one=one: make(one, steps, **options))  # type: ignore[misc]
+            for one in optimizers
+        ]
+        wrong = [one for one in made if not isinstance(one, LRScheduler)]
+        if wrong:
+            raise InputError(
+                f"{label}() returned {wrong[0]!r}: return a torch.optim.lr_scheduler.LRScheduler"
+            )
+    elif train.lr_schedule in _OURS:
+        return [LambdaLR(one, _factor(train, train.total_steps or steps)) for one in optimizers]
+    else:
+        where = f"train.lr_schedule {train.lr_schedule}"
+        kind = _torch_class(lr_scheduler, LRScheduler, train.lr_schedule, where)
+        made = [_called(where, "", lambda one=one: kind(one, **options)) for one in optimizers]  # type: ignore[misc]
+    if any(isinstance(one, ReduceLROnPlateau) for one in made):
+        raise InputError(
+            "train.lr_schedule: ReduceLROnPlateau changes the rate by a validation loss, which a step does not have: "
+            "choose another schedule"
+        )
+    return made
+
+
+def try_schedules(made: Sequence[LRScheduler], train: TrainSpec, steps: int) -> None:
+    """Step the schedules as often as a run does. Raises InputError if one refuses a step."""
+
+    def every_step() -> None:
+        for schedule in made:
+            for _ in range(min(steps, _MOST_TRIED_STEPS)):
+                schedule.step()
+
+    with warnings.catch_warnings(action="ignore"):  # no optimizer takes a step here
+        name = train.lr_schedule.rpartition("/")[2]
+        _called(f"train.lr_schedule {name}, which the run steps {steps:,} times,", "", every_step)
+
+
+def _factor(train: TrainSpec, total: int) -> Callable[[int], float]:
+    """Learning rate of a step, in units of the peak."""
 
     def factor(step: int) -> float:
         if step < train.warmup_steps:
@@ -46,19 +136,110 @@ def schedule(optimizer: torch.optim.Optimizer, train: TrainSpec, steps: int) -> 
         done = min(1.0, (step - train.warmup_steps) / (total - train.warmup_steps))
         return 1.0 - done if train.lr_schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * done))
 
-    return LambdaLR(optimizer, factor)
+    return factor
+
+
+def _function(name: str, kind: str) -> tuple[Callable[..., Any], str]:
+    """The user's function at `FILE.py:FUNCTION`, and its name in messages. Raises InputError."""
+    file, _, function = name.rpartition(":")
+    path = Path(file)
+    found = getattr(own_file.execute(path), function, None)
+    if not callable(found):
+        raise InputError(f"{path} has no function {function}, which is to make the {kind}")
+    return found, f"{path.name}:{function}"
+
+
+def _torch_class(module: Any, base: type, name: str, where: str) -> Any:
+    """The class of that name in a module of torch. Raises InputError if there is none."""
+    classes = sorted(
+        key
+        for key, item in vars(module).items()
+        if isinstance(item, type) and issubclass(item, base) and item is not base and not key.startswith("_")
+    )
+    if name not in classes:
+        raise InputError(f"{where}: {module.__name__} has no such class{did_you_mean(name, classes)}")
+    return getattr(module, name)
+
+
+def _called(label: str, file: str, make: Callable[[], Any]) -> Any:
+    """What `make` returns. Raises InputError if it raises, with the line if that is in the user's file."""
+    try:
+        return make()
+    except torch.OutOfMemoryError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's function may raise anything
+        where = line_in(error, Path(file.rpartition(":")[0])) if file else ""
+        raise InputError(f"{label}{'()' if file else ''} raised {describe(error)}{where}") from error
+
+
+def _check_parameters(model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], label: str) -> None:
+    """Raise InputError unless the optimizers together hold each parameter that is trained exactly once."""
+    held = Counter(
+        id(one) for optimizer in optimizers for group in optimizer.param_groups for one in group["params"]
+    )
+    trained = {id(one): name for name, one in model.named_parameters() if one.requires_grad}
+    for problem, names in (
+        ("leaves out", [name for key, name in trained.items() if not held[key]]),
+        ("gives to two optimizers", [name for key, name in trained.items() if held[key] > 1]),
+    ):
+        if names:
+            more = f" and {len(names) - _NAMED_PARAMETERS} more" if len(names) > _NAMED_PARAMETERS else ""
+            raise InputError(
+                f"{label} {problem} {', '.join(names[:_NAMED_PARAMETERS])}{more}: every parameter that is trained "
+                "belongs to one optimizer"
+            )
+    if held.keys() - {id(one) for one in model.parameters()}:
+        raise InputError(
+            f"{label} holds parameters that are not the model's: take those of the model that it is given"
+        )
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> Iterator[nn.Parameter]:
+    """The parameters that an optimizer holds, in its order."""
+    for group in optimizer.param_groups:
+        yield from group["params"]
+
+
+class _Together:
+    """Several optimizers, which torch's loss scaler takes for one: it skips all of them, or none."""
+
+    def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+        self._optimizers = optimizers
+        self.param_groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+
+    def step(self) -> None:
+        for optimizer in self._optimizers:
+            optimizer.step()
+
+
+def apply(
+    optimizers: Sequence[torch.optim.Optimizer], scaler: GradScaler | None, clip: Callable[[], None] | None
+) -> None:
+    """Clip the gradients, if asked to, and take a step. Under fp16 the scaler skips the step of all if a gradient of
+    one has overflowed: clipping would spread it to the others. The caller calls the scaler's `update`."""
+    if scaler is None:
+        if clip is not None:
+            clip()
+        for optimizer in optimizers:
+            optimizer.step()
+        return
+    scaled: Any = optimizers[0] if len(optimizers) == 1 else _Together(optimizers)
+    if clip is not None:
+        scaler.unscale_(scaled)
+        clip()
+    scaler.step(scaled)
 
 
 class Ema:
-    """Exponential moving averages of the parameters that an optimizer holds.
+    """Exponential moving averages of the parameters that the optimizers hold.
 
     They start as the model's initial parameters. After every optimizer step, average = decay x average + (1 - decay) x
     parameter. Each rank averages the parameters that it holds, the whole model under DDP and its shard under FSDP,
     without communication. Buffers, such as the statistics of BatchNorm, are not averaged."""
 
     @torch.no_grad()
-    def __init__(self, optimizer: torch.optim.Optimizer, decay: float) -> None:
-        self._optimizer = optimizer
+    def __init__(self, optimizers: Sequence[torch.optim.Optimizer], decay: float) -> None:
+        self._optimizers = optimizers
         self._weight = 1.0 - decay
         self.averages = [parameter.clone() for parameter in self._parameters()]
         """In the optimizer's order, each with the shape of this rank's part."""
@@ -89,6 +270,5 @@ class Ema:
         """Looked up on each call: FSDP may move a shard to other storage.
 
         Callers disable gradients, so a DTensor gives its local tensor directly; detach() would go through dispatch."""
-        groups = self._optimizer.param_groups
-        parameters = (parameter for group in groups for parameter in group["params"])
+        parameters = (one for optimizer in self._optimizers for one in parameters_of(optimizer))
         return [each.to_local() if isinstance(each, DTensor) else each.detach() for each in parameters]

@@ -1,4 +1,4 @@
-"""Checks before a session exists: can this machine prepare every workload of the plan?
+"""Checks before a session exists: can this machine prepare every workload of the plan, and do the user's parts work?
 
 The checks run in a process forked from the fork server, because they need torch and read data.
 """
@@ -6,11 +6,14 @@ The checks run in a process forked from the fork server, because they need torch
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from bench.common.errors import InputError
+from bench.common.own_part import label
+from bench.records.run_spec import TrainSpec
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,42 +27,82 @@ _TF32 = (8, 0)
 
 def main(answer: Connection, jobs_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of problems, empty if there are none."""
-    problems: list[str] = []
+    cases: dict[str, dict[str, None]] = {}  # problem -> its cases, in order
     for job in json.loads(jobs_json):
         problem = _problem(job)
-        if problem is not None and problem not in problems:
-            problems.append(problem)
+        if problem is not None:
+            cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
+    problems = [
+        f"{'case' if len(names) == 1 else 'cases'} {', '.join(names)}: {problem}"
+        for problem, names in cases.items()
+    ]
     answer.send_bytes(json.dumps(problems).encode())
 
 
 def _problem(job: dict[str, Any]) -> str | None:
     import torch
 
-    from bench import workloads
+    from bench import strategies, workloads
+    from bench.train import check_strategy
     from bench.train.check_workload import checked
 
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):
-        return f"case {job['case_name']}: {reason}"
+        return reason
     kind = workloads.load(job["workload"])
     make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
     try:
         if workloads.is_custom(job["workload"]):
-            workload = checked(make, job["workload"])
+            workload = checked(make, job["workload"], job["strategy"])
         else:
             workload = make()
             workload.prepare()
+        if strategies.is_custom(job["strategy"]):
+            check_strategy.check(job, workload)
     except (InputError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             reason = f"{error.filename} cannot be read: {error.strerror}"
-        return f"case {job['case_name']}: {reason}"
-    if job["checkpointing"] and not _blocks(workload):
-        return f"case {job['case_name']}: train.checkpointing: {job['workload']} has no blocks to recompute"
+        return reason
+    train = TrainSpec(**job["train"])
+    if train.checkpointing and not _blocks(workload):
+        return f"train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workload.validation_size == 0:
-        return f"case {job['case_name']}: measure.validate_every: {job['workload']} has no examples to validate on"
-    return None
+        return f"measure.validate_every: {job['workload']} has no examples to validate on"
+    return _optimizer_problem(job, workload)
+
+
+def _optimizer_problem(job: dict[str, Any], workload: Workload) -> str | None:
+    """Why the optimizer or the schedule cannot be made; null if they can, or if they are scalebench's own."""
+    from torch import nn
+
+    from bench import workloads
+    from bench.train import optimizer
+    from bench.train.members import trained_members
+
+    train = TrainSpec(**job["train"])
+    if optimizer.is_ours(train):
+        return None
+
+    def problem(model: nn.Module, train: TrainSpec) -> str | None:
+        members = trained_members(model) if workloads.makes_steps(workload) else {"": model}
+        try:
+            for member in members.values():
+                schedules = optimizer.schedules(optimizer.build(member, train), train, job["steps"] or 1)
+                optimizer.try_schedules(schedules, train, job["steps"] or 0)
+        except InputError as error:
+            return str(error)
+        return None
+
+    if train.fused_optimizer:  # torch refuses it on meta
+        if reason := problem(nn.Linear(2, 2, bias=False), train):
+            return reason
+        train = replace(train, fused_optimizer=False)
+    model = _on_meta(workload)
+    if model is not None and problem(model, train) is None:
+        return None
+    return problem(workload.model(), train)  # a user's function may need values
 
 
 def _lacking(job: dict[str, Any]) -> str | None:
@@ -69,10 +112,10 @@ def _lacking(job: dict[str, Any]) -> str | None:
     from bench import strategies
 
     if reason := strategies.lacking(job["strategy"]):
-        return f"strategy {job['strategy']}: {reason}"
-    if job["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
+        return f"strategy {label(job['strategy'])}: {reason}"
+    if job["train"]["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
         return "train.precision is tf32, which needs an Ampere GPU or newer: choose fp32 or fp16"
-    reason = _no_compiler(job["device_type"]) if job["compile"] else None
+    reason = _no_compiler(job["device_type"]) if job["train"]["compile"] else None
     return reason and f"train.compile: {reason}"
 
 
@@ -95,11 +138,16 @@ def _no_compiler(device_type: str) -> str | None:
 
 
 def _blocks(workload: Workload) -> list[nn.Module]:
-    """The blocks of a model, built without memory if possible: drawing billions of parameters would take a minute."""
+    model = _on_meta(workload)
+    return workload.blocks(workload.model() if model is None else model)
+
+
+def _on_meta(workload: Workload) -> nn.Module | None:
+    """The model without memory, because drawing billions of parameters takes a minute; null if it cannot be made so."""
     import torch
 
     try:
         with torch.device("meta"):
-            return workload.blocks(workload.model())
-    except RuntimeError:  # a custom model may compute with values while it is built
-        return workload.blocks(workload.model())
+            return workload.model()
+    except Exception:  # a custom model may compute with values while it is built
+        return None

@@ -106,6 +106,19 @@ def barrier(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def gathered(number: int, device: torch.device) -> list[int]:
+    """The number of each rank, from 0 to 2^63 - 1; without a group, of this one. Every rank must call it."""
+    import torch
+
+    if not torch.distributed.is_initialized():
+        return [number]
+    numbers = torch.zeros(torch.distributed.get_world_size(), dtype=torch.int64, device=device)
+    numbers[torch.distributed.get_rank()] = number
+    torch.distributed.all_reduce(numbers)
+    found: list[int] = numbers.tolist()
+    return found
+
+
 def leave() -> None:
     """End the default process group, if there is one."""
     import torch

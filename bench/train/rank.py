@@ -9,6 +9,8 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from bench.train.rank_job import NO_OUTCOME, RankJob
 if TYPE_CHECKING:
     import torch
 
+    from bench.strategies import Strategy
     from bench.train.loop import Clock, Training
     from bench.workloads import Workload
 
@@ -39,7 +42,7 @@ def main(job_json: str) -> None:
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
         out_of_memory = memory_limit.is_out_of_memory(error, limited=limited)
-        place = "" if out_of_memory else place_of(error, spec.workload)
+        place = "" if out_of_memory else place_of(error, spec.workload, spec.strategy)
         _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
         _exit(1)
     _write_outcome(job, outcome)
@@ -97,33 +100,66 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
-    from bench.measure import evals
+    from bench import workloads
+    from bench.data import loader
+    from bench.measure import evals, rank_tables
     from bench.measure.rank_tables import Writer
-    from bench.train import after_training, process_group
+    from bench.train import after_training, own_modules, process_group
     from bench.train.check_workload import couples_examples
     from bench.train.validate import Validation
 
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     training, model = _training(job, spec, workload, device)
-    training.batches = memory.tightened(training.batches, spec.train.accumulate)
+    own_code = job.rank == 0 and bool(spec.own_files or workloads.is_custom(spec.workload))
+    modules = own_modules.digests() if own_code else {}
+    digests: list[int] = []
+    training.batches = loader.noting_the_first(
+        memory.tightened(training.batches, spec.train.accumulate), digests
+    )
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)
     barrier_ns = clock.barrier()
     file = Path(job.scratch) / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
-    training.run(clock, (lambda _: None) if spec.probe else validation)
+    scratch = Path(job.scratch)
     writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    after_training.run(training, clock, Path(job.scratch), writer)
+    try:
+        training.run(clock, (lambda _: None) if spec.probe else validation)
+    finally:
+        with suppress(RuntimeError):  # after an error on the device nothing can be read from it
+            rank_tables.append(scratch, "named_losses", writer, training.named_losses.rows())
+    after_training.run(training, clock, scratch, writer)
+    # 0: no tensor could be read, so nothing shows which batches are equal
+    same = same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
     process_group.leave()
     return {
         **model,
         "dataset_size": workload.dataset_size,
         "tokens_per_example": workload.tokens_per_example,
         "couples_examples": couples_examples(workload, training.model),
+        "same_batch": same,
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),
+        # a method may have imported more since
+        "modules": own_modules.digests() | modules if own_code else {},
     }
+
+
+def same_batch(digests: list[int], ranks_per_batch: int) -> bool | None:
+    """Whether all groups of ranks had the same first batch, by a digest of each rank; null for one group. Raises
+    RuntimeError if ranks that share a batch got different ones."""
+    groups = [
+        set(digests[first : first + ranks_per_batch]) for first in range(0, len(digests), ranks_per_batch)
+    ]
+    for number, group in enumerate(groups):
+        if len(group) > 1:
+            first = number * ranks_per_batch
+            raise RuntimeError(
+                f"ranks {first} to {first + ranks_per_batch - 1} share a batch (ranks_per_batch), but the first was "
+                "not the same on all of them: let it depend on its places and keys alone"
+            )
+    return None if len(groups) == 1 else len(set(digests)) == 1 and digests[0] != 0
 
 
 def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
@@ -172,24 +208,26 @@ def _workload(spec: RunSpec) -> Workload:
 def _training(
     job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
 ) -> tuple[Training, dict[str, int]]:
-    import torch
-
     from bench import strategies
     from bench.data import loader
     from bench.train import after_training, checkpointing
     from bench.train.loop import Training
+    from bench.train.members import Members, has_members
 
     kind = strategies.load(spec.strategy)
-    strategy = kind(kind.Options(**spec.strategy_options))
-    model = workload.model()
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    blocks = workload.blocks(model)
+    make = partial(kind, kind.Options(**spec.strategy_options))
+    own_model = workload.model()
+    strategy: Strategy = make()
+    if has_members(own_model):
+        strategy = Members(make)  # type: ignore[assignment] # it has all that a rank calls
+    parameters = sum(parameter.numel() for parameter in own_model.parameters())
+    blocks = workload.blocks(own_model)
     units = len(blocks) + (sum(part.numel() for block in blocks for part in block.parameters()) < parameters)
     if spec.train.checkpointing:
         checkpointing.recompute(blocks)
-    model = strategy.wrap(model, blocks, device=device, precision=spec.train.precision)
+    model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
-        model = torch.compile(model, mode=spec.train.compile_mode)  # type: ignore[assignment]
+        model = _compiled(model, spec.train.compile_mode)
     measured_steps = spec.measure.steps
     if measured_steps is None:
         assert spec.measure.epochs is not None, "a suite has steps or epochs"
@@ -199,6 +237,7 @@ def _training(
         spec=spec,
         workload=workload,
         strategy=strategy,
+        own_model=own_model,
         model=model,
         device=device,
         batches=loader.batches(
@@ -207,6 +246,17 @@ def _training(
         steps=steps,
     )
     return training, {"parameters": parameters, "units": units}
+
+
+def _compiled(model: torch.nn.Module, mode: str) -> torch.nn.Module:
+    import torch
+
+    from bench.train.members import has_members
+
+    if has_members(model):
+        return torch.nn.ModuleDict({name: _compiled(one, mode) for name, one in model.named_children()})
+    compiled: torch.nn.Module = torch.compile(model, mode=mode)  # type: ignore[assignment]
+    return compiled
 
 
 def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clock:

@@ -10,7 +10,7 @@ These steps do not affect losses, validations or other figures; their recorder f
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,9 @@ class NoClock:
         return 0
 
     def mark(self) -> None: ...
-    def step_done(self, marks: list[None], loss: torch.Tensor, kind: int) -> None: ...
+    def step_done(
+        self, marks: list[None], loss: torch.Tensor, kind: int, phases: Sequence[str] | None = None
+    ) -> None: ...
     def flush(self) -> None: ...
     def resume(self) -> None: ...
     def abandon(self) -> None: ...

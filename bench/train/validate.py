@@ -95,17 +95,19 @@ def _evaluating(training: Training) -> Iterator[None]:
 
 def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
     """This rank's sums of loss, correct and examples, [3] float64; and whether the workload judges correctness."""
-    workload, world, size = training.workload, training.spec.world_size, training.workload.validation_size
+    workload, size = training.workload, training.workload.validation_size
+    # Ranks that share a batch evaluate the same examples. All sums then count each example as often, and ratios agree.
+    groups, group = training.spec.batch_groups, rank // training.spec.ranks_per_batch
     largest: int = getattr(workload, "largest_validation_batch", _LARGEST_BATCH)
     if training.spec.find_batch is not None:  # memory is full: no more examples than fitted with gradients
         largest = min(largest, training.spec.micro_batch)
     sums = torch.zeros(3, dtype=torch.float64, device=training.device)
     judged = True
     # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
-    turns = math.ceil(size / (world * largest))
-    examples = math.ceil(size / (world * turns))
+    turns = math.ceil(size / (groups * largest))
+    examples = math.ceil(size / (groups * turns))
     for turn in range(turns):
-        first = (turn * world + rank) * examples
+        first = (turn * groups + group) * examples
         indices = list(range(first, min(first + examples, size)))
         batch = workload.validation_batch(indices or [0])
         batch = {name: tensor.to(training.device) for name, tensor in batch.items()}

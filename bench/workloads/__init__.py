@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bench.common.errors import InputError
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from bench.measure.machine.speed import Machine
 
     Batch = dict[str, torch.Tensor]
+    """Tensors; in a custom workload also other objects that `to(device, non_blocking=True)` moves, such as graphs."""
 
 
 class Workload(Protocol):
@@ -36,6 +39,9 @@ class Workload(Protocol):
     # does. Then there is no verdict on whether world sizes train alike. BatchNorm is detected without it.
     # Optional: `batch_norm = True` if the model has BatchNorm. A suite that combines it with fsdp and parameters in
     # half precision, which BatchNorm does not accept, is then refused.
+    # Optional: `step(model, batch, step) -> torch.Tensor`, for a step of several losses or models or with its own
+    # backward; `step` is an OwnStep (bench/train/own_step.py). It takes the place of `loss` and returns the loss to
+    # record. Each member of an nn.ModuleDict is distributed by itself and has an optimizer of its own.
     # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
@@ -58,7 +64,7 @@ class Workload(Protocol):
         """Submodules that are sharded or recomputed as one unit, outermost excluded."""
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
-        """CPU tensors of the examples at `places` of the data set (int64 [B]). `keys` (int64 [B]) are the examples'
+        """The examples, on the CPU, at `places` of the data set (int64 [B]). `keys` (int64 [B]) are the examples'
         global positions in the whole training stream: all randomness of an example depends on (seed, key) only."""
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -104,27 +110,25 @@ def names() -> list[str]:
 
 def known() -> list[str]:
     """Shipped workloads, then those of installed packages; imports none."""
-    from bench.workloads import _installed
+    from bench.workloads._custom import WORKLOAD
 
-    return list(dict.fromkeys([*names(), *_installed.entries()]))
+    return list(dict.fromkeys([*names(), *WORKLOAD.entries()]))
 
 
 def load(name: str) -> type[Workload]:
     """The class of a workload: for `./my_model.py:MyWorkload` that of a file; else `Workload` of
     bench/workloads/NAME.py; else that of an installed package's entry point NAME. Raises InputError."""
-    if ":" in name:
-        from bench.workloads._custom import load_file
-
-        return load_file(name)
     if name in names():
         workload: type[Workload] = importlib.import_module(f"{__name__}.{name}").Workload
         return workload
-    from bench.workloads import _installed
+    from bench.workloads._custom import WORKLOAD
 
-    entries = _installed.entries()
+    if ":" in name:
+        return WORKLOAD.load_file(name)
+    entries = WORKLOAD.entries()
     if name not in entries:
         raise InputError(f"unknown workload {name!r}: there are {', '.join([*names(), *entries])}")
-    return _installed.load(name, entries[name])
+    return WORKLOAD.load_entry(name, entries[name])
 
 
 def measures_machine(name: str) -> bool:
@@ -141,6 +145,12 @@ def prepared(asked: Mapping[str, Any]) -> Workload | None:
     workload = kind(kind.Options(**asked["options"]), asked["source"], asked["data_root"], asked["seed"])
     workload.prepare()
     return workload
+
+
+def makes_steps(workload: Any) -> bool:
+    """Whether a workload, or its class, makes its own optimizer steps, with a method `step`."""
+    kind = workload if isinstance(workload, type) else type(workload)
+    return callable(getattr(kind, "step", None))
 
 
 def load_machine(name: str) -> type[MachineWorkload]:
@@ -161,6 +171,9 @@ def is_custom(name: str) -> bool:
     return name not in names()
 
 
-def label(name: str) -> str:
-    """The workload's name in messages: a file without its folder."""
-    return name.rpartition("/")[2] if ":" in name else name
+def file_of(name: str) -> Path | None:
+    """The file of a custom workload; null for shipped ones, and for a class without one. Imports an installed one."""
+    if ":" in name:
+        return Path(name.rpartition(":")[0])
+    file = getattr(sys.modules.get(load(name).__module__), "__file__", None) if is_custom(name) else None
+    return Path(file) if isinstance(file, str) else None

@@ -1,14 +1,15 @@
 -- One row per session, case, placement other than the case's baseline, and repeat: whether it trained like the
 -- baseline. The same repeat has the same seed, and under strong scaling the same global batches, so losses may differ
--- only by rounding. The losses of the first 20 steps, warm-up included, are compared and judged; later differences are
--- reported without a verdict. The baseline here is always the case's smallest ok n (fewest nodes among equals), also if
--- `baseline:` names another.
+-- only by rounding. This also holds if the sizes accumulate differently: the mean over micro-batches of equal size is
+-- the mean over the batch, unless the model couples the examples of a batch. The losses of the first 20 steps, warm-up
+-- included, are compared and judged; later differences are reported without a verdict. The baseline here is always the
+-- case's smallest ok n (fewest nodes among equals), also if `baseline:` names another.
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
 attempts AS (
     SELECT
-        session_id, run_id, attempt, accumulate, couples_examples,
+        session_id, run_id, attempt, couples_examples,
         -- The format of gradients in transfer, if the strategy defines it: ddp, fsdp. PowerSGD does not depend on n.
         coalesce(
             config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
@@ -16,7 +17,7 @@ attempts AS (
     FROM runs
 ),
 each_run AS (
-    SELECT summaries.*, accumulate, couples_examples, reduced_as
+    SELECT summaries.*, couples_examples, reduced_as
     FROM summaries
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
@@ -52,7 +53,6 @@ baselines AS (
         workers AS baseline_workers,
         placement AS baseline_placement,
         global_batch AS baseline_global_batch,
-        accumulate AS baseline_accumulate,
         steps_completed AS baseline_steps,
         mean_loss AS baseline_mean_loss,
         final_loss AS baseline_final_loss
@@ -63,7 +63,7 @@ paired AS (
     SELECT
         each_run.*,
         baselines.* EXCLUDE (session_id, case_name, repeat),
-        scaling <> 'weak' AND global_batch = baseline_global_batch AND accumulate = baseline_accumulate AS is_alike,
+        scaling <> 'weak' AND global_batch = baseline_global_batch AS is_alike,
         least(20, greatest(steps_completed, baseline_steps)) AS steps_wanted
     FROM each_run
     LEFT JOIN baselines USING (session_id, case_name, repeat)
@@ -110,8 +110,6 @@ with_reason AS (
             WHEN scaling = 'weak' THEN 'weak scaling: more ranks, another global batch'
             WHEN global_batch <> baseline_global_batch
             THEN format('global batch {} against {}', global_batch, baseline_global_batch)
-            WHEN accumulate <> baseline_accumulate
-            THEN format('{} micro-batches a step against {}', accumulate, baseline_accumulate)
             WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
             WHEN one_sided_step IS NOT NULL THEN format('not finite on one side alone at step {}', one_sided_step)
             WHEN largest_relative_difference > tolerance AND couples_examples IS NULL

@@ -9,7 +9,8 @@ WITH attempts AS (
         coalesce(
             parameters, max(parameters) OVER (PARTITION BY session_id, workload, config ->> '$.workload_options')
         ) AS model_parameters,
-        json_merge_patch(config -> '$.train', '{"accumulate": null}')::VARCHAR AS train,
+        json_merge_patch(config -> '$.train', '{"accumulate": null, "micro_batch": null}')::VARCHAR AS train,
+        (config ->> '$.train.micro_batch')::INTEGER AS fixed_micro_batch,
         concat_ws(' ', workload, config ->> '$.workload_options', config ->> '$.strategy_options') AS model
     FROM runs
     WHERE probe IS NOT TRUE
@@ -29,6 +30,7 @@ places AS (
         any_value(accumulate) AS accumulate,
         any_value(batch_per_rank) AS batch_per_rank,
         max(micro_batch) AS micro_batch,
+        max(fixed_micro_batch) AS fixed_micro_batch,
         max(steps_completed) AS steps_completed,
         count(*) AS runs,
         count(*) FILTER (status = 'oom') AS oom_runs
@@ -82,7 +84,9 @@ with_remedy AS (
             WHEN strategy = 'process_group' THEN 'machine'
             WHEN states_are_too_large AND can_shard THEN 'shard'
             WHEN states_are_too_large THEN 'ranks'
-            WHEN micro_batch > 1 AND NOT finds_batch AND (accumulate = 1 OR halves) THEN 'smaller'
+            WHEN micro_batch > 1 AND NOT finds_batch
+                AND (accumulate = 1 OR halves OR fixed_micro_batch IS NOT NULL)
+            THEN 'smaller'
             WHEN checkpointing IS FALSE THEN 'recompute'
             WHEN can_shard THEN 'shard'
             ELSE 'ranks'
@@ -96,6 +100,7 @@ final AS (
         oom_runs,                      -- number of these that ran out of memory
         micro_batch,                   -- examples per forward pass, the most that were tried; null: unknown
         accumulate,                    -- micro-batches per step
+        fixed_micro_batch,             -- the suite's train.micro_batch; null: accumulate divides the batch
         too_large_micro_batch,         -- smallest micro-batch that find_batch tried and that does not fit
         known_batch,                   -- largest micro-batch of the same training that is known to fit here
         fitting_placement,             -- placement with the fewest workers, more than these, with which the case fits

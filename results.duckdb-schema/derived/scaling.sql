@@ -104,6 +104,14 @@ with_intervals AS (
         workers / baseline_workers AS relative_workers
     FROM with_half_widths
 ),
+different_trainings AS (
+    -- Two repeats: one may be an accident.
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, true AS trains_differently
+    FROM loss_parity
+    WHERE verdict = 'different' AND status = 'ok'
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+    HAVING count(*) > 1
+),
 judged AS MATERIALIZED (
     SELECT
         *,
@@ -111,7 +119,8 @@ judged AS MATERIALIZED (
         ratio * share AS efficiency,
         ratio_lo * share AS efficiency_lo,
         ratio_hi * share AS efficiency_hi,
-        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_judged,
+        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_compared,
+        is_compared AND trains_differently IS NULL AS is_judged,
         -- Below two repeats on either side the point estimates decide.
         coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
             AS retrograde,
@@ -126,6 +135,7 @@ judged AS MATERIALIZED (
             WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
         END AS gustafson_scale
     FROM with_intervals
+    LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
 -- The number of further repeats is computed only if the interval does not show that none is needed.
 questions AS (
@@ -194,10 +204,15 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: by efficiency, or retrograde; null: baseline, scaling none, oversubscribed, another kind of device
-        CASE WHEN is_judged AND retrograde THEN 'retrograde' WHEN is_judged THEN verdict_of(efficiency) END AS verdict,
+        -- verdict: by efficiency, retrograde, different training; null: baseline, not scaled, or not comparable
+        CASE
+            WHEN is_compared AND trains_differently THEN 'different training'
+            WHEN is_judged AND retrograde THEN 'retrograde'
+            WHEN is_judged THEN verdict_of(efficiency)
+        END AS verdict,
         verdict_lo,
         verdict_hi,
+        is_compared AND retrograde AS is_slower,  -- than the next smaller n, beyond repeats
         -- repeats_needed: more repeats, here and of the baseline, for one verdict; null: none, no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,

@@ -51,7 +51,8 @@ paired AS (
         CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
         fingerprint_difference(
             baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
-        ) AS fingerprint_diff
+        ) AS fingerprint_diff,
+        baselines.is_fingerprinted AND candidates.is_fingerprinted AS is_fingerprinted
     FROM baselines
     JOIN candidates
         ON baselines.kind IS NOT DISTINCT FROM candidates.kind
@@ -153,7 +154,8 @@ final AS (
         holm_p,                        -- regression_p after Holm's correction over all rows
         -- regression: whether the interval lies below 1 - max_regression, also over all rows at 5 %
         ratio_hi < 1 - max_regression AND holm_p <= 0.05 AS regression,
-        fingerprint_diff               -- as returned by fingerprint_difference
+        fingerprint_diff,              -- as returned by fingerprint_difference
+        is_fingerprinted               -- whether every ok repeat of both sides has a fingerprint
     FROM with_holm
 )
 SELECT * FROM final;
@@ -178,7 +180,8 @@ sessions_of_it AS (
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
         list(ln(throughput) ORDER BY repeat) FILTER (throughput IS NOT NULL) AS logs,
-        list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints
+        list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
+        bool_and(coalesce(made_by::VARCHAR <> '{}', false)) FILTER (throughput IS NOT NULL) AS is_fingerprinted
     FROM last_runs
     GROUP BY
         session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
@@ -197,7 +200,8 @@ final AS (
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
         coalesce(list(mean_of(logs) ORDER BY session_id) FILTER (logs IS NOT NULL), []) AS session_logs,
         -- fingerprints: of the ok repeats, each once per session, as JSON text
-        coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints
+        coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints,
+        bool_and(is_fingerprinted) AS is_fingerprinted  -- whether every ok repeat has a fingerprint
     FROM sessions_of_it
     GROUP BY case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
 )

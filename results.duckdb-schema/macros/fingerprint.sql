@@ -2,7 +2,10 @@
 -- `worth_knowing` keys may differ: the same program on other nodes of one cluster, or a commit that did not change the
 -- code that ranks execute.
 CREATE OR REPLACE MACRO fingerprint_class(key) AS (
-    CASE WHEN key IN ('nodes', 'commit', 'scalebench') THEN 'worth_knowing' ELSE 'must_equal' END
+    CASE
+        WHEN key IN ('nodes', 'commit', 'scalebench', 'own_repository', 'own_commit') THEN 'worth_knowing'
+        ELSE 'must_equal'
+    END
 );
 
 -- The facts in which two lists of fingerprints differ, as a JSON list of objects with key, class, baseline and
@@ -54,6 +57,33 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
         FROM classed
     )
     SELECT difference FROM final
+);
+
+-- A value of a fingerprint as text, with 12 digits of each commit; `none` for null.
+CREATE OR REPLACE MACRO fact_text(value) AS (
+    coalesce(regexp_replace(value, '\b([0-9a-f]{12})[0-9a-f]{28}\b', '\1', 'g'), 'none')
+);
+
+-- Whether a fact of fingerprint_difference says that a file of the user's code differs. A file that only one side has
+-- is a fact like any other.
+CREATE OR REPLACE MACRO is_own_code(fact) AS (
+    starts_with(fact['key'], 'content of ') AND fact['class'] = 'must_equal'
+);
+
+-- The names of the user's files whose content differs, from a list of fingerprint_difference's facts.
+CREATE OR REPLACE MACRO code_files(facts) AS (
+    [fact.key[12:] FOR fact IN facts IF is_own_code(fact)]
+);
+
+-- The files of the user's code that differ, from a list of fingerprint_difference's facts, with the commit if it
+-- differs: `code: model.py, train/optim.py (commit 1a2b3c4d5e6f → 4d5e6f1a2b3c, changed)`; null if none do. It names
+-- four files and counts the others.
+CREATE OR REPLACE MACRO code_difference(facts) AS (
+    'code: ' || nullif(array_to_string(code_files(facts)[:4], ', '), '')
+    || CASE WHEN len(code_files(facts)) > 4 THEN ' and ' || (len(code_files(facts)) - 4) || ' more' ELSE '' END
+    || coalesce(' (commit ' || [
+        fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate) FOR fact IN facts IF fact.key = 'own_commit'
+    ][1] || ')', '')
 );
 
 -- The training settings in which two run specifications (runs.config) differ, as text: `global_batch: 64 → 256,

@@ -1,11 +1,14 @@
 -- A number as text with three digits, or all digits before the decimal point: `0.0123`, `1.23`, `12.3`, `1,235`.
 CREATE OR REPLACE MACRO number_text(number) AS (
-    CASE
-        WHEN abs(number) >= 99.95 THEN format('{:,.0f}', number::DOUBLE)
-        WHEN abs(number) >= 9.995 THEN format('{:.1f}', number::DOUBLE)
-        WHEN abs(number) >= 0.9995 THEN format('{:.2f}', number::DOUBLE)
-        ELSE format('{:.3g}', number::DOUBLE)
-    END
+    format(
+        CASE
+            WHEN abs(number) >= 99.95 THEN '{:,.0f}'
+            WHEN abs(number) >= 9.995 THEN '{:.1f}'
+            WHEN abs(number) >= 0.9995 THEN '{:.2f}'
+            ELSE '{:.3g}'
+        END,
+        number::DOUBLE
+    )
 );
 
 -- A share as text in percent: `43 %`; below a tenth with one decimal, `4.3 %`.

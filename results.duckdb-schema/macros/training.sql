@@ -7,12 +7,16 @@ CREATE OR REPLACE MACRO before_wait_of(strategy, data, forward) AS (
 
 -- Bytes of model, gradients and optimizer state if every rank holds all of them, from the number of parameters and the
 -- `train` settings of a run. All are fp32 in every precision; activations are extra. Adam and AdamW keep two numbers
--- per parameter, SGD with momentum one; a moving average adds one.
+-- per parameter, SGD with momentum one; a moving average adds one. Null for other optimizers.
 CREATE OR REPLACE MACRO state_bytes_of(parameters, train) AS (
     4 * parameters * (
         2
-        + CASE WHEN train ->> '$.optimizer' <> 'sgd' THEN 2
-            WHEN try_cast(train ->> '$.momentum' AS DOUBLE) > 0 THEN 1 ELSE 0 END
+        + CASE
+            WHEN train ->> '$.optimizer' IN ('adam', 'adamw') THEN 2
+            WHEN train ->> '$.optimizer' <> 'sgd' THEN NULL
+            WHEN try_cast(train ->> '$.momentum' AS DOUBLE) > 0 THEN 1
+            ELSE 0
+        END
         + if(train ->> '$.ema_decay' IS NULL, 0, 1)
     )
 );

@@ -4,8 +4,9 @@
 --   number achieves more with less.
 --
 -- Fires if throughput is below that of the next smaller size: by points alone with a single repeat, otherwise beyond
--- the variation of repeats (verdict `retrograde` of scaling). Other findings say what to change; the evidence names the
--- largest term of efficiency_loss.
+-- the variation of repeats (verdict `retrograde` of scaling). It also fires if the larger size trains differently, as
+-- likely: the training must be corrected first, but its steps are slower all the same. Other findings say what to
+-- change; the evidence names the largest term of efficiency_loss.
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss
@@ -31,4 +32,4 @@ SELECT
     'change.' AS advice
 FROM scaling
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
-WHERE verdict = 'retrograde'
+WHERE is_slower

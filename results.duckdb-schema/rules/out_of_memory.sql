@@ -48,10 +48,17 @@ SELECT
         THEN strategy_option_of(case_name, strategy_options, 'fsdp')
             || if(needs_fp32, ' ' || option_of(case_name, 'strategy.param_dtype', 'fp32'), '')
         WHEN 'smaller'
-        THEN if(
-            accumulate = 1, option_of(case_name, 'find_batch', 'true'),
-            option_of(case_name, 'train.accumulate', 2 * accumulate)
-        )
+        THEN CASE
+            -- Its divisors divide the batch at each size of the case, too.
+            WHEN fixed_micro_batch IS NOT NULL
+            THEN option_of(
+                case_name, 'train.micro_batch',
+                fixed_micro_batch
+                // [factor FOR factor IN [2, 3, 5, 7, fixed_micro_batch] IF fixed_micro_batch % factor = 0][1]
+            )
+            WHEN accumulate = 1 THEN option_of(case_name, 'find_batch', 'true')
+            ELSE option_of(case_name, 'train.accumulate', 2 * accumulate)
+        END
         WHEN 'recompute' THEN option_of(case_name, 'train.checkpointing', 'true')
     END AS options
 FROM memory_remedies

@@ -35,7 +35,7 @@ alternatives AS (
         case_name AS alternative_case,
         strategy AS alternative_strategy
     FROM strategy_comparison
-    WHERE fits AND (reference_fits IS NOT TRUE OR memory_ratio <= 0.9)
+    WHERE strategy IN ('fsdp', 'fsdp1') AND fits AND (reference_fits IS NOT TRUE OR memory_ratio <= 0.9)
     QUALIFY row_number() OVER (
         PARTITION BY session_id, reference_case, nodes, ranks_per_node, threads
         ORDER BY time_ratio NULLS LAST, case_name

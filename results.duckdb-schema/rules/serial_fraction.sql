@@ -87,4 +87,4 @@ SELECT
     ) AS options
 FROM largest
 WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
-    AND verdict IS DISTINCT FROM 'retrograde'
+    AND verdict IS DISTINCT FROM 'retrograde' AND verdict IS DISTINCT FROM 'different training'

@@ -6,7 +6,7 @@ CREATE TABLE runs (
     suite VARCHAR,
     case_name VARCHAR,             -- case of the suite, with its matrix choice
     workload VARCHAR,              -- what is trained; for a custom file its name and class, without the folder
-    strategy VARCHAR,              -- how the model is distributed over the ranks
+    strategy VARCHAR,              -- how the model is distributed over the ranks; for a custom file as workload
     scaling VARCHAR,               -- none, strong, weak
     axis VARCHAR,                  -- what scales: ranks, threads
     workers INTEGER,               -- number of ranks or threads along the axis
@@ -19,12 +19,13 @@ CREATE TABLE runs (
     device_type VARCHAR,           -- cpu, cuda
     device_name VARCHAR,           -- as reported by CUDA or the kernel
     precision VARCHAR,             -- fp32, tf32, bf16, fp16
-    batch_per_rank BIGINT,         -- examples per rank and optimizer step
+    batch_per_rank BIGINT,         -- examples per rank and optimizer step; ranks that share a batch all have it
     global_batch BIGINT,           -- examples per optimizer step, over all ranks
     examples_per_step BIGINT,      -- examples that throughput counts: the global batch
     accumulate INTEGER,            -- micro-batches per optimizer step
     tokens_per_example BIGINT,     -- null if the workload has no tokens
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
+    same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
     parameters BIGINT,             -- number of parameters of the whole model
     units INTEGER,  -- parts that FSDP shards separately: the blocks that the workload names, plus the rest
     flops_per_step DOUBLE,         -- FLOPs of forward and backward over all ranks, from the model's mathematics

@@ -104,11 +104,14 @@ with_facts AS (
 documents_differences AS (
     SELECT
         baseline, candidate,
+        code_difference(facts) AS other_code,
         [
             {
                 'key': fact.key, 'class': fact.class,
-                'words': fact.key || ': ' || coalesce(fact.baseline, 'none') || ' → '
-                    || coalesce(fact.candidate, 'none')
+                -- null for what other_code says
+                'words': CASE WHEN NOT is_own_code(fact) AND (other_code IS NULL OR fact.key <> 'own_commit') THEN
+                    fact.key || ': ' || fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate)
+                END
             }
             FOR fact IN facts
         ] AS documents_differ_in
@@ -139,7 +142,7 @@ settings_differences AS (
 ),
 with_moments AS (
     SELECT
-        paired.*,
+        paired.*, other_code,
         ln(throughput / previous.throughput) AS log_ratio,
         log_variance / repeats AS a,
         previous.log_variance / previous.repeats AS b,
@@ -257,12 +260,18 @@ final AS (
         verdict,
         -- changed: must_equal keys of the fingerprint that differ from the previous session's; null: unknown
         [fact.key FOR fact IN must_equal] AS changed,
-        -- changes: the same in words, `torch: 2.14.0 → 2.15.0`; settings are in other_settings
-        array_to_string([fact.words FOR fact IN must_equal IF fact.key <> 'settings'], '; ') AS changes,
+        -- changes: the same in words, `torch: 2.14.0 → 2.15.0`, with files of the user's code and their commit as one;
+        -- settings are in other_settings
+        CASE WHEN must_equal IS NOT NULL THEN
+            array_to_string([
+                words FOR words IN [other_code] || [fact.words FOR fact IN must_equal IF fact.key <> 'settings']
+                IF words IS NOT NULL
+            ], '; ')
+        END AS changes,
         -- also_changed: worth_knowing keys that differ, and keys that one side lacks
         [fact.key FOR fact IN worth_knowing] AS also_changed,
         -- also_changes: the same in words
-        array_to_string([fact.words FOR fact IN worth_knowing], '; ') AS also_changes,
+        array_to_string([fact.words FOR fact IN worth_knowing IF fact.words IS NOT NULL], '; ') AS also_changes,
         unchanged_pairs,  -- earlier sessions of the experiment with the same fingerprint as their previous one
         -- The spread of the ratio between two sessions without a change, from these pairs; null below three of them.
         usual_lo,  -- lower end of the ratios that are usual without a change: 95 %, from unchanged_pairs

@@ -55,6 +55,12 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def killed_late() -> None:
+    """The rank before it loses its peer half a second earlier than this one is killed."""
+    time.sleep(0.5)
+    killed()
+
+
 def crash() -> None:
     ctypes.string_at(0)
 
@@ -116,6 +122,11 @@ class Workload:
             if step == self.options.at_step:
                 self._wait("")
         factor = None
+        if self.options.fault == "killed_late" and (step, rank) == (
+            self.options.at_step,
+            self.options.on_rank - 1,
+        ):
+            raise RuntimeError("planted: Connection reset by peer")
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             factor = globals()[self.options.fault]()
         return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)

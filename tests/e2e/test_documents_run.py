@@ -39,6 +39,7 @@ INSTEAD = {
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
+    "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
     # test_profiled.py shows that a trace is there
     "bench suite NAME --trace": "bench suite smoke --trace --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",
@@ -114,6 +115,9 @@ INSTEAD = {
         "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8 --world 1"
     ),
     "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
+    "bench load A.zip B.zip": (
+        "for n in A B; do bench pack $n --no-report --out $n.zip; done && bench load A.zip B.zip --results both"
+    ),
     "bench COMMAND --help": "bench suite --help",
     # test_an_added_workload_and_strategy_train
     "bench suite smoke --quick --set workload.name=copy_task --set data.source=synthetic": (

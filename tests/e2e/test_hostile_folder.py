@@ -32,11 +32,11 @@ with open({marker!r}, "a") as marker:
 raise SystemExit("hostile")
 """
 MINE = '''
-"""Adds its folder, which has hostile files, to the front of sys.path, as scripts do; and starts a script."""
+"""Adds a folder with hostile files to the front of sys.path, as scripts do; and starts a script."""
 import subprocess, sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 sys.path.insert(0, str(HERE))
 
 import torch
@@ -105,13 +105,14 @@ def test_a_session_in_a_hostile_folder_imports_none_of_its_files_and_its_script_
     tmp_path: Path,
 ) -> None:
     marker = hostile_folder(tmp_path)
-    (tmp_path / "own.py").write_text(MINE)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/own.py").write_text(MINE)
     (tmp_path / "neighbour.py").write_text("WIDTH = 3\n")
     scripts = tmp_path / "scripts"
     scripts.mkdir()
     (scripts / "asked.py").write_text(ASKED)
     (scripts / "bench.py").write_text("")
-    suite(tmp_path, "./own.py:Mine")
+    suite(tmp_path, "./mine/own.py:Mine")
     caller = str(tmp_path / "elsewhere")
     session = ("--ranks-per-node", "2", "--session", "s")
     done = bench(tmp_path, "suite", "./mine.yaml", *session, PYTHONPATH=caller)
@@ -120,6 +121,15 @@ def test_a_session_in_a_hostile_folder_imports_none_of_its_files_and_its_script_
     assert json.loads((scripts / "asked.json").read_text()) == [str(scripts / "bench.py"), False, caller, []]
     done = bench(tmp_path, "report", "--out", "public")
     assert (imported(marker), done.returncode) == ("", 0), done.stderr
+
+
+def test_a_workload_that_imports_a_module_with_a_hostile_file_next_to_it_is_refused(tmp_path: Path) -> None:
+    marker = hostile_folder(tmp_path)
+    (tmp_path / "own.py").write_text("import torch\n")
+    suite(tmp_path, "./own.py:Mine")
+    done = bench(tmp_path, "suite", "./mine.yaml")
+    assert (imported(marker), done.returncode) == ("", 2)
+    assert f"torch/__init__.py before {tmp_path / 'torch.py'}: rename the latter" in done.stderr
 
 
 @pytest.mark.parametrize("names", [HOSTILE, ("bench/__init__.py",)], ids=["modules", "a folder bench"])

@@ -42,6 +42,22 @@ SAME = {
 }
 """Options that must give the losses of plain DDP. More are in test_strategy_options.py, accumulation in
 test_parity.py."""
+OWN = """
+import torch
+
+def make(model, learning_rate, eps):
+    \"\"\"Muon for matrices, AdamW for everything else.\"\"\"
+    parts = [one for one in model.parameters() if one.dim() == 2], [one for one in model.parameters() if one.dim() != 2]
+    return [torch.optim.Muon(parts[0], lr=learning_rate), torch.optim.AdamW(parts[1], lr=learning_rate, eps=eps)]
+
+def rates(optimizer, steps):
+    return torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=steps)
+"""
+OWN_TRAIN = {
+    "optimizer": "./own.py:make",
+    "optimizer_options": {"eps": 1e-6},
+    "lr_schedule": "./own.py:rates",
+}
 OTHER = {
     "bf16": {"train": {"precision": "bf16"}},
     "fsdp-bf16": {"strategy": "fsdp", "train": {"precision": "bf16"}},
@@ -54,6 +70,21 @@ OTHER = {
         "train": {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.1, "lr_schedule": "linear"}
     },
     "fsdp-fp16-fused": {"strategy": "fsdp", "train": {"precision": "fp16", "fused_optimizer": True}},
+    "betas": {"train": {"optimizer_options": {"betas": [0.5, 0.9]}}},
+    "fsdp-rmsprop-one-cycle": {
+        "strategy": "fsdp",
+        "train": {
+            "optimizer": "RMSprop",
+            "lr_schedule": "OneCycleLR",
+            "lr_schedule_options": {"max_lr": 0.01, "total_steps": STEPS},
+        },
+    },
+    "own-optimizers": {"train": OWN_TRAIN},
+    "one-cycle-profiled": {
+        "train": {"lr_schedule": "OneCycleLR", "lr_schedule_options": {"max_lr": 0.01, "total_steps": STEPS}},
+        "measure": {"profiled": 2, "selfcheck": 12},
+    },
+    "fp16-own-optimizers": {"train": OWN_TRAIN | {"precision": "fp16", "clip_norm": 0.5, "ema_decay": 0.9}},
     "adam-warmup": {"train": {"optimizer": "adam", "lr_schedule": "linear_warmup", "warmup_steps": 3}},
 }
 """Options that must run and give finite losses near plain DDP's first loss."""
@@ -62,12 +93,14 @@ EPOCHS = {"workload": {"name": "spiral_mlp"}, "global_batch": 1_500, "measure": 
 """8,000 examples: an epoch is five batches and a third."""
 
 
+BASE: dict[str, Any] = {"strategy": "ddp", "scaling": "strong", "global_batch": 8, "world": [2]}
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("options")
-    base: dict[str, Any] = {"strategy": "ddp", "scaling": "strong", "global_batch": 8, "world": [2]}
     cases = [
-        {"name": name} | base | changes
+        {"name": name} | BASE | changes
         for name, changes in ({"plain": {}, "epochs": EPOCHS} | SAME | OTHER).items()
     ]
     suite = {
@@ -77,6 +110,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "measure": {"warmup": 2, "steps": STEPS - 2, "repeats": 1, "timeout_s": 120},
         "cases": cases,
     }
+    (folder / "own.py").write_text(OWN)
     (folder / "options.yaml").write_text(json.dumps(suite))
     options = ["--results", str(folder), "--session", "s", "--ranks-per-node", "2", "--no-load"]
     done = Marked(folder).run("suite", str(folder / "options.yaml"), *options)
@@ -88,7 +122,8 @@ def losses(session: Path, case: str) -> np.ndarray:
     """[steps] float64: mean over the two ranks."""
     table = pq.read_table(session / f"{case}.1x2.r0/steps.node0.parquet").to_pydict()
     by_step = np.zeros(STEPS)
-    np.add.at(by_step, table["step"], np.array(table["loss"]) / 2)
+    trained = [at for at, step in enumerate(table["step"]) if step < STEPS]
+    np.add.at(by_step, np.array(table["step"])[trained], np.array(table["loss"])[trained] / 2)
     return by_step
 
 
@@ -103,6 +138,19 @@ def test_an_option_of_arithmetic_or_optimizer_trains(session: Path, case: str) -
     assert np.isfinite(measured).all()
     np.testing.assert_allclose(measured[0], losses(session, "plain")[0], rtol=0.02)
     assert not np.array_equal(measured, losses(session, "plain"))
+
+
+def test_a_user_sees_what_is_wrong_with_an_optimizer_before_anything_is_written(session: Path) -> None:
+    (session.parent / "wrong.py").write_text(OWN.replace("eps=eps)]", "eps=eps)][:1]"))
+    suite = json.loads((session.parent / "options.yaml").read_text())
+    train = {"optimizer": "./wrong.py:make", "optimizer_options": {"eps": 1e-6}}
+    cases = [{"name": name, "train": train} | BASE for name in ("one", "other")]
+    (session.parent / "wrong.yaml").write_text(json.dumps(suite | {"cases": cases}))
+    options = ["--results", str(session.parent / "none"), "--ranks-per-node", "2"]
+    done = Marked(session.parent).run("suite", str(session.parent / "wrong.yaml"), *options)
+    assert done.returncode == 2
+    assert "bench: cases one, other: wrong.py:make() leaves out " in done.stderr
+    assert not (session.parent / "none").exists()
 
 
 def test_an_averaged_model_is_validated_as_such_whatever_the_strategy(session: Path) -> None:

@@ -37,8 +37,8 @@ cases:
   - {name: ddp, strategy: ddp, scaling: strong, global_batch: 8, world: [1, 2]}
   - {name: fsdp, strategy: fsdp, scaling: strong, global_batch: 8, world: [2], train: {checkpointing: true}}
 """
-LOOKS = NET.replace("Net", "Looks").replace(
-    "return (model", "print(batch['points'].sum().item())\n        return (model"
+LOOKS = "from next_to_it import KEY" + NET.replace("Net", "Looks").replace(
+    "return (model", "print(batch[KEY].sum().item())\n        return (model"
 )
 LOOKING_CASE = """\
   - {name: looks, strategy: single, scaling: none, batch_per_rank: 8, world: [1], workload: {name: ./looks.py:Looks}}
@@ -59,7 +59,9 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Pat
     (tmp_path / "net.py").write_text(NET.replace(".square().mean()", ".square()"))
     done = marked.run("suite", suite(tmp_path, "./net.py:Net"), "--results", str(tmp_path / "r"))
     assert done.returncode == 2
-    assert "bench: case ddp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
+    assert (
+        "bench: cases ddp, fsdp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
+    )
     assert not (tmp_path / "r").exists()
     assert marked.left() == []
 
@@ -67,6 +69,7 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Pat
 def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
     install(tmp_path, "net_package", "net = net_package:Net", NET)
     (tmp_path / "looks.py").write_text(LOOKS)
+    (tmp_path / "next_to_it.py").write_text("KEY = 'points'")
     marked.environment["PYTHONPATH"] = str(tmp_path)
     results = tmp_path / "r"
     call = [

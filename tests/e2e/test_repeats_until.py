@@ -19,14 +19,19 @@ workload: {name: "./uneven.py:Workload", slow_repeats: []}
 device: cpu
 measure: {warmup: 1, steps: 4, repeats: 2, until: 99%, max_repeats: 3, timeout_s: 60}
 cases:
-  - {name: narrow, strategy: single, scaling: none, batch_per_rank: 8, world: [1]}
+  - name: narrow  # repeats may differ by 10 %; long steps, because a busy machine delays them
+    strategy: single
+    scaling: none
+    batch_per_rank: 8
+    world: [1]
+    workload: {step_s: 0.4}
   - name: settles
     strategy: ddp
     scaling: strong
     global_batch: 64
     world: [2, 64]
     workload: {slow_repeats: [0]}
-    measure: {until: 55%, max_repeats: 6}
+    measure: {until: 50%, max_repeats: 6}
   - name: capped
     strategy: single
     scaling: none
@@ -68,8 +73,8 @@ def test_what_is_too_wide_is_repeated_round_by_round_until_it_is_narrow_or_at_it
     assert [line[1] for line in shown] == ORDER
     assert [line[0] for line in shown[-4:]] == ["[8/8]", "[9/10]", "[10/10]", "[11/11]"]
     assert "session s: 8 runs, up to 14 with further repeats" in done.stderr
-    assert "2 sizes are wider than ±10 % or ±55 %: one more repeat" in done.stderr
-    assert "1 size is wider than ±55 %: one more repeat" in done.stderr
+    assert "2 sizes are wider than ±10 % or ±50 %: one more repeat" in done.stderr
+    assert "1 size is wider than ±50 %: one more repeat" in done.stderr
     assert "capped 1x1: throughput within ±" in done.stdout
     assert "settles 1x2: throughput" not in done.stdout
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"

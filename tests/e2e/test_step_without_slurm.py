@@ -13,7 +13,7 @@ from tests.e2e.faulty_sessions import ddp, outcome, patience, suite_file
 from tests.e2e.processes import Marked
 from tests.e2e.tasks import Tasks
 
-FAULTS = ["fail", "leave", "killed", "freeze", "endless"]
+FAULTS = ["fail", "leave", "killed", "killed_late", "freeze", "endless"]
 """Faults of tests/e2e/faulty.py, each on the last rank, which the second agent hosts."""
 
 
@@ -113,6 +113,7 @@ def test_two_tasks_of_a_node_have_samples_once(two_tasks: Ended) -> None:
         ("fail", "RuntimeError: planted: the model did not like this batch (in loss() of faulty.py:Workload"),
         ("leave", "the process ended with exit code 3 before the run was over; its log may say why"),
         ("killed", "killed by SIGKILL"),
+        ("killed_late", "killed by SIGKILL"),
     ],
 )
 def test_a_fault_on_the_second_agent_is_told_with_its_cause_rank_and_node(

@@ -1,4 +1,4 @@
-"""A workload with steps of a given length, which are longer in some repeats."""
+"""A workload with steps of a given length, which are longer in some repeats. A late step shortens the next one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 class Options:
     """Length of a step."""
 
-    step_s: float = 0.1
+    step_s: float = 0.25
     """Time of a step."""
     slow_repeats: list[int]
     """Repeats that take half as long again, by their seeds, which begin at 0."""
@@ -27,6 +27,7 @@ class Workload:
 
     def __init__(self, options: Options, source: str, data_root: str | None, seed: int) -> None:
         self.step_s = options.step_s * (1.5 if seed in options.slow_repeats else 1)
+        self.end_s: float | None = None
 
     def prepare(self) -> None:
         self.examples = torch.randn(self.dataset_size, 4, generator=torch.Generator().manual_seed(0))
@@ -38,5 +39,7 @@ class Workload:
         return {"x": self.examples[indices]}
 
     def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        time.sleep(self.step_s)
+        now_s = time.monotonic()
+        self.end_s = (self.end_s or now_s) + self.step_s
+        time.sleep(max(0.0, self.end_s - now_s))
         return model(batch["x"]).square().mean()

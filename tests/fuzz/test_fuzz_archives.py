@@ -71,7 +71,7 @@ def take_in(content: bytes) -> None:
         made, refusal = None, ""
         try:
             with ends():
-                made = unpack(archive, results)
+                (made,) = unpack([archive], results)
         except InputError as error:
             refusal = str(error)
         if made is None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +11,9 @@ from scipy import stats
 from bench.records.t_interval import relative_half_width, t_quantile
 
 
-@pytest.mark.parametrize("df", [1.05, 1.5, 2.25, *range(1, 40), 99, 100, 500, 999, 10_000, math.inf])
+@pytest.mark.parametrize("df", [1.05, 1.5, 2.25, *range(1, 40), 99, 100, 500, 999, 10_000, 1e9, math.inf])
 def test_the_quantile_of_students_t_is_scipys(df: float) -> None:
-    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
+    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-11)
 
 
 @pytest.mark.parametrize("values", [[100.0, 110.0], [98.0, 101.0, 100.0, 99.5], [5.0, 50.0, 500.0]])
@@ -29,13 +26,3 @@ def test_the_half_width_is_the_longer_side_of_students_interval_on_logarithms(va
 def test_one_value_has_no_interval_and_equal_ones_have_none_that_is_wide() -> None:
     assert relative_half_width([]) is relative_half_width([100.0]) is None
     assert relative_half_width([0.1 + 0.2] * 7) == 0.0
-
-
-def test_the_table_of_the_database_is_written_from_the_same_quantiles() -> None:
-    tables = Path(__file__).parents[2] / "results.duckdb-schema" / "tables"
-    written = runpy.run_path(str(tables / "student_t.py"))["table"]()
-    kept = (tables / "student_t.sql").read_text(encoding="utf-8")
-    numbers = re.compile(r"(?<=[ (])\d+\.?\d*(?=[,)])")
-    assert [float(one) for one in numbers.findall(written)] == pytest.approx(
-        [float(one) for one in numbers.findall(kept)], rel=1e-9
-    )

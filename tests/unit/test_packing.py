@@ -134,6 +134,31 @@ def test_a_session_that_is_there_already_is_left_alone(made):
     assert "session S exists in" in refused(run(load_command, archive, results=results))
 
 
+def test_two_archives_of_one_session_are_named_and_neither_is_unpacked(made, tmp_path):
+    _, archive, _ = made
+    copy = shutil.copy(archive, tmp_path / "copy.zip")
+    said = refused(run(load_command, archive, copy, results=tmp_path / "new"))
+    assert f"{copy}: holds the same session as {archive}, S: name one of them; nothing was written" in said
+    assert not (tmp_path / "new/S").exists()
+
+
+def test_several_archives_are_loaded_at_once_or_none_of_them(made, tmp_path):
+    _, archive, _ = made
+    make_session(tmp_path / "other", [Case(name="ddp", step_ms={1: 10.0}, steps=10)], session_id="T")
+    other = tmp_path / "T.zip"
+    run(load_command, tmp_path / "other")
+    run(pack_command, "T", results=tmp_path / "other", out=other)
+    there = tmp_path / "there"
+    done = run(load_command, archive, other, results=there)
+    assert (done.exit_code, done.output.count("verified: ")) == (0, 2)
+    assert "2 sessions, " in done.output
+    broken = rewritten(archive, tmp_path / "broken.zip", damage)
+    assert f"{broken}: " in refused(run(load_command, other, broken, results=tmp_path / "none"))
+    assert list((tmp_path / "none").iterdir()) == []
+    text = refused(run(load_command, other, there))
+    assert f"{there}: give one results folder, or archives of `bench pack` (FILE.zip) and no folder" in text
+
+
 def add(name, content=b"x", *, list_it=True):
     def change(members):
         members[name] = content

@@ -8,6 +8,7 @@ from analysis.export.content import Content
 from analysis.export.format_types import Page
 from analysis.export.latex_text import escaped, label, marked, typewriter
 from analysis.tables.table import Table
+from analysis.wording.plain_text import printable
 
 MOST_ROWS = 40
 """A table with more rows breaks across pages and needs the package longtable."""
@@ -28,8 +29,7 @@ def _head(is_long: bool) -> Iterator[str]:
 def _floating(content: Content, table: Table) -> Iterator[str]:
     yield "\\begin{table}"
     yield "\\centering\\small\\setlength{\\tabcolsep}{4pt}"
-    yield f"\\caption{{{escaped(content.sentence(marked))}}}"
-    yield f"\\label{{{label(content.session['session_id'])}}}"
+    yield _caption(content)
     if content.points:
         yield f"\\begin{{tabular}}{{{_alignment(table)}}}"
         yield f"\\toprule\n{_heading(table)}\n\\midrule"
@@ -41,13 +41,18 @@ def _floating(content: Content, table: Table) -> Iterator[str]:
 
 def _long(content: Content, table: Table) -> Iterator[str]:
     yield f"{{\\small\\setlength{{\\tabcolsep}}{{4pt}}\n\\begin{{longtable}}{{{_alignment(table)}}}"
-    yield f"\\caption{{{escaped(content.sentence(marked))}}}\\label{{{label(content.session['session_id'])}}}\\\\"
+    yield f"{_caption(content)}\\\\"
     yield f"\\toprule\n{_heading(table)}\n\\midrule\n\\endfirsthead"
     yield f"\\toprule\n{_heading(table)}\n\\midrule\n\\endhead"
     yield "\\bottomrule\n\\endfoot"
     yield from _rows(table)
     yield "\\end{longtable}}"
     yield from _notes(content)
+
+
+def _caption(content: Content) -> str:
+    text = escaped(printable(content.caption) or content.sentence(marked))
+    return f"\\caption{{{text}}}\\label{{{label(content.session['session_id'])}}}"
 
 
 def _alignment(table: Table) -> str:
@@ -70,7 +75,7 @@ def _rows(table: Table) -> Iterator[str]:
 
 def _notes(content: Content) -> Iterator[str]:
     """Notes below the table, a paragraph each."""
-    lines = [*content.reasons(marked), *content.caveats(), content.provenance(marked)]
+    lines = [*content.notes(marked), content.provenance(marked)]
     yield "\\par\\smallskip\\noindent\\begin{minipage}{\\linewidth}\\footnotesize\\raggedright"
     for line in lines:
         yield f"{escaped(line)}\\par"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from analysis.export.content import Content
 from analysis.export.format_types import Page
-from analysis.tables.markdown import code, markdown
+from analysis.tables.markdown import code, markdown, plain
 
 
 def _write(content: Content) -> str:
-    parts = [f"**{content.sentence(code)}**"]
+    parts = [f"**{plain(content.caption) or content.sentence(code)}**"]
     if content.points:
         parts.append(markdown(content.table()))
-    notes = [*content.reasons(code), *content.caveats()]
+    notes = list(content.notes(code))
     parts += ["\n".join(f"- {note}" for note in notes)] if notes else []
     return "\n\n".join([*parts, content.provenance(code)]) + "\n"
 

@@ -18,7 +18,10 @@ def _write(content: Content) -> str:
     written = io.StringIO()
     out = Console(file=written, width=WIDTH, color_system=None, highlight=False, emoji=False, markup=False)
     if content.points:
-        terminal.show(out, content.session["title"] or content.session["suite"], content.table())
+        terminal.show(out, content.title(), content.table())
+        out.print()
+    elif content.caption:
+        terminal.say(out, content.caption)
         out.print()
     for line in [*content.reasons(), *content.caveats()]:
         terminal.say(out, f"- {line}")

@@ -1,6 +1,6 @@
 -- One row per case and placement that was run: the scaling view with the peak memory of a rank.
 SELECT
-    scaling.* EXCLUDE (tokens_per_s, karp_flatt, gustafson),
+    scaling.* EXCLUDE (karp_flatt, gustafson),
     memory.peak_memory_allocated_bytes
 FROM scaling
 LEFT JOIN memory USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -75,7 +75,7 @@ def _evidence(row: Row) -> Markup:
         is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
         said.append(f"found at {row['times']:,} placements{', the worst is shown' * is_ranked}")
     if row["certainty"] == "likely":
-        said.append("likely: points alone, no interval supports it")
+        said.append("likely, not shown: more repeats decide")
     prefix = Markup("<strong>{}</strong>: ").format(text(place)) if place else Markup()
     return prefix + Markup("; ").join(said) + "."
 

@@ -12,7 +12,7 @@ from analysis.report.html import units
 from analysis.report.html.markup import CASE, PLACEMENT, label, minor, number_cell, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
-from analysis.tables.scaling import throughput_unit
+from analysis.tables.scaling import rates
 from analysis.wording import verdicts
 
 MOST_ROWS = 60
@@ -27,6 +27,7 @@ _TONES = {
     "acceptable": "fair",
     "poor": "bad",
     "retrograde": "bad",
+    verdicts.DIFFERENT_TRAINING: "bad",
 }
 
 
@@ -118,9 +119,11 @@ def _judged(row: Row) -> str:
     return Markup("{} {}").format(verdict(row), minor(f"{row['repeats']}\u00a0of\u00a0{row['runs']}\u00a0ok"))
 
 
-def _rate(row: Row) -> str:
-    rate = units.with_interval(row["throughput"], row["throughput_lo"], row["throughput_hi"])
-    return rate.partition(" ")[0]  # without its interval
+def _rate(field: str) -> Callable[[Row], str]:
+    """The row's throughput in examples or tokens, without its interval."""
+    return lambda row: units.with_interval(row[field], row[f"{field}_lo"], row[f"{field}_hi"]).partition(" ")[
+        0
+    ]
 
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
@@ -129,7 +132,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
     return [
         PLACEMENT,
         *(_RELATIVE if is_compared else ()),
-        Column(throughput_unit(rows), _rate, number=True),
+        *(Column(heading, _rate(field), number=True) for heading, field in rates(rows)),
         *shown(_OPTIONAL, rows),
     ]
 

@@ -65,6 +65,8 @@ def sessions(tmp_path_factory):
         rewrite(folder, lambda _facts: alike)
     rewrite(results / "noisy2", lambda _facts: alike | {"torch": "2.16.0", "image": "1f", "nodes": "node-b"})
     rewrite(results / "B", lambda _facts: alike | {"settings": "1b"})
+    make_session(results, [ddp(QUIET)], session_id="unknown")
+    rewrite(results / "unknown", lambda _facts: {})
     assert load_first(results).problems == ()
     return results
 
@@ -115,6 +117,32 @@ def test_a_session_that_is_as_fast_passes_and_what_is_ruled_out_is_said(bench_co
     code, output, _ = bench_compare(OLD, "quiet2")
     assert code == 0
     assert last_line(output) == ("No regression beyond 5 %: no interval reaches below it; 1 same.")
+
+
+def test_whether_machines_must_be_alike_is_asked_and_comes_before_a_regression(bench_compare):
+    assert bench_compare(OLD, NEW, "--require-alike")[0] == 3
+    assert bench_compare("A", "B", "--require-alike")[0] == 0  # other settings are no other machine
+    assert bench_compare("noisy2", NOISY)[0] == 0
+    code, output, error = bench_compare("noisy2", NOISY, "--require-alike")
+    assert (code, last_line(output)[:20]) == (4, "No regression beyond")
+    assert error == (
+        "bench: the two sides ran on different machines (torch: 2.16.0 → 2.15.0; image: 1f → none): measure both on "
+        "one kind of machine\n"
+    )
+    assert bench_compare("noisy2", NEW, "--require-alike", "--max-regression", "1%")[0] == 4
+    code, _, error = bench_compare(OLD, "unknown", "--require-alike")
+    assert (code, "a session of a side has no fingerprint, so nothing shows that the machines" in error) == (
+        4,
+        True,
+    )
+
+
+def test_one_session_without_a_fingerprint_among_several_is_not_shown_to_be_alike(bench_compare):
+    assert bench_compare(f"{OLD},quiet2", f"{NEW},A", "--require-alike")[0] != 4
+    for sides in ((f"{OLD},quiet2", "A,unknown"), ("A,unknown", f"{OLD},quiet2")):
+        code, _, error = bench_compare(*sides, "--require-alike")
+        assert code == 4
+        assert "a session of a side has no fingerprint" in error
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.05", 3), ("8%", 3), ("9.5 %", 0), ("20%", 0), ("0", 3)])
@@ -186,6 +214,35 @@ def test_unlike_sides_are_told_before_the_numbers(bench_compare):
         "also differs: nodes: node-a → node-b",
     ]
     assert lines[4] == f"noisy2 against {OLD}, the baseline"
+
+
+def test_files_of_the_users_code_are_named_together_with_the_commit(results, monkeypatch, capsys):
+    code = {f"content of part{n}.py": "1" for n in range(8)} | {
+        "content of gone.py": "1",
+        "content of same.py": "1",
+    }
+    facts = {"A": code | {"own_commit": "a" * 40}, "B": code | {"own_commit": "b" * 40 + ", changed"}}
+    facts["B"] |= {f"content of part{n}.py": "2" for n in range(8)}
+    del facts["B"]["content of gone.py"]
+    facts["C"] = facts["A"] | {"own_commit": "c" * 40}
+    for name, known in facts.items():
+        rewrite(make_session(results, [ddp(QUIET)], session_id=name), lambda _facts, known=known: known)
+    load_first(results)
+
+    def said(*arguments):
+        monkeypatch.setattr("sys.argv", ["bench", "compare", *arguments, "--results", str(results)])
+        with pytest.raises(SystemExit):
+            main()
+        return capsys.readouterr().out
+
+    files = "part0.py, part1.py, part2.py, part3.py, part4.py, part5.py and 2 more"
+    assert said("A", "B").splitlines()[1:3] == [
+        f"  the code differs: {files} (commit {12 * 'a'} → {12 * 'b'}, changed)",
+        "also differs: only the baseline has the content of gone.py",
+    ]
+    assert said("A", "C").splitlines()[0] == f"also differs: own commit: {12 * 'a'} → {12 * 'c'}"
+    assert "> - the code differs: `part0.py`, `part1.py`" in said("A", "B", "--format", "markdown")
+    assert "different machines" not in said("A", "B", "--require-alike")
 
 
 def test_sessions_are_named_by_their_beginning_by_tag_and_by_list(bench_compare):

@@ -264,3 +264,30 @@ def test_more_ranks_than_slots_are_never_judged(rows):
 )
 def test_another_suite_another_case_and_another_placement_have_their_own_history(ask):
     assert {row["previous_session_id"] for row in ask("FROM history")} == {None}
+
+
+def _with_code(results: Path, name: str) -> None:
+    """Three sessions; the second changes five files, the third only the commit and an imported file."""
+    files = [f"part{n}.py" for n in range(5)]
+    once = {f"content of {file}": "1" for file in files} | {"own_commit": "a" * 40}
+    twice = {f"content of {file}": "2" for file in files} | {"own_commit": "b" * 40 + ", changed"}
+    thrice = twice | {"own_commit": "c" * 40, "content of new.py": "3"}
+    sessions_over_time(*[[ddp()]] * 3)(results, name)
+    for day, code in enumerate((once, twice, thrice)):
+        for path in (results / f"{name}s{day:02d}").glob("*/run.json"):
+            run = json.loads(path.read_text("utf-8"))
+            write_json(path, run | {"fingerprint": run["fingerprint"] | code})
+
+
+@asks(_with_code)
+def test_files_of_the_users_code_are_one_change_with_the_commit(rows):
+    assert [row["changes"] for row in rows] == [
+        None,
+        f"code: part0.py, part1.py, part2.py, part3.py and 1 more (commit {12 * 'a'} → {12 * 'b'}, changed)",
+        "",
+    ]
+    assert rows[1]["changed"] == [f"content of part{n}.py" for n in range(5)]
+    assert (rows[1]["also_changed"], rows[1]["also_changes"]) == (["own_commit"], "")
+    assert rows[2]["also_changes"] == (
+        f"content of new.py: none → 3; own_commit: {12 * 'b'}, changed → {12 * 'c'}"
+    )

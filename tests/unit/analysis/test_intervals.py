@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bench.records.t_interval import t_quantile
 from tests.factory import Case
 from tests.unit.analysis.conftest import fetch, measured, session_of
 
@@ -81,7 +82,7 @@ def test_variance_on_one_side_only_has_that_sides_degrees_of_freedom(ask):
     assert row["speedup_lo"] == pytest.approx(10e-3 * np.exp(logs.mean() - half) / 64, rel=1e-9)
 
 
-BETWEEN = (
+DEGREES_OF_FREEDOM = (
     1,
     1.02,
     1.025,
@@ -106,18 +107,15 @@ BETWEEN = (
 )
 
 
-def test_student_t_is_right_on_the_grid_and_between(in_memory):
-    values = ", ".join(f"({df})" for df in BETWEEN)
+def test_student_t_is_that_of_the_runner_and_unknown_below_one_degree_of_freedom(in_memory):
+    values = ", ".join(f"({df})" for df in DEGREES_OF_FREEDOM)
     rows = fetch(in_memory, f"SELECT t_quantile(df) AS t FROM (VALUES {values}) AS wanted(df) ORDER BY df")
     found = [row["t"] for row in rows]
-    assert found == pytest.approx(stats.t.ppf(0.975, BETWEEN), rel=2e-4)
-
-
-def test_student_t_covers_every_degree_of_freedom_once(in_memory):
-    rows = fetch(in_memory, "FROM student_t ORDER BY df")
-    assert rows[0]["df"] == 1
-    assert [row["next_df"] for row in rows[:-1]] == [row["df"] for row in rows[1:]]
-    assert rows[-1]["next_df"] == float("inf")
+    assert found == pytest.approx([t_quantile(df) for df in DEGREES_OF_FREEDOM], rel=1e-14)
+    below = fetch(
+        in_memory, "SELECT t_quantile(df) AS t FROM (VALUES (0.99), (0), (-3), (NULL)) AS wanted(df)"
+    )
+    assert [row["t"] for row in below] == [None] * 4
 
 
 @four_over_one

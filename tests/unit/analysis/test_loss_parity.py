@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from analysis.wording import lost_efficiency
+from analysis.wording.closing import because, closing_sentence
 from tests.factory import Case, write_json
 from tests.rewriting import drop_steps, rewrite_steps
 from tests.unit.analysis.conftest import asks, measured, session_of
@@ -239,6 +241,42 @@ def _accumulating(folder):
 
 
 @measured(_case(), changed=_accumulating)
-def test_another_accumulation_leaves_no_verdict(rows):
+def test_another_accumulation_is_judged_because_the_mean_over_its_micro_batches_is_the_same(rows):
     (row,) = rows
-    assert (row["verdict"], row["reason"]) == (None, "4 micro-batches a step against 1")
+    assert (row["verdict"], row["reason"]) == ("same", None)
+
+
+@measured(_case(couples_examples=True), changed=_accumulating)
+def test_another_accumulation_of_coupled_examples_leaves_no_verdict(rows):
+    (row,) = rows
+    assert (row["verdict"], row["reason"]) == (
+        None,
+        "the model couples the examples of a batch, as BatchNorm does",
+    )
+
+
+@trained(
+    _case(repeats=2, step_ms={1: [10.0, 10.1], 2: [15.0, 15.1]}),
+    losses={run: _scaled((3, 0.9)) for run in (TWO, "ddp.1x2.r1")},
+)
+def test_another_training_that_is_slower_is_marked_as_slower(ask):
+    assert [(row["verdict"], row["is_slower"]) for row in ask("FROM scaling ORDER BY workers")] == [
+        (None, False),
+        ("different training", True),
+    ]
+
+
+@trained(_case(repeats=2), losses={run: _scaled((3, 0.9)) for run in (TWO, "ddp.1x2.r1")})
+def test_the_speed_of_another_training_gets_no_verdict_of_its_own(ask):
+    points = ask("FROM scaling ORDER BY workers")
+    assert [point["verdict"] for point in points] == [None, "different training"]
+    assert points[1]["efficiency"] == pytest.approx(1.0, rel=0.2)
+    assert (points[1]["verdict_lo"], points[1]["repeats_needed"]) == (None, None)
+    losses = ask("FROM efficiency_loss")
+    finding = {"finding": "different_loss", "case_name": "ddp", "title": "Another model"}
+    finding |= {"certainty": "likely", "options": None}
+    assert closing_sentence(points).endswith(
+        ": different training, because the losses differ from those of fewer ranks by more than rounding."
+    )
+    assert because(points, losses, [finding]) == "Fix first: Another model, likely."
+    assert list(lost_efficiency.lines(points, losses)) == []

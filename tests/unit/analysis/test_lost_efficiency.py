@@ -17,7 +17,7 @@ KEYS = {"case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1}
 POINT = KEYS | {
     "workers": 4, "axis": "ranks", "oversubscribed": False,
     "efficiency": 0.6, "efficiency_lo": 0.55, "efficiency_hi": 0.65, "is_baseline": False,
-    "verdict_lo": "acceptable", "verdict_hi": "acceptable",
+    "verdict": "acceptable", "verdict_lo": "acceptable", "verdict_hi": "acceptable",
 }  # fmt: skip
 
 

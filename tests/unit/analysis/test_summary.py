@@ -199,7 +199,7 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
     )
     assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
     assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
-        "undecided after 3 repeats (more will not help: use a quieter machine): anything from acceptable "
+        "undecided after 3 repeats (about 7 more needed, fewer on a quieter machine): anything from acceptable "
         "to excellent."
     )
     assert closing_sentence([row | {"repeats_needed": None}]).endswith(
@@ -249,3 +249,13 @@ def test_a_database_without_sessions_says_what_to_do(empty):
     with pytest.raises(AnalysisError, match="holds no session: `bench suite smoke` measures one"):
         summary.show(empty)
     assert ask(empty, "FROM sessions") == []
+
+
+def test_a_table_of_text_has_tokens_in_place_of_examples_and_fits_80_columns(tmp_path):
+    make_session(tmp_path, [Case(name="lm", step_ms={1: 10.0, 2: 6.0}, tokens_per_example=1_024)])
+    load_first(tmp_path)
+    lines = _lines(tmp_path, width=80)
+    assert lines[1].split()[:5] == ["configuration", "ranks", "nodes", "tokens/s", "speedup"]
+    assert _cells(lines[:5], "lm                 2")[3] == "10,922,667"
+    assert "examples/s" not in "".join(lines[:8])
+    assert max(map(len, lines)) <= 80

@@ -149,6 +149,37 @@ def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_a
     assert "not even these would be enough" in row["advice"]
 
 
+def test_a_slower_size_is_found_also_if_it_trains_differently(results, ask_alone):
+    planted("negative_scaling").fires(results)
+    found = {row["case_name"]: row["certainty"] for row in ask_alone("negative_scaling")("FROM diagnosis")}
+    assert found == {"small": "shown", "drifts": "likely"}
+
+
+def test_a_case_of_fixed_micro_batches_is_advised_smaller_ones(results, ask_alone):
+    fixed = {"step_ms": {2: 10.0}, "device_type": "cuda", "statuses": {(2, 0): "oom"}, "repeats": 1}
+    cases = [
+        Case(
+            name=f"of_{size}", train={"micro_batch": size}, batch=2 * count * size, accumulate=count, **fixed
+        )
+        for size, count in ((8, 4), (8 * 5, 1), (9, 2), (11, 1))
+    ]
+    make_session(results, cases)
+    found = {row["case_name"]: row["options"] for row in ask_alone("out_of_memory")("FROM diagnosis")}
+    assert found == {
+        f"of_{size}": f"--set cases.of_{size}.train.micro_batch={less}"
+        for size, less in ((8, 4), (40, 20), (9, 3), (11, 1))
+    }
+
+
+def test_a_smaller_fixed_micro_batch_that_fits_is_named(results, ask_alone):
+    common = {"step_ms": {2: 10.0}, "device_type": "cuda", "repeats": 1}
+    small = Case(name="small", train={"micro_batch": 8}, accumulate=4, **common)
+    large = Case(name="large", train={"micro_batch": 16}, accumulate=2, statuses={(2, 0): "oom"}, **common)
+    make_session(results, [small, large])
+    (row,) = ask_alone("out_of_memory")("FROM diagnosis")
+    assert "ran out of memory with micro-batches of 16; 8 would fit" in row["evidence"]
+
+
 def test_what_few_bytes_cost_is_tried_by_compressing_where_that_can_help(results, ask_alone):
     planted("small_model").fires(results)
     found = {row["case_name"]: row for row in ask_alone("small_model")("FROM diagnosis")}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.machine.fingerprint import fingerprint, own_file
+from bench.machine.fingerprint import fingerprint
 from bench.records.run_spec import RunSpec
 from tests.factory import Case, specs
 
@@ -25,6 +25,13 @@ NODE = {
 
 def of(nodes: list[dict[str, str]], spec: RunSpec = CPU, **said: object) -> dict[str, str]:
     return fingerprint(spec, nodes, said)
+
+
+def own_files(workload: str = "spiral_mlp", strategy: str = "ddp", **train: Any) -> dict[str, str]:
+    """The keys of the user's files."""
+    train_spec = dataclasses.replace(CPU.train, **train)
+    found = of([{}], dataclasses.replace(CPU, workload=workload, strategy=strategy, train=train_spec))
+    return {key: value for key, value in found.items() if key.startswith("content of ")}
 
 
 def settings(spec: RunSpec = CPU, **changes: Any) -> str:
@@ -71,23 +78,37 @@ def test_settings_do_not_change_with_what_is_beside_the_run(change: dict[str, An
     assert settings(**change) == settings()
 
 
-def test_settings_do_not_change_with_the_folder_of_a_users_own_workload() -> None:
+@pytest.mark.parametrize("part", ["workload", "strategy"])
+def test_settings_do_not_change_with_the_folder_of_a_users_own_part(part: str) -> None:
     def at(folder: str, options: int = 1) -> str:
-        return settings(workload=f"{folder}/my_model.py:TinyLm", workload_options={"width": options})
+        return settings(**{part: f"{folder}/mine.py:Mine", f"{part}_options": {"width": options}})
 
     assert at("/here") == at("/there/else")
+    here, there = ({"train": {"optimizer": f"{folder}/own.py:make"}} for folder in ("/here", "/there"))
+    assert settings(**here) == settings(**there) != settings()
     assert at("/here") != at("/here", options=2)
 
 
 def test_a_users_own_file_is_known_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "my_model.py"
     file.write_text("width = 8")
-    first = own_file(f"{file}:TinyLm")
+    first = own_files(f"{file}:TinyLm")
     assert list(first) == ["content of my_model.py"]
-    assert own_file(f"{file}:Other") == first
+    assert own_files(f"{file}:Other") == own_files(strategy=f"{file}:Mine") == first
+    assert own_files(f"{file}:TinyLm", f"{file}:Mine") == first
+    assert own_files(optimizer=f"{file}:make") == own_files(lr_schedule=f"{file}:rates") == first
     file.write_text("width = 16")
-    assert own_file(f"{file}:TinyLm") != first
-    assert own_file("spiral_mlp") == own_file(f"{tmp_path}/gone.py:TinyLm") == {}
+    assert own_files(f"{file}:TinyLm") != first
+    assert own_files() == own_files(f"{tmp_path}/gone.py:TinyLm") == {}
+
+
+def test_two_own_files_of_one_name_are_both_known(tmp_path: Path) -> None:
+    for folder in ("nets", "strategies"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(folder)
+    names = [f"{tmp_path}/{folder}/mine.py:Mine" for folder in ("nets", "strategies")]
+    digests = [own_files(name)["content of mine.py"] for name in names]
+    assert own_files(*names) == {"content of mine.py": ", ".join(sorted(digests))}
 
 
 def test_a_run_on_gpus_says_their_models_limits_driver_cuda_nccl_and_transport() -> None:

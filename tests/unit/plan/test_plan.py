@@ -10,7 +10,7 @@ import pytest
 from bench.common.errors import InputError
 from bench.plan.plan import plan
 from bench.plan.world_sizes import automatic, place
-from bench.records.run_spec import MeasureSpec, Slots, TrainSpec
+from bench.records.run_spec import MOST_MICRO_BATCHES, MeasureSpec, Slots, TrainSpec
 from bench.suite.models import Case, ResolvedSuite
 from bench.suite.resolve import load_suite
 
@@ -138,6 +138,43 @@ def test_a_batch_that_does_not_divide_is_refused_with_the_numbers() -> None:
         "  case b: 6 examples per rank at 2 ranks do not divide into 4 micro-batches (accumulate): 6 / 4 = 1.5: "
         "--set cases.b.batch_per_rank=8"
     )
+
+
+def test_a_micro_batch_is_kept_and_more_ranks_accumulate_less() -> None:
+    asked = strong(train=TrainSpec(micro_batch=8), world=[1, 2, 4], measure=MeasureSpec(steps=1, repeats=1))
+    specs = [run.spec for run in plan(suite(asked), NODES, "session")]
+    assert [(spec.global_batch, spec.batch_per_rank, spec.train.accumulate) for spec in specs] == [
+        (64, 64, 8),
+        (64, 32, 4),
+        (64, 16, 2),
+    ]
+
+
+def test_a_batch_that_does_not_divide_into_micro_batches_is_refused_with_the_numbers() -> None:
+    with pytest.raises(InputError) as raised:
+        ids(strong(train=TrainSpec(micro_batch=12), world=[4]))
+    assert str(raised.value).endswith(
+        "case a: 16 examples per rank at 4 ranks do not divide into micro-batches of 12 (micro_batch): 16 / 12 = "
+        "1.33333: --set cases.a.global_batch=96"
+    )
+
+
+def test_a_micro_batch_makes_no_more_of_them_than_accumulate_may() -> None:
+    most = MOST_MICRO_BATCHES * 8
+    (run,) = plan(suite(_micro(batch_per_rank=most)), NODES, "session")
+    assert run.spec.train.accumulate == MOST_MICRO_BATCHES
+    with pytest.raises(InputError) as raised:
+        plan(suite(_micro(batch_per_rank=most + 8)), NODES, "session")
+    assert str(raised.value).endswith(
+        "case a: 524296 examples per rank at 1 rank are 65,537 micro-batches of 8, and a step has 65,536 at most: "
+        "use a larger train.micro_batch"
+    )
+
+
+def _micro(batch_per_rank: int) -> Case:
+    measure = MeasureSpec(steps=1, repeats=1)
+    batch = {"scaling": "weak", "global_batch": None, "batch_per_rank": batch_per_rank}
+    return case(**batch, train=TrainSpec(micro_batch=8), world=[1], measure=measure)
 
 
 def test_a_size_of_auto_that_does_not_divide_is_skipped_with_the_numbers() -> None:

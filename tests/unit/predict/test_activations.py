@@ -10,7 +10,7 @@ from torch import nn
 
 from bench.common.errors import InputError
 from bench.predict.activations import StepOptions, size_of, working_set
-from bench.workloads._custom import complete
+from bench.workloads._custom import WORKLOAD
 
 if TYPE_CHECKING:
     from bench.workloads import Batch, Workload
@@ -40,7 +40,7 @@ class Looks(Mlp):
 
 
 def workload(kind: type[Any] = Mlp) -> Workload:
-    whole: Any = complete(kind, "test.py:Mlp")
+    whole: Any = WORKLOAD.complete(kind, "test.py:Mlp")
     return whole(whole.Options(), "synthetic", None, 0)
 
 

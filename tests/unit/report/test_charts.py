@@ -88,6 +88,7 @@ def test_the_charts_stand_in_the_stated_order():
         "validation_accuracy",
         "validation_loss",
         "loss",
+        "named_losses",
         "memory",
         "flops",
         "utilisation",

@@ -43,7 +43,7 @@ def unknown(run):
 
 
 def widen(run):
-    run["fingerprint"]["content of my_model.py"] = "2222"
+    run["fingerprint"] |= {"content of my_model.py": "2222", "content of parts/net.py": "4444"}
     run["outcome"]["parameters"] = 9_999
 
 
@@ -61,9 +61,12 @@ def results(tmp_path_factory):
     for name, change in OWN_FILE.items():
         for side in "ab":
             own = trained(f"/home/{side}/my_model.py:TinyLm")
-            for path in make_session(folder, own, session_id=f"{name}-{side}", suite=name).glob("*/run.json"):
+            commit = 40 * side + (", changed" if side == "b" else "")
+            of = {"session_id": f"{name}-{side}", "suite": name, "environment": {"0": {"own_commit": commit}}}
+            for path in make_session(folder, own, **of).glob("*/run.json"):
                 run = json.loads(path.read_text("utf-8"))
-                run["fingerprint"] |= {"content of my_model.py": "1111"}
+                run["fingerprint"] |= {"content of my_model.py": "1111", "content of parts/net.py": "3333"}
+                run["fingerprint"] |= {"content of same.py": "5555"}
                 if side == "b":
                     change(run)
                 path.write_text(json.dumps(run), "utf-8")
@@ -144,5 +147,6 @@ def test_what_is_not_known_of_one_session_makes_it_not_unlike(page_of):
 
 def test_a_users_workload_that_was_changed_in_place_is_said_to_be_unlike(page_of):
     said = html.unescape(re.sub(r"<[^>]+>", "", page_of("widened").partition('class="verdict"')[0]))
-    assert "content of my_model.py: A 1111 · B 2222" in said
+    assert f"code of my_model.py, parts/net.py (commit: A {12 * 'a'} · B {12 * 'b'}, changed)" in said
+    assert "same.py" not in said
     assert "parameters of all cases in common: A 2,804 · B 9,999" in said

@@ -94,7 +94,7 @@ def test_the_gravest_come_first_and_notices_are_folded_behind_them():
     ]
     shown = findings(SESSION, rows, RULES)
     assert [words(title) for title in re.findall("<h4>(.*?)</h4>", shown)] == ["Hot", "Slow", "Noisy"]
-    assert "Hot 7 of 9; likely: points alone, no interval supports it." in words(shown)
+    assert "Hot 7 of 9; likely, not shown: more repeats decide." in words(shown)
     assert '<details class="notices"><summary>Notices, good to know: Noisy</summary>' in shown
     assert "notices" not in findings(SESSION, rows[:1], RULES)
 

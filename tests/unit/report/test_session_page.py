@@ -33,7 +33,7 @@ def point(case="ddp", workers=2, **values):
     row = {
         "case_name": case, "placement": f"1x{workers}", "strategy": "ddp", "scaling": "strong", "precision": "fp32",
         "global_batch": 64, "batch_per_rank": 32, "workers": workers, "runs": 3, "repeats": 3, "throughput": 100.0,
-        "throughput_unit": "examples/s",
+        "throughput_unit": "examples/s", "tokens_per_s": None, "tokens_per_s_lo": None, "tokens_per_s_hi": None,
         "throughput_lo": 98.0, "throughput_hi": 102.0, "is_baseline": workers == 1, "oversubscribed": False,
         "verdict": None if workers == 1 else "good", "verdict_lo": "good",
         "verdict_hi": "good", "speedup": 1.6, "speedup_lo": 1.52, "speedup_hi": 1.68,
@@ -70,6 +70,16 @@ def test_what_was_not_measured_is_counted_and_not_padded():
 def test_a_single_size_has_no_columns_of_speedup():
     assert "speedup" not in summary([point(workers=1)])
     assert "speedup" in summary([point(workers=1), point(workers=2)])
+
+
+def test_the_summary_of_text_has_tokens_in_place_of_examples_and_a_mixed_one_has_both():
+    text = [point("lm", n, tokens_per_s=12_800.0) for n in (1, 2)]
+    assert "tokens/s" in rows_of(summary(text))[0]
+    assert "12,800" in rows_of(summary(text))[2]
+    assert "examples/s" not in words(summary(text))
+    mixed = rows_of(summary([*text, point("cnn")]))
+    assert "examples/s tokens/s" in mixed[0]
+    assert "100 –" in mixed[-1]
 
 
 def test_of_many_rows_both_ends_of_the_ranking_stand_first_and_all_in_a_fold():

@@ -22,13 +22,15 @@ class Net:
 """
 
 
-def install(folder: Path, package: str, entries: str, module: str = CLASS) -> None:
+def install(
+    folder: Path, package: str, entries: str, module: str = CLASS, group: str = "bench.workloads"
+) -> None:
     """Install a package with one module of the package's name, as an installer does."""
     (folder / f"{package}.py").write_text(module)
     information = folder / f"{package}-1.5.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n")
-    (information / "entry_points.txt").write_text(f"[bench.workloads]\n{entries}\n")
+    (information / "entry_points.txt").write_text(f"[{group}]\n{entries}\n")
 
 
 @pytest.fixture

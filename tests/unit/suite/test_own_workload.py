@@ -196,7 +196,7 @@ def test_a_workloads_file_that_raises_is_refused_with_what_it_raised(
 def test_options_that_refuse_their_own_values_are_quoted_with_the_key(suite: Path) -> None:
     refusing = "    width: int = 3\n    def __post_init__(self): raise ValueError('too wide')"
     (suite.parent / "my_model.py").write_text(MODEL.replace("    width: int = 3", refusing))
-    with pytest.raises(InputError, match=r"mine.yaml:3:18: too wide"):
+    with pytest.raises(InputError, match=r"mine.yaml:3:11: too wide"):
         load_suite(str(suite))
 
 

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
+from bench.common.errors import InputError
 from bench.records.run_spec import TrainSpec
 from bench.train import optimizer
+
+
+class One(nn.Module):
+    """A model of one parameter."""
+
+    def __init__(self, values: list[float]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor(values))
+
+
+def build(train: TrainSpec) -> torch.optim.Optimizer:
+    (made,) = optimizer.build(One([0.0]), train)
+    return made
 
 
 def _rates(steps: int, **train: object) -> list[float]:
     """Learning rate of each step, for a peak of 1."""
     spec = TrainSpec(learning_rate=1.0, **train)  # type: ignore[arg-type]
-    made = optimizer.build([nn.Parameter(torch.zeros(1))], spec)
-    schedule, rates = optimizer.schedule(made, spec, steps), []
+    made = build(spec)
+    schedules, rates = optimizer.schedules([made], spec, steps), []
     for _ in range(steps):
         rates.append(made.param_groups[0]["lr"])
         made.step()
-        if schedule is not None:
+        for schedule in schedules:
             schedule.step()
     return rates
 
@@ -42,8 +60,9 @@ def test_a_schedule_gives_these_rates(train: dict[str, object], expected: list[f
 
 def _trained(train: TrainSpec) -> torch.Tensor:
     """A parameter after three steps with gradients 1, 2 and 3."""
-    parameter = nn.Parameter(torch.tensor([1.0, -2.0]))
-    made = optimizer.build([parameter], train)
+    model = One([1.0, -2.0])
+    parameter = model.weight
+    (made,) = optimizer.build(model, train)
     for step in range(3):
         parameter.grad = torch.full_like(parameter, step + 1.0)
         made.step()
@@ -52,8 +71,8 @@ def _trained(train: TrainSpec) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", ["adamw", "adam", "sgd"])
 def test_a_fused_optimizer_makes_the_same_steps(name: str) -> None:
-    plain, fused = TrainSpec(optimizer=name), TrainSpec(optimizer=name, fused_optimizer=True)  # type: ignore[arg-type]
-    assert optimizer.build([nn.Parameter(torch.zeros(1))], fused).defaults["fused"] is True
+    plain, fused = TrainSpec(optimizer=name), TrainSpec(optimizer=name, fused_optimizer=True)
+    assert build(fused).defaults["fused"] is True
     torch.testing.assert_close(_trained(fused), _trained(plain))
 
 
@@ -69,5 +88,132 @@ def test_momentum_and_weight_decay_are_those_of_the_suite() -> None:
 
 @pytest.mark.parametrize(("name", "decay"), [("adamw", 0.01), ("adam", 0.0), ("sgd", 0.0)])
 def test_left_unsaid_weight_decay_is_torchs(name: str, decay: float) -> None:
-    made = optimizer.build([nn.Parameter(torch.zeros(1))], TrainSpec(optimizer=name))  # type: ignore[arg-type]
-    assert made.defaults["weight_decay"] == decay
+    assert build(TrainSpec(optimizer=name)).defaults["weight_decay"] == decay
+
+
+def test_arguments_reach_torchs_optimizer_and_schedule() -> None:
+    made = build(TrainSpec(optimizer_options={"betas": [0.9, 0.95], "eps": 1e-6}, weight_decay=0.1))
+    expected = {"lr": 1e-3, "betas": (0.9, 0.95), "eps": 1e-6, "weight_decay": 0.1}
+    assert {key: made.defaults[key] for key in expected} == expected
+    other = build(TrainSpec(optimizer="RMSprop", optimizer_options={"momentum": 0.5}))
+    assert (type(other), other.defaults["momentum"]) == (torch.optim.RMSprop, 0.5)
+    rates = _rates(4, lr_schedule="StepLR", lr_schedule_options={"step_size": 2, "gamma": 0.5})
+    assert rates == [1, 1, 0.5, 0.5]
+
+
+OWN = """
+import torch
+
+def make(model, learning_rate, decay=0.0):
+    matrices = [one for one in model.parameters() if one.dim() == 2]
+    others = [one for one in model.parameters() if one.dim() != 2]
+    return [
+        torch.optim.Muon(matrices, lr=10 * learning_rate),
+        torch.optim.AdamW([{"params": others, "weight_decay": decay}], lr=learning_rate),
+    ]
+
+def halved(optimizer, steps, after):
+    return torch.optim.lr_scheduler.StepLR(optimizer, after, gamma=steps / 20)
+
+def forgets(model, learning_rate):
+    return torch.optim.SGD([model.bias], lr=learning_rate)
+
+def twice(model, learning_rate):
+    return [torch.optim.SGD(model.parameters(), lr=1), torch.optim.SGD([model.bias], lr=1)]
+
+def foreign(model, learning_rate):
+    return torch.optim.SGD([*model.parameters(), torch.nn.Parameter(torch.zeros(1))], lr=1)
+
+def nothing(*_, **__):
+    return None
+
+def raises(*_, **__):
+    raise ValueError("no such optimizer")
+
+def plateau(optimizer, steps):
+    return torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+
+word = "not a function"
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path / "own.py"
+
+
+def test_a_users_function_makes_several_optimizers_with_a_schedule_each(own: Path) -> None:
+    train = TrainSpec(
+        optimizer=f"{own}:make", optimizer_options={"decay": 0.1},
+        lr_schedule=f"{own}:halved", lr_schedule_options={"after": 1},
+    )  # fmt: skip
+    model = nn.Linear(3, 2)
+    muon, adamw = made = optimizer.build(model, train)
+    assert (muon.param_groups[0]["params"], muon.param_groups[0]["lr"]) == ([model.weight], 0.01)
+    assert (adamw.param_groups[0]["params"], adamw.param_groups[0]["weight_decay"]) == ([model.bias], 0.1)
+    for one, schedule in zip(made, optimizer.schedules(made, train, 10), strict=True):
+        one.step()
+        schedule.step()
+    assert (muon.param_groups[0]["lr"], adamw.param_groups[0]["lr"]) == (0.005, 0.0005)
+
+
+@pytest.mark.parametrize(
+    ("train", "said"),
+    [
+        (
+            {"optimizer": "RMSProp"},
+            r"train.optimizer RMSProp: torch.optim has no such class; did you mean .*RMSprop",
+        ),
+        ({"optimizer": "LBFGS"}, "train.optimizer LBFGS computes the loss several times per step"),
+        ({"optimizer_options": {"beta": 1}}, r"train.optimizer adamw raised TypeError: .*'beta'"),
+        ({"lr_schedule": "StepLr"}, r"train.lr_schedule StepLr: .* has no such class; did you mean .*StepLR"),
+        ({"lr_schedule": "StepLR"}, r"train.lr_schedule StepLR raised TypeError: .*'step_size'"),
+        ({"lr_schedule": "ReduceLROnPlateau"}, "ReduceLROnPlateau changes the rate by a validation loss"),
+        ({"lr_schedule": "OWN:plateau"}, "ReduceLROnPlateau changes the rate by a validation loss"),
+        (
+            {"lr_schedule": "OWN:nothing"},
+            r"own.py:nothing\(\) returned None: return a torch.optim.lr_scheduler",
+        ),
+        (
+            {"optimizer": "OWN:forgets"},
+            r"own.py:forgets\(\) leaves out weight: every parameter that is trained",
+        ),
+        ({"optimizer": "OWN:twice"}, r"own.py:twice\(\) gives to two optimizers bias: every parameter"),
+        ({"optimizer": "OWN:foreign"}, r"own.py:foreign\(\) holds parameters that are not the model's"),
+        ({"optimizer": "OWN:nothing"}, r"own.py:nothing\(\) returned None: return a torch.optim.Optimizer"),
+        ({"optimizer": "OWN:raises"}, r"own.py:raises\(\) raised ValueError: no such optimizer \(line 28\)"),
+        ({"optimizer": "OWN:word"}, "own.py has no function word, which is to make the optimizer"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_its_reason(own: Path, train: dict[str, Any], said: str) -> None:
+    given = {
+        key: item.replace("OWN", str(own)) if isinstance(item, str) else item for key, item in train.items()
+    }
+    spec = TrainSpec(**given)
+    assert not optimizer.is_ours(spec)
+    with pytest.raises(InputError, match=said):
+        optimizer.schedules(optimizer.build(nn.Linear(3, 2), spec), spec, 10)
+
+
+def test_an_overflow_skips_the_step_of_every_optimizer_so_that_clipping_spreads_it_to_none() -> None:
+    model = nn.Linear(3, 2)
+    before = [one.detach().clone() for one in model.parameters()]
+    made = [torch.optim.SGD([one], lr=0.1) for one in model.parameters()]
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(model(torch.ones(1, 3)).sum()).backward()
+    assert model.bias.grad is not None
+    model.bias.grad[0] = math.nan
+    optimizer.apply(made, scaler, lambda: nn.utils.clip_grad_norm_(model.parameters(), 1.0) and None)
+    scaler.update()
+    assert all(torch.equal(one, old) for one, old in zip(model.parameters(), before, strict=True))
+
+
+def test_a_schedule_that_refuses_a_later_step_is_refused_at_once() -> None:
+    train = TrainSpec(lr_schedule="OneCycleLR", lr_schedule_options={"max_lr": 0.1, "total_steps": 10})
+    (made,) = optimizer.build(nn.Linear(3, 2), train)
+    optimizer.try_schedules(optimizer.schedules([made], train, 10), train, 10)
+    with pytest.raises(
+        InputError, match="OneCycleLR, which the run steps 11 times, raised ValueError: Tried to step 11"
+    ):
+        optimizer.try_schedules(optimizer.schedules([made], train, 11), train, 11)

@@ -12,7 +12,7 @@ from torch import nn
 from bench.common.errors import InputError
 from bench.train.check_workload import checked
 from bench.train.error_text import place_of
-from bench.workloads._custom import complete
+from bench.workloads._custom import WORKLOAD
 
 
 class Net:
@@ -34,9 +34,9 @@ class Net:
         return model(batch["x"]).square().mean()
 
 
-def check(**parts: Any) -> Any:
-    kind: Any = complete(type("Net", (Net,), parts), "my_model.py:Net")
-    return checked(lambda: kind(kind.Options(), "synthetic", None, 0), "/somewhere/my_model.py:Net")
+def check(strategy: str = "ddp", **parts: Any) -> Any:
+    kind: Any = WORKLOAD.complete(type("Net", (Net,), parts), "my_model.py:Net")
+    return checked(lambda: kind(kind.Options(), "synthetic", None, 0), "/somewhere/my_model.py:Net", strategy)
 
 
 def raises(*_: Any) -> None:
@@ -52,7 +52,7 @@ def test_three_methods_are_a_whole_workload_and_the_rest_has_defaults() -> None:
 
 
 def test_a_builtin_as_a_method_does_not_say_what_it_takes_and_is_let_through() -> None:
-    kind: Any = complete(type("Net", (Net,), {"loss": staticmethod(torch.dot)}), "my_model.py:Net")
+    kind: Any = WORKLOAD.complete(type("Net", (Net,), {"loss": staticmethod(torch.dot)}), "my_model.py:Net")
     assert kind.loss is torch.dot
 
 
@@ -174,10 +174,64 @@ def test_what_is_wrong_is_said_with_its_method(parts: dict[str, Any], method: st
     assert said in str(refused.value)
 
 
+class Graph:
+    """A batch's part that is no tensor and can be moved."""
+
+    def __init__(self, edges: torch.Tensor) -> None:
+        self.edges = edges
+
+    def to(self, device: Any, *, non_blocking: bool = False) -> Graph:
+        return Graph(self.edges.to(device, non_blocking=non_blocking))
+
+
+def test_a_part_of_a_batch_may_be_anything_that_can_be_moved() -> None:
+    parts: dict[str, Any] = {
+        "batch": lambda self, places, keys: {"graph": Graph(torch.ones(7, 3))},
+        "loss": lambda self, model, batch: model(batch["graph"].edges).square().mean(),
+    }
+    check(**parts, validation_size=0)
+    with pytest.raises(
+        InputError, match=r"evaluate\(\) of .*no tensor whose first dimension counts the examples"
+    ):
+        check(**parts)
+
+
+def test_a_loss_may_be_a_dict_that_names_others() -> None:
+    def loss(_: Any, model: Any, batch: Any) -> Any:
+        found = model(batch["x"]).square().mean()
+        return {"loss": found, "half": found / 2}
+
+    check(loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("losses", "problem"),
+    [
+        (
+            {"other": torch.tensor(1.0)},
+            r"loss\(\) of .* returned the losses other: name the one to train `loss`",
+        ),
+        ({}, "returned the losses of an empty dict: name the one to train `loss`"),
+        (
+            {"loss": torch.tensor(1.0), "x" * 33: 1},
+            "names a loss 'x+': give a name of 1 to 32 ASCII characters",
+        ),
+        ({"loss": torch.tensor(1.0), "Löss": 1}, "names a loss 'Löss': give a name"),
+        (
+            {"loss": torch.tensor(1.0), "all": torch.ones(2)},
+            r"the loss all as shape \[2\]: give one scalar tensor",
+        ),
+    ],
+)
+def test_a_dict_of_losses_that_cannot_be_kept_is_refused(losses: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        check(loss=lambda *_: losses)
+
+
 def test_an_error_is_said_with_its_line_in_the_users_file() -> None:
-    kind: Any = complete(type("Net", (Net,), {"dataset_size": 50}), f"{__file__}:Net")
+    kind: Any = WORKLOAD.complete(type("Net", (Net,), {"dataset_size": 50}), f"{__file__}:Net")
     with pytest.raises(InputError) as refused:
-        checked(lambda: kind(kind.Options(), "synthetic", None, 0), f"{__file__}:Net")
+        checked(lambda: kind(kind.Options(), "synthetic", None, 0), f"{__file__}:Net", "ddp")
     line = inspect.getsourcelines(Net.batch)[1] + 1
     said = str(refused.value)
     assert said.startswith(
@@ -201,9 +255,9 @@ def test_of_too_short_a_data_set_it_is_said_where_the_places_come_from(says: boo
         def batch(self, places: Any, keys: Any) -> Any:
             return {"x": torch.zeros(10, 3)[places]}
 
-    kind: Any = complete(Short, "my_model.py:Short")
+    kind: Any = WORKLOAD.complete(Short, "my_model.py:Short")
     with pytest.raises(InputError, match="IndexError: index 4095 is out of bounds") as refused:
-        checked(lambda: kind(kind.Options(), "synthetic", None, 0), "my_model.py:Short")
+        checked(lambda: kind(kind.Options(), "synthetic", None, 0), "my_model.py:Short", "ddp")
     assert str(refused.value).endswith(WHY) is not says
 
 
@@ -235,7 +289,7 @@ def test_a_large_model_is_looked_at_where_it_takes_no_memory() -> None:
 
     with pytest.raises(InputError, match=r"loss\(\) of my_model.py:Net returned shape \[2, 8000\]"):
         check(model=lambda self: large(), batch=batch, loss=loss)
-    assert devices == ["meta"]
+    assert set(devices) == {"meta"}
     check(model=lambda self: large(), batch=batch, loss=lambda self, model, batch: batch["x"].sum().item())
 
 
@@ -266,3 +320,110 @@ def test_an_error_in_a_run_says_which_method_and_line_it_came_from() -> None:
     )
     assert place_of(raised.value, "/elsewhere/net.py:Own") == place_of(raised.value, "spiral_mlp") == ""
     assert of(ValueError(), f"{__file__}:Own") == ""
+
+
+class Layer(nn.Module):
+    """A layer with layers of its own, two of which are alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Sequential(nn.Linear(3, 3)), nn.Sequential(nn.Linear(3, 3))])
+
+
+class Decoder(nn.Module):
+    """A language model's shape: blocks inside a body, and a head that shares the embedding's parameters."""
+
+    def __init__(self, many: type[nn.ModuleList] | type[nn.Sequential]) -> None:
+        super().__init__()
+        self.body = nn.Module()
+        self.body.embedding = nn.Embedding(7, 3)
+        self.body.blocks = many(*[[Layer(), Layer()]] if many is nn.ModuleList else [Layer(), Layer()])
+        self.body.norm = nn.LayerNorm(3)
+        self.head = nn.Linear(3, 7, bias=False)
+        self.head.weight = self.body.embedding.weight
+
+
+@pytest.mark.parametrize("many", [nn.ModuleList, nn.Sequential])
+def test_repeated_layers_are_units_wherever_they_are(many: Any) -> None:
+    model: Any = Decoder(many)
+    assert check().blocks(model) == [*model.body.blocks, model.body.norm]
+
+
+def test_a_model_that_is_a_sequence_of_layers_has_each_as_a_unit() -> None:
+    model = nn.Sequential(Layer(), Layer())
+    assert check().blocks(model) == list(model)
+
+
+class Parted(nn.Module):
+    """Its parts can be used one by one, as long as nothing wraps it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def __getitem__(self, name: str) -> nn.Parameter:
+        return self.weight
+
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.encode(x)
+
+
+@pytest.mark.parametrize(
+    ("loss", "problem"),
+    [
+        (
+            lambda _, model, batch: (batch["x"] * model.weight).mean(),
+            "AttributeError: 'Wrapper' object has no attribute 'weight'",
+        ),
+        (
+            lambda _, model, batch: (batch["x"] * model["a"]).mean(),
+            "TypeError: 'Wrapper' object is not subscriptable",
+        ),
+        (
+            lambda _, model, batch: model.encode(batch["x"]).mean(),
+            "AttributeError: 'Wrapper' object has no attribute 'encode'",
+        ),
+    ],
+)
+def test_a_loss_that_takes_the_model_apart_is_refused_if_the_strategy_wraps_it(
+    loss: Any, problem: str
+) -> None:
+    parts: dict[str, Any] = {"model": lambda _: Parted(), "loss": loss}
+    check("single", **parts)
+    check("fsdp", **parts)
+    with pytest.raises(InputError) as refused:
+        check("ddp", **parts)
+    text = str(refused.value)
+    assert text.startswith(f"loss() of my_model.py:Net does more with the model than call it: {problem}")
+    assert text.endswith("can only be called: move this into its forward, or use another strategy")
+
+
+def test_so_is_a_validation_that_does() -> None:
+    def evaluate(_: Any, model: Any, batch: Any) -> Any:
+        return (batch["x"] * model.weight).mean(dim=1), None
+
+    with pytest.raises(
+        InputError, match=r"evaluate\(\) of my_model.py:Net does more with the model than call it"
+    ):
+        check(model=lambda _: Parted(), evaluate=evaluate)
+
+
+def test_a_validation_may_ask_whether_the_model_is_training() -> None:
+    def evaluate(_: Any, model: Any, batch: Any) -> Any:
+        assert not model.training
+        return model(batch["x"]).mean(dim=1), None
+
+    check(model=lambda _: Parted(), evaluate=evaluate)
+
+
+def test_a_loss_may_read_what_a_wrapper_has_too() -> None:
+    def loss(_: Any, model: Any, batch: Any) -> Any:
+        return (
+            model(batch["x"]).mean()
+            + sum(part.square().sum() for part in model.parameters()) * model.training
+        )
+
+    check(loss=loss)

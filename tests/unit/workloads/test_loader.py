@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import psutil
@@ -86,3 +87,28 @@ def test_loader_processes_end_with_a_killed_rank() -> None:
         rank.stdout.close()
     _, alive = psutil.wait_procs(workers, timeout=10)
     assert [worker for worker in alive if worker.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_the_first_batch_leaves_a_digest_that_tells_batches_apart_and_takes_any_tensor() -> None:
+    def digest(batch: dict[str, torch.Tensor]) -> int:
+        digests: list[int] = []
+        assert list(loader.noting_the_first(iter([batch, {}]), digests)) == [batch, {}]
+        return digests[0]
+
+    tokens = torch.zeros(1000, 64, dtype=torch.int64)  # the first column is the same in every batch
+    others = tokens.clone()
+    others[:, 1:] = torch.randint(50, (1000, 63), generator=torch.Generator().manual_seed(0))
+    assert digest({"x": tokens}) == digest({"x": tokens.clone()}) != digest({"x": others})
+    assert digest({"x": tokens, "graph": object()}) == 0  # type: ignore[dict-item]
+    odd = {"empty": torch.empty(0), "one": torch.tensor(1.0), "half": torch.ones(3, dtype=torch.bfloat16)}
+    assert digest(odd) == digest(dict(odd))
+    assert digest({"sparse": torch.eye(3).to_sparse()}) == 0
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+    assert digest({"nested": nested}) == 0
+
+
+def test_the_first_batch_is_not_kept_for_the_whole_run() -> None:
+    batches = loader.noting_the_first(iter({"x": torch.ones(2)} for _ in range(3)), [])
+    first = weakref.ref(next(batches)["x"])
+    next(batches)
+    assert first() is None

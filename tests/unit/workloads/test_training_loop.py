@@ -27,7 +27,14 @@ def training(every: int) -> Training:
     model = strategy.wrap(made.model(), [], device=device, precision="fp32")
     batches = loader.batches(made, run, 0, 10)
     return Training(
-        spec=run, workload=made, strategy=strategy, model=model, device=device, batches=batches, steps=10
+        spec=run,
+        workload=made,
+        strategy=strategy,
+        own_model=model,
+        model=model,
+        device=device,
+        batches=batches,
+        steps=10,
     )
 
 

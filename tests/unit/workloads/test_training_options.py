@@ -43,6 +43,7 @@ def training(train: dict[str, Any] | None = None, **measure: Any) -> Training:
         spec=run,
         workload=made,
         strategy=strategy,
+        own_model=model,
         model=model,
         device=device,
         batches=loader.batches(made, run, 0, STEPS),
@@ -218,7 +219,7 @@ def test_what_lived_before_is_not_looked_at_again(tmp_path: Path) -> None:
     run(made, tmp_path, lambda _step: frozen.append(gc.get_freeze_count()))
     assert frozen[: WARMUP - 1] == [0] * (WARMUP - 1)
     assert frozen[WARMUP - 1] > 10_000  # all of torch's modules and functions
-    assert frozen[-1] == frozen[WARMUP - 1]
+    assert frozen[-1] <= frozen[WARMUP - 1]  # some of them may be freed
 
 
 def test_a_validation_is_where_garbage_is_collected(tmp_path: Path, collections: list[int]) -> None:

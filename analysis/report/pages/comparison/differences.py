@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
+from analysis.compare.comparison import OWN_FILE
+from analysis.compare.wording import short_commits
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import cut, differing, folded, short, text, text_cell, unordered
@@ -14,6 +16,8 @@ from analysis.report.pages.comparison.data import ComparedSession, ComparedSessi
 from analysis.tables.column import Column
 from analysis.wording.plain_text import listed
 
+MOST_FILES = 8
+"""Files that a line names; it counts the others."""
 MOST_CASES = 6
 """Cases that a line names; it counts the others."""
 
@@ -38,10 +42,13 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
         _unlike("workload", sessions, workloads),
         _unlike("unit of throughput", sessions, rates),
     ]
+    lines.append(_unlike_code(sessions))
     keys = dict.fromkeys(key for one in sessions for key in one.likeness)
     for key in keys:
         values = tuple(one.likeness.get(key) for one in sessions)
         if None in values and key != _OF_IMPORTS:  # an unknown value may be equal
+            continue
+        if key.startswith(OWN_FILE):
             continue
         if not key.startswith(_SETTINGS):
             lines.append(_unlike(key, sessions, values))
@@ -52,6 +59,23 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
         _unlike(f"{part} of {case}", sessions, values) for case, part, values in _split_cases(sessions)
     ][:MOST_CASES]
     return [line for line in lines if line]
+
+
+def _unlike_code(sessions: Sequence[ComparedSession]) -> Markup:
+    """The files of the user's code that differ, with every session's commit if these differ, too."""
+    names = dict.fromkeys(key for one in sessions for key in one.likeness if key.startswith(OWN_FILE))
+    values = {name: {one.likeness.get(name) for one in sessions} for name in names}
+    files = [
+        cut(name.removeprefix(OWN_FILE))
+        for name, found in values.items()
+        if len(found) > 1 and None not in found
+    ]
+    if not files:
+        return Markup()
+    commits = [one.environment.get("own_commit") for one in sessions]
+    said = tuple(commit and short_commits(commit) for commit in commits)
+    at = Markup(" ({})").format(_unlike("commit", sessions, said)) if len(set(said)) > 1 else ""
+    return text("code of " + listed(files, MOST_FILES)) + at
 
 
 _TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "threads")

@@ -1,4 +1,4 @@
-"""bench export --format png and svg: the table and every chart, whole, on white, and only over pictures of our own."""
+"""bench export --format pdf, png and svg: table and charts, whole, on white. Only our own files are replaced."""
 
 from __future__ import annotations
 
@@ -96,6 +96,23 @@ def test_a_png_is_twice_the_size_of_its_svg_and_not_blank(export, folder):
     assert (255, 255, 255) in colours
     assert len(colours) > 50
     assert picture.text["Source"].startswith("session ordinary, suite smoke")
+
+
+def test_a_pdf_is_one_page_of_vectors_as_large_as_its_svg_and_says_whose_it_is(export, folder, tmp_path):
+    svg = ElementTree.fromstring((folder / "efficiency.svg").read_bytes())
+    written = export(ORDINARY, "--format", "pdf", "--chart", "efficiency").stdout_bytes
+    assert written.startswith(b"%PDF-")
+    assert written.count(b"/Type /Page\n") == 1
+    (box,) = re.findall(rb"/MediaBox \[([\d. ]+)\]", written)
+    assert [float(side) for side in box.split()[2:]] == [
+        float(svg.get(side).removesuffix("px")) for side in ("width", "height")
+    ]
+    assert written.splitlines()[-1].startswith(b"% Source: session ordinary, suite smoke")
+    assert b"/Subtype /Image" not in written
+    out = tmp_path / "efficiency.pdf"
+    for _ in range(2):  # the second replaces the first, which is ours
+        assert export(ORDINARY, "--format", "pdf", "--chart", "efficiency", "--out", str(out)).exit_code == 0
+    assert out.read_bytes().endswith(written.splitlines()[-1] + b"\n")
 
 
 @pytest.mark.parametrize(("session", "names"), [(HOSTILE, NAMES), (FAILURES, ["bad"])])

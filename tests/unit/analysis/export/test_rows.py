@@ -122,9 +122,9 @@ def test_many_cases_are_as_many_rows(export):
             "no table or view 'scalin' of sessions: there are ",
         ),
         (["--format", "json", "--view", 'x" UNION'], "no table or view 'x\" UNION' of sessions"),
-        (["--format", "json", "--view", "student_t"], "no table or view 'student_t' of sessions"),
+        (["--format", "json", "--view", "device_peaks"], "no table or view 'device_peaks' of sessions"),
         (["--format", "latex", "--view", "steps"], "--view is for csv and json, not for latex"),
-        (["--format", "csv", "--chart", "speedup"], "--chart is for png and svg, not for csv"),
+        (["--format", "csv", "--chart", "speedup"], "--chart is for pdf, png and svg, not for csv"),
     ],
 )
 def test_what_does_not_exist_is_said_with_what_there_is(export, arguments, said):
@@ -137,7 +137,7 @@ def test_what_does_not_exist_is_said_with_what_there_is(export, arguments, said)
 def test_an_unknown_format_is_named_with_all_there_are(export):
     done = export("--format", "excel")
     assert done.exit_code == 2
-    assert "'excel' is not one of csv, json, latex, markdown, png, svg, text" in done.output
+    assert "'excel' is not one of csv, json, latex, markdown, pdf, png, svg, text" in done.output
 
 
 def test_a_file_is_whole_or_not_there(export, tmp_path):

@@ -21,6 +21,7 @@ def fires(results: Path) -> None:
             "one_rank", strategy="single", step_ms={1: 10.0}, statuses={(1, 0): "oom"}, batch=1, **RECOMPUTED
         ),
         _case("accumulating", accumulate=4),
+        _case("micro", train={"micro_batch": 8}, accumulate=4),
         _case("sharded", strategy="fsdp", step_ms={2: 10.0, 4: 8.0}),
     ]
     make_session(results, cases, environment=GPU)

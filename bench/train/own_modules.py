@@ -1,0 +1,47 @@
+"""Digests of the user's modules that this rank has imported."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+import bench
+from bench.common.files import digest
+
+_NOT_OWN = tuple(
+    {
+        *(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")),
+        f"{Path(bench.__file__).parent}/",
+    }
+)
+
+
+def digests() -> dict[str, str]:
+    """Path -> digest of the file of every imported module that is neither Python's, nor installed, nor scalebench's.
+    A file that is named by a suite is one of them wherever it is."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = _file(module)
+        if file is None or (not name.startswith("bench_own_") and _is_foreign(file)):
+            continue
+        try:
+            if Path(file).is_file():  # a pipe would block
+                found[file] = digest(Path(file).read_bytes())
+        except (OSError, ValueError):  # removed, or not a path
+            continue
+    return found
+
+
+def _file(module: object) -> str | None:
+    """The absolute path that a module says it is from. Entries of sys.modules may be anything, and asking a module may
+    import it, so only its variables are read."""
+    try:
+        file = vars(module).get("__file__")
+    except Exception:  # an object without variables, or whose variables raise
+        return None
+    return str(file) if isinstance(file, str) and file.startswith("/") else None
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith(_NOT_OWN) or "/site-packages/" in file or "/dist-packages/" in file

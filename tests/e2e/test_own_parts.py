@@ -1,0 +1,123 @@
+"""A custom strategy through the real command line; tensor parallelism, whose ranks share every batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import ROOT, saved_examples
+
+from tests.e2e.processes import Marked
+
+NET = """
+import torch
+from torch import nn
+
+class Net:
+    dataset_size = 96
+    validation_size = 32
+
+    def prepare(self):
+        self.points = torch.randn(128, 6, generator=torch.Generator().manual_seed(0))
+
+    def model(self):
+        return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 1))
+
+    def batch(self, places, keys):
+        return {"points": self.points[places]}
+
+    def loss(self, model, batch):
+        return (model(batch["points"]) - batch["points"].sum(1, keepdim=True)).square().mean()
+"""
+TENSOR_PARALLEL = saved_examples(ROOT / "docs/first-suite.md")["my_strategy.py"]
+SUITE = """
+title: Mine
+workload: {name: ./net.py:Net}
+device: cpu
+train: {learning_rate: 0.01, accumulate: 2, clip_norm: 0.5}
+measure: {warmup: 1, epochs: 2, repeats: 1, timeout_s: 60, validate_every: 4}
+cases:
+  - {name: single, strategy: single, scaling: none, batch_per_rank: 16, world: 1}
+  - {name: divided, strategy: "./mine.py:TensorParallel", scaling: strong, global_batch: 16, world: [1, 2]}
+"""
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    return Marked(tmp_path)
+
+
+def written(folder: Path, strategy: str = TENSOR_PARALLEL, suite: str = SUITE) -> str:
+    (folder / "net.py").write_text(NET)
+    (folder / "mine.py").write_text(strategy)
+    (folder / "mine.yaml").write_text(suite)
+    return str(folder / "mine.yaml")
+
+
+def rows(marked: Marked, results: Path, query: str) -> list[dict[str, Any]]:
+    answer = marked.run("sql", query, "--results", str(results), "--format", "json")
+    found: list[dict[str, Any]] = json.loads(answer.stdout)
+    return found
+
+
+def test_two_ranks_that_share_each_batch_train_as_one_does(tmp_path: Path, marked: Marked) -> None:
+    results = tmp_path / "r"
+    done = marked.run(
+        "suite", written(tmp_path), "--results", str(results), "--session", "s", "--ranks-per-node", "2"
+    )
+    assert done.returncode == 0, done.stderr
+    runs = rows(marked, results, "SELECT * FROM runs ORDER BY run_id")
+    assert [
+        (run["run_id"], run["strategy"], run["batch_per_rank"], run["global_batch"], run["same_batch"])
+        for run in runs
+    ] == [
+        ("divided.1x1.r0", "mine.py:TensorParallel", 16, 16, None),
+        ("divided.1x2.r0", "mine.py:TensorParallel", 16, 16, None),
+        ("single.1x1.r0", "single", 16, 16, None),
+    ]
+    assert len({run["flops_per_step"] for run in runs}) == 1
+    assert [run["steps_completed"] for run in runs] == [1 + 2 * 96 // 16] * 3
+    assert {"content of mine.py", "content of net.py"} < runs[0]["fingerprint"].keys()
+    losses = {
+        (row["run_id"], row["rank"]): row["losses"]
+        for row in rows(
+            marked, results, "SELECT run_id, rank, list(loss ORDER BY step) AS losses FROM steps GROUP BY ALL"
+        )
+    }
+    assert len(losses) == 4
+    for found in losses.values():
+        assert found == pytest.approx(losses["single.1x1.r0", 0], rel=1e-4)
+    validated = rows(marked, results, "SELECT step, val_loss FROM evals ORDER BY ALL")
+    for first, second, third in zip(*[iter(row["val_loss"] for row in validated)] * 3, strict=True):
+        assert first == pytest.approx(third, rel=1e-4)
+        assert second == pytest.approx(third, rel=1e-4)
+    (parity,) = rows(
+        marked, results, "SELECT verdict FROM loss_parity WHERE case_name = 'divided' AND workers = 2"
+    )
+    assert parity == {"verdict": "same"}
+
+
+def test_a_strategy_that_cannot_work_ends_the_call_with_2_before_anything_is_written(
+    tmp_path: Path, marked: Marked
+) -> None:
+    suite = written(tmp_path, TENSOR_PARALLEL.replace("return parallelize", "parallelize"))
+    done = marked.run("suite", suite, "--results", str(tmp_path / "r"), "--ranks-per-node", "2")
+    assert done.returncode == 2
+    assert "case divided: wrap() of mine.py:TensorParallel returned NoneType: give a torch" in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert marked.left() == []
+
+
+def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, marked: Marked) -> None:
+    failing = TENSOR_PARALLEL.replace(
+        "        ranks = ", "        if get_world_size() == 2: raise KeyError('two')\n        ranks = "
+    )
+    suite = written(tmp_path, failing, SUITE.replace("world: [1, 2]", "world: 2"))
+    done = marked.run(
+        "suite", suite, "--results", str(tmp_path / "r"), "--case", "divided", "--ranks-per-node", "2"
+    )
+    assert done.returncode == 1
+    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    assert run["outcome"]["error"] == "KeyError: 'two' (in wrap() of mine.py:TensorParallel, line 14)"

@@ -1,0 +1,218 @@
+"""A step that a workload makes itself: its phases, its updates, and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from bench.common.errors import InputError
+from bench.measure.recorder import by_phase
+from bench.train.check_workload import checked
+from bench.train.own_step import OwnStep, Trained
+from bench.workloads._custom import WORKLOAD
+
+
+class Two:
+    """Two members; each test may spoil one part."""
+
+    dataset_size = 10
+
+    def prepare(self) -> None:
+        self.examples = torch.randn(10, 3, generator=torch.Generator().manual_seed(0))
+
+    def model(self) -> Any:
+        return nn.ModuleDict({"first": nn.Linear(3, 3), "second": nn.Linear(3, 1)})
+
+    def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Any:
+        return {"x": self.examples[places]}
+
+    def step(self, model: Any, batch: Any, step: Any) -> Any:
+        with step.forward():
+            loss = model["second"](model["first"](batch["x"])).square().mean()
+        step.backward(loss)
+        step.update("first")
+        with step.forward():
+            loss = model["second"](batch["x"]).square().mean()
+        step.backward(loss)
+        step.update("second")
+        return loss
+
+
+def check(**parts: Any) -> Any:
+    kind: Any = WORKLOAD.complete(type("Two", (Two,), parts), "two.py:Two")
+    return checked(lambda: kind(kind.Options(), "synthetic", None, 0), "/somewhere/two.py:Two", "ddp")
+
+
+def test_a_workload_with_a_step_needs_no_loss_and_its_members_may_be_called_one_by_one() -> None:
+    assert not hasattr(check(), "loss")
+
+
+def returning(value: Any, *, updates: bool = True) -> Any:
+    def step(_: Any, model: Any, batch: Any, step: OwnStep) -> Any:
+        step.backward(model["second"](batch["x"]).mean())
+        if updates:
+            step.update()
+        return value
+
+    return step
+
+
+class Sharing(nn.ModuleDict):
+    """Its members share a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__({"first": nn.Linear(3, 3), "second": nn.Linear(3, 3)})
+        self["second"].weight = self["first"].weight
+
+
+class WithOwn(nn.ModuleDict):
+    """It has a parameter of its own."""
+
+    def __init__(self) -> None:
+        super().__init__({"first": nn.Linear(3, 3), "second": nn.Linear(3, 1)})
+        self.scale = nn.Parameter(torch.ones(1))
+
+
+def of_no_member(_: Any, model: Any, batch: Any, step: OwnStep) -> None:
+    step.update("third")
+
+
+def inside_the_member(_: Any, model: Any, batch: Any, step: OwnStep) -> torch.Tensor:
+    loss: torch.Tensor = (batch["x"] @ model["first"].weight).mean()
+    step.backward(loss)
+    step.update()
+    return loss
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        (
+            {"step": returning(None)},
+            "TypeError: it returned None: return the loss to record, one scalar tensor",
+        ),
+        ({"step": returning({"a": torch.tensor(1.0)})}, "it returned None: return the loss to record"),
+        (
+            {"step": returning({"loss": torch.tensor(1.0), "a": 2})},
+            "returned the loss a as int: give one scalar tensor",
+        ),
+        ({"step": returning(torch.ones(2))}, r"it returned shape \[2\]: return the loss to record"),
+        ({"step": returning(torch.tensor(1.0), updates=False)}, "it trained nothing: call step.update()"),
+        (
+            {"model": lambda _: Sharing()},
+            "whose members first and second share a parameter: make them one member",
+        ),
+        (
+            {"model": lambda _: WithOwn()},
+            "a ModuleDict with the parameter scale of its own: move it into a member",
+        ),
+        ({"step": of_no_member}, "step.update\\('third'\\): the model has the members first, second"),
+        (
+            {"step": inside_the_member},
+            "does more with the model than call it: AttributeError: 'Wrapper' object",
+        ),
+        ({"step": lambda self, model, batch: None}, r"write step\(self, model, batch, step\)"),
+        (
+            {"dataset_size": 5, "validation_size": 4},
+            r"evaluate\(\) of two.py:Two raised TypeError: .* needs its own evaluate",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_session_begins(parts: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        check(**parts)
+
+
+def test_phases_last_from_mark_to_mark_and_each_member_is_updated_by_itself() -> None:
+    torch.manual_seed(0)
+    work, times = check(), iter(range(100, 1000, 100))
+    model = work.model()
+    before = {name: member.weight.clone() for name, member in model.items()}
+    trained = {
+        name: Trained(optimizers=[torch.optim.SGD(one.parameters(), lr=0.1)]) for name, one in model.items()
+    }
+    seen: list[str] = []
+
+    def step(tools: OwnStep) -> torch.Tensor:
+        with tools.forward():
+            loss = model["second"](model["first"](torch.ones(2, 3))).square().mean()
+        tools.backward(loss)
+        tools.end("forward")
+        tools.update("first")
+        seen.extend(name for name, member in model.items() if not torch.equal(member.weight, before[name]))
+        result: torch.Tensor = loss
+        return result
+
+    own = OwnStep(trained, None, nullcontext())
+    marks = [0, 10]
+    own.make(step, lambda: next(times), marks)
+    marks.append(1000)
+    assert (seen, marks) == (["first"], [0, 10, 100, 200, 300, 400, 1000])
+    spans = [10, 90, 100, 100, 100, 600]
+    assert by_phase(spans, own.phases) == [10, 190, 100, 700]
+    assert all(one.grad is None for one in model.parameters())  # of the second, too, which was not updated
+
+
+def generator_first(model: nn.ModuleDict, step: OwnStep, *, resets: bool) -> torch.Tensor:
+    """The gradient with which the second member is updated after the first member's loss went through it."""
+    found = []
+    model["second"].weight.register_hook(lambda gradient: found.append(gradient.clone()))
+    step.backward(model["second"](model["first"](torch.ones(2, 3))).square().mean())
+    step.update("first")
+    if resets:
+        step.reset("second")
+    step.backward(model["second"](torch.ones(2, 3)).square().mean())
+    assert model["second"].weight.grad is not None
+    given = model["second"].weight.grad.clone()
+    assert torch.equal(given, found[1]) is resets
+    step.update("second")
+    return torch.tensor(1.0)
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_gradients_that_another_loss_has_left_can_be_reset(resets: bool) -> None:
+    model = check().model()
+    trained = {
+        name: Trained(optimizers=[torch.optim.SGD(one.parameters(), lr=0.1)]) for name, one in model.items()
+    }
+    own = OwnStep(trained, None, nullcontext())
+    own.make(lambda step: generator_first(model, step, resets=resets), lambda: None, [])
+
+
+def test_under_fp16_a_member_is_updated_once_and_one_without_gradients_is_left_out() -> None:
+    model = check().model()
+    trained = {
+        name: Trained(optimizers=[torch.optim.SGD(one.parameters(), lr=0.1)]) for name, one in model.items()
+    }
+    own = OwnStep(trained, torch.amp.GradScaler("cpu"), nullcontext())
+
+    def only_the_second(step: OwnStep) -> torch.Tensor:
+        loss = model["second"](torch.ones(2, 3)).mean()
+        step.backward(loss)
+        step.update()
+        result: torch.Tensor = loss
+        return result
+
+    own.make(only_the_second, lambda: None, [])
+
+    def twice(step: OwnStep) -> torch.Tensor:
+        loss = only_the_second(step)
+        only_the_second(step)
+        return loss
+
+    with pytest.raises(
+        ValueError, match="is called twice in a step, and the loss scaling of fp16 allows it once"
+    ):
+        own.make(twice, lambda: None, [])
+
+
+def test_a_phase_that_does_not_exist_is_refused() -> None:
+    own = OwnStep({}, None, nullcontext())
+    with pytest.raises(
+        ValueError, match=r"step.end\('optimiser'\): the phases are data, forward, backward, optimizer"
+    ):
+        own.end("optimiser")  # type: ignore[arg-type]
