@@ -115,8 +115,10 @@ INSTEAD = {
         "--set workload.name=./my_deep_model.py:DeepMlp --set workload.depth=8 --world 1"
     ),
     "bench load FILE.zip": "bench pack A --no-report --out A.zip && bench load A.zip --results elsewhere",
+    "bench pack A --no-report --out A.zip": "bench pack A --no-report --out packed.zip",
     "bench load A.zip B.zip": (
-        "for n in A B; do bench pack $n --no-report --out $n.zip; done && bench load A.zip B.zip --results both"
+        "mkdir archives && for n in A B; do bench pack $n --no-report --out archives/$n.zip; done && "
+        "bench load archives/A.zip archives/B.zip --results both"
     ),
     "bench COMMAND --help": "bench suite --help",
     # test_an_added_workload_and_strategy_train
