@@ -40,7 +40,10 @@ class Sensors:
     def start(cls, path: Path) -> Sensors:
         """Start sampling to `path`."""
         command = safe_path.command("bench.measure.sensors.process", str(path))
-        process = subprocess.Popen(command, env=safe_path.environment(), stdin=subprocess.PIPE)
+        # new session: Ctrl-C must not end it with a traceback before it ignores signals
+        process = subprocess.Popen(
+            command, env=safe_path.environment(), stdin=subprocess.PIPE, start_new_session=True
+        )
         return cls(process=process, path=path)
 
     def watch(self, pids: list[int]) -> None:
