@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -38,7 +39,7 @@ class OwnPart:
     word: str
     """The name of the kind in messages: `workload`."""
     group: str
-    """The group of its entry points."""
+    """The group of its entry points; also the package of those that ship."""
     required: tuple[str, ...]
     """Methods without a default."""
     instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -51,6 +52,24 @@ class OwnPart:
     """A class with everything that is not required."""
     check: Callable[[Any, str], None]
     """Checks the attributes of the completed class, which it is given with its label. Raises InputError."""
+
+    def known(self, shipped: Collection[str]) -> list[str]:
+        """The names that ship, then those of installed packages; imports none."""
+        return list(dict.fromkeys([*shipped, *self.entries()]))
+
+    def load(self, name: str, shipped: Collection[str]) -> type[Any]:
+        """The class of a part: a shipped one's is in the module of its name; for `./mine.py:Net` that of a file; else
+        that of an installed package's entry point. Raises InputError."""
+        if name in shipped:
+            module = importlib.import_module(f"{self.group}.{name}")
+            kind: type[Any] = getattr(module, self.word.capitalize())
+            return kind
+        if ":" in name:
+            return self.load_file(name)
+        entries = self.entries()
+        if name not in entries:
+            raise InputError(f"unknown {self.word} {name!r}: there are {', '.join([*shipped, *entries])}")
+        return self.load_entry(name, entries[name])
 
     def load_file(self, name: str) -> type[Any]:
         """The completed class at `FILE.py:CLASS`. Raises InputError if there is none or it cannot be used."""

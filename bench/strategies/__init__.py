@@ -7,7 +7,6 @@ rest.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -76,7 +75,7 @@ def known() -> list[str]:
     """Strategies that ship, then those of installed packages; imports none."""
     from bench.strategies._custom import STRATEGY
 
-    return list(dict.fromkeys([*names(), *STRATEGY.entries()]))
+    return STRATEGY.known(names())
 
 
 def is_custom(name: str) -> bool:
@@ -85,19 +84,10 @@ def is_custom(name: str) -> bool:
 
 
 def load(name: str) -> type[Strategy]:
-    """The class of a strategy: for `./mine.py:Mine` that of a file; else `Strategy` of bench/strategies/NAME.py; else
-    that of an installed package's entry point NAME. Raises InputError."""
-    if name in names():
-        strategy: type[Strategy] = importlib.import_module(f"{__name__}.{name}").Strategy
-        return strategy
+    """The class of a strategy: see OwnPart.load. Raises InputError."""
     from bench.strategies._custom import STRATEGY
 
-    if ":" in name:
-        return STRATEGY.load_file(name)
-    entries = STRATEGY.entries()
-    if name not in entries:
-        raise InputError(f"unknown strategy {name!r}: there are {', '.join([*names(), *entries])}")
-    return STRATEGY.load_entry(name, entries[name])
+    return STRATEGY.load(name, names())
 
 
 @dataclass(frozen=True, kw_only=True)

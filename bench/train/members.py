@@ -22,7 +22,7 @@ def has_members(model: nn.Module) -> bool:
 
 
 def trained_members(model: nn.Module) -> dict[str, nn.Module]:
-    """The members that are trained, by name; a model without members is one of the name ``."""
+    """The members that are trained, by name; a model without members has the empty name."""
     if not has_members(model):
         return {"": model}
     return {name: member for name, member in model.named_children() if _is_trained(member)}

@@ -7,13 +7,10 @@ models of more than a few layers in bench/models/.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
-
-from bench.common.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,23 +109,14 @@ def known() -> list[str]:
     """Shipped workloads, then those of installed packages; imports none."""
     from bench.workloads._custom import WORKLOAD
 
-    return list(dict.fromkeys([*names(), *WORKLOAD.entries()]))
+    return WORKLOAD.known(names())
 
 
 def load(name: str) -> type[Workload]:
-    """The class of a workload: for `./my_model.py:MyWorkload` that of a file; else `Workload` of
-    bench/workloads/NAME.py; else that of an installed package's entry point NAME. Raises InputError."""
-    if name in names():
-        workload: type[Workload] = importlib.import_module(f"{__name__}.{name}").Workload
-        return workload
+    """The class of a workload: see OwnPart.load. Raises InputError."""
     from bench.workloads._custom import WORKLOAD
 
-    if ":" in name:
-        return WORKLOAD.load_file(name)
-    entries = WORKLOAD.entries()
-    if name not in entries:
-        raise InputError(f"unknown workload {name!r}: there are {', '.join([*names(), *entries])}")
-    return WORKLOAD.load_entry(name, entries[name])
+    return WORKLOAD.load(name, names())
 
 
 def measures_machine(name: str) -> bool:
