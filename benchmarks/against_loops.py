@@ -136,7 +136,7 @@ def profiler(work: Work) -> Block:
     return block
 
 
-class Examples(torch.utils.data.IterableDataset):
+class Examples(torch.utils.data.IterableDataset[dict[str, torch.Tensor]]):
     """The batches as a data set without further batching."""
 
     def __init__(self, work: Work, count: int) -> None:
@@ -250,7 +250,8 @@ def work_of(name: str, folder: Path) -> Work:
         for at in range(0, count, shape.batch)
     ]
     loss = shape.bare(loop.workload, torch.device("cpu"))
-    return Work(model=loop.model, optimizer=loop.optimizer, loss=loss, batches=batches, folder=folder)
+    [optimizer] = loop.optimizers
+    return Work(model=loop.model, optimizer=optimizer, loss=loss, batches=batches, folder=folder)
 
 
 def main() -> None:

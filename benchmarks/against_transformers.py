@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import interleaved
 import one_rank
@@ -82,7 +82,9 @@ class Step:
         self.accelerator = accelerator
         self.parameters = plain.parameters(model)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-        loader = torch.utils.data.DataLoader(tokens, batch_size=batch, shuffle=True, drop_last=True)
+        loader: Any = torch.utils.data.DataLoader(
+            cast(Any, tokens), batch_size=batch, shuffle=True, drop_last=True
+        )
         self.model, self.optimizer, self.loader = accelerator.prepare(model, optimizer, loader)
         self.batches = self._endless()
 

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from simulated_agents import IDLE, RANKS, Followers, NoRanks, following, run_spec, step
 
@@ -85,7 +85,7 @@ def measured(agents: int, results: Path, barriers: int = _BARRIERS, idle_s: floa
 
 def _of_a_session(
     gathered: Gathered, followers: Followers, results: Path, barriers: int, idle_s: float
-) -> dict[str, float]:
+) -> dict[str, Any]:
     agents = len(gathered.offers)
     host = _Leader(followers, idle_s)
     session_agents = Agents(gathered, cast(Agent, host), StopRequest(), results / "STOP")

@@ -50,7 +50,8 @@ def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], 
 
 
 def outliers(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
-    return rng.normal(0, 0.01, shape) + np.log(1.5) * (rng.random(shape) < 0.1)
+    late: Array = np.log(1.5) * (rng.random(shape) < 0.1)
+    return rng.normal(0, 0.01, shape) + late
 
 
 def exponential(scale: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:

@@ -33,7 +33,7 @@ def training(
         workload_options=options, data=DataSpec(), train=TrainSpec(precision=precision, **train),
         measure=MeasureSpec(warmup=0, steps=steps), strategy="single", strategy_options={}, scaling="none",
         axis="ranks", workers=1, world_size=1, nodes=1, ranks_per_node=1, threads=1, repeat=0,
-        device_type=device.type, batch_per_rank=batch, global_batch=batch,
+        device_type="cuda" if device.type == "cuda" else "cpu", batch_per_rank=batch, global_batch=batch,
     )  # fmt: skip
     kind = workloads.load(name)
     workload = kind(kind.Options(**options), "synthetic", None, 0)

@@ -46,7 +46,8 @@ def training(device: torch.device, folder: Path) -> interleaved.Block:
 def pairs(block: interleaved.Block, sensors: Sensors, seconds: float) -> np.ndarray:
     """ns per step [pairs, 2]: with samples, without."""
     steps = _steps_of(block)
-    order, found, end = random.Random(0), [], monotonic() + seconds
+    found: list[tuple[float, float]] = []
+    order, end = random.Random(0), monotonic() + seconds
     while monotonic() < end or len(found) < _FEWEST_PAIRS:
         taken = {}
         for sampling in order.sample((True, False), 2):

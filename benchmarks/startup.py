@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 from bench.agent.fork_server import WarmServer
 from bench.agent.ranks import RankGroup, RunPart
@@ -81,7 +82,7 @@ def torchrun(spec: RunSpec, scratch: Path) -> float:
     return begin_to_barrier_s(scratch, began_ns)
 
 
-def be_a_rank(job: dict[str, object]) -> None:
+def be_a_rank(job: dict[str, Any]) -> None:
     """Run a rank under torchrun, by the same entry as a forked rank."""
     number = int(os.environ["RANK"])
     ranks.main(

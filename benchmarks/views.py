@@ -22,7 +22,7 @@ from synthetic_session import make
 from analysis.database import connections, schema
 
 SESSION = "20261121T014925Z-synthetic-large"
-SHAPE = {
+SHAPE: dict[str, int | float | str] = {
     "cases": 50,
     "smallest_power": 0,
     "largest_power": 6,
