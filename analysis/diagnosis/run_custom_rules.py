@@ -96,9 +96,10 @@ def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float)
         # In this order: an interrupt that came in a rollback would leave the transaction open.
         with transaction(connection), _limited(connection, limit_s):
             _run(connection, rule)
-    except duckdb.InterruptException:
-        return f"takes longer than {limit_s:g} s"
     except duckdb.Error as error:
+        # while a query is bound, DuckDB puts the interrupt into an error of another class
+        if isinstance(error, duckdb.InterruptException) or "Interrupted!" in str(error):
+            return f"takes longer than {limit_s:g} s"
         return custom_rules.duckdb_message(error)
     except AnalysisError as error:
         return str(error)

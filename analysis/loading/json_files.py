@@ -24,6 +24,7 @@ from bench.records.vocabulary import (
     LARGEST_SIZE,
     SCHEMA_VERSION,
     Count,
+    Positive,
     Seconds,
     Size,
     UtcTime,
@@ -140,6 +141,12 @@ class Fields:
             return value
         raise self._wrong(name, "a time above 0")
 
+    def positive(self, name: str) -> float:
+        """A mean number of examples or tokens."""
+        if 0 < (value := self.number(name)) <= LARGEST_COUNT:
+            return value
+        raise self._wrong(name, f"a number above 0, up to {LARGEST_COUNT:,}")
+
     def boolean(self, name: str) -> bool:
         value = self.value.get(name)
         if isinstance(value, bool):
@@ -205,6 +212,7 @@ _READ: dict[Any, Callable[[Fields, str], Any]] = {
     float: Fields.number,
     Whole: Fields.integer,
     Count: Fields.count,
+    Positive: Fields.positive,
     Size: Fields.size,
     Seconds: Fields.seconds,
     UtcTime: Fields.time,
@@ -304,12 +312,12 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "precision": known(train, train.text, "precision"),
         "batch_per_rank": known(spec, spec.count, "batch_per_rank") or None,
         "global_batch": global_batch,
-        "examples_per_step": global_batch,
         "accumulate": known(train, train.integer, "accumulate"),
         "probe": _is_probe(spec),
         "memory_limit_bytes": measure.optional(measure.size, "memory_limit_bytes"),
         "until": measure.optional(measure.number, "until"),
-        **outcome.checked(RunOutcome, without=_NOT_IN_RUNS),
+        **(known_outcome := outcome.checked(RunOutcome, without=_NOT_IN_RUNS)),
+        "examples_per_step": known_outcome["examples_per_step"] or global_batch,
         "whole_run_s": elsewhere.optional(elsewhere.duration, "seconds"),
         "whole_run_examples": elsewhere.optional(elsewhere.size, "examples"),
         "whole_run_epochs": elsewhere.optional(elsewhere.size, "epochs"),

@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.agent.scratch_keeper import Keeper
 from bench.common import safe_path
 from bench.common.errors import InputError
-from bench.common.process import name_process
+from bench.common.process import die_with_parent, fork_children, kill_group, name_process
 from bench.train import rank
 
 _ENVIRONMENT = {
@@ -101,6 +101,8 @@ class WarmServer:
         finally:
             ours.close()
             process.join()
+            if process.pid is not None:
+                kill_group(process.pid)  # processes that a user's code has left
 
     def fork(self, job_json: str) -> ForkServerProcess:
         """Start a rank. It is not daemonic: a daemonic process could not start loader workers."""
@@ -153,4 +155,10 @@ def _send_server_pid(answer: Connection) -> None:
 
 def _call_main(answer: Connection, module: str, question: str) -> None:
     name_process(module.rpartition(".")[2])
+    os.setpgid(0, 0)
+    die_with_parent()
+    fork_children()
+    os.dup2(2, 1)  # a user's code may print; stdout is the command's answer
     importlib.import_module(module).main(answer, question)
+    sys.stderr.flush()
+    os._exit(0)  # without waiting for threads of a user's code

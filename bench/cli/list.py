@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
-from bench.common.own_part import plural
+from bench.common import entry_points
+from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
 
 
 @click.command(name="list", short_help="List the suites.")
 def command() -> None:
-    """List the shipped suites and the YAML files in ./suites, each with its title; then the workloads and strategies
-    that installed packages add."""
+    """List the shipped suites and the YAML files in ./suites, each with its title; then what installed packages add:
+    workloads, strategies, loaders, optimizers, and schedules."""
     from bench import strategies, workloads
     from bench.strategies._custom import STRATEGY
     from bench.suite.find import listed
@@ -20,7 +21,12 @@ def command() -> None:
     width = max((len(suite.name) for suite in suites), default=0)
     for suite in suites:
         click.echo(f"{suite.name:{width}}  {suite.title}")
-    for part, shipped in ((WORKLOAD, workloads.names()), (STRATEGY, strategies.names())):
-        if part.are_installed():
-            heading = f"{plural(part.word)} of installed packages"
-            click.echo("\n".join(["", heading, *part.described(shipped)]))
+    parts = [
+        (WORKLOAD.word, WORKLOAD.group, workloads.names()),
+        (STRATEGY.word, STRATEGY.group, strategies.names()),
+        *((own.word, own.group, list(own.ours)) for own in (LOADER, OPTIMIZER, SCHEDULE)),
+    ]
+    for word, group, shipped in parts:
+        if entry_points.are_installed(group):
+            heading = f"{entry_points.plural(word)} of installed packages"
+            click.echo("\n".join(["", heading, *entry_points.described(word, group, shipped)]))

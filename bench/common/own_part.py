@@ -7,15 +7,13 @@ code itself."""
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.common import own_file
+from bench.common import entry_points, own_file
 from bench.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +40,8 @@ class OwnPart:
     """The group of its entry points; also the package of those that ship."""
     required: tuple[str, ...]
     """Methods without a default."""
+    checked_later: Collection[str] = ()
+    """Required methods that another key of the suite may replace; bench/suite/rules.py checks them."""
     instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Methods that may take the place of a required one."""
     called_with: Mapping[str, tuple[str, ...]]
@@ -55,7 +55,7 @@ class OwnPart:
 
     def known(self, shipped: Collection[str]) -> list[str]:
         """The names that ship, then those of installed packages; imports none."""
-        return list(dict.fromkeys([*shipped, *self.entries()]))
+        return list(dict.fromkeys([*shipped, *entry_points.found(self.group)]))
 
     def load(self, name: str, shipped: Collection[str]) -> type[Any]:
         """The class of a part: a shipped one's is in the module of its name; for `./mine.py:Net` that of a file; else
@@ -66,7 +66,7 @@ class OwnPart:
             return kind
         if ":" in name:
             return self.load_file(name)
-        entries = self.entries()
+        entries = entry_points.found(self.group)
         if name not in entries:
             raise InputError(f"unknown {self.word} {name!r}: there are {', '.join([*shipped, *entries])}")
         return self.load_entry(name, entries[name])
@@ -89,7 +89,9 @@ class OwnPart:
             missing = [
                 method
                 for method in self.required
-                if not hasattr(kind, method) and not hasattr(kind, self.instead.get(method, method))
+                if method not in self.checked_later
+                and not hasattr(kind, method)
+                and not hasattr(kind, self.instead.get(method, method))
             ]
             if missing:
                 methods = ", ".join(f"{method}({', '.join(self.called_with[method])})" for method in missing)
@@ -137,37 +139,9 @@ class OwnPart:
                 f"{method}{signature} of {label}: {error}: write {method}({', '.join(arguments)}){static}"
             ) from None
 
-    def are_installed(self) -> bool:
-        """Whether a package in a folder of sys.path has such an entry point; takes a third of the time of `entries`."""
-        files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-        return any(f"[{self.group}]" in file.read_text(encoding="utf-8") for file in files)
-
-    def entries(self) -> dict[str, list[metadata.EntryPoint]]:
-        """Entry points of installed packages by name; imports none of them. Finding them reads the metadata of every
-        package, so ask only for names that do not ship."""
-        return _entries(self.group, tuple(sys.path))
-
-    def described(self, shipped: Collection[str]) -> list[str]:
-        """A line for each: name, package and, if it cannot be chosen, why. `shipped`: names that hide others."""
-        found = self.entries()
-        width = max(map(len, found), default=0)
-        lines = []
-        for name, several in found.items():
-            problem = ""
-            if name in shipped:
-                problem = f": hidden by the shipped {self.word} of this name"
-            elif len(several) > 1:
-                problem = f": several {plural(self.word)} have this name, so none can be chosen"
-            lines += [f"{name:{width}}  {_package(entry)} ({entry.value}){problem}" for entry in several]
-        return lines
-
     def load_entry(self, name: str, several: list[metadata.EntryPoint]) -> type[Any]:
         """The completed class of an entry point. Raises InputError, with the package's name, if it cannot be used."""
-        entry, *others = several
-        if others:
-            packages = " and ".join(f"{_package(one)} ({one.value})" for one in several)
-            raise InputError(f"{self.word} {name!r} is in {packages}: uninstall one of them")
-        where = f"{self.word} {name!r} of {_package(entry)} ({entry.value})"
+        entry, where = entry_points.only(self.word, name, several)
         try:
             kind = entry.load()
         except (Exception, SystemExit) as error:  # a package may raise anything
@@ -176,25 +150,3 @@ class OwnPart:
             return self.complete(kind, entry.value)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
-
-
-def plural(word: str) -> str:
-    """`workloads`, `strategies`."""
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-
-
-@functools.cache
-def _entries(group: str, _folders: tuple[str, ...]) -> dict[str, list[metadata.EntryPoint]]:
-    """Cached, because a suite asks many times."""
-    from importlib import metadata  # takes 20 ms, too long for `bench list`
-
-    found: dict[str, list[metadata.EntryPoint]] = {}
-    for entry in metadata.entry_points(group=group):
-        if entry not in found.setdefault(entry.name, []):
-            found[entry.name].append(entry)
-    return dict(sorted(found.items()))
-
-
-def _package(entry: metadata.EntryPoint) -> str:
-    """`NAME VERSION` of the package that an entry point belongs to."""
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed package"

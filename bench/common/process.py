@@ -19,6 +19,14 @@ def name_process(name: str) -> None:
     setproctitle(f"bench: {name}")
 
 
+def fork_children() -> None:
+    """Let multiprocessing fork by default, as in a script. A child of the fork server would start a fork server of its
+    own, whose children cannot import a user's file: a DataLoader with workers would fail."""
+    import multiprocessing
+
+    multiprocessing.set_start_method("fork", force=True)
+
+
 def die_with_parent(expected_parent: int | None = None) -> None:
     """SIGKILL this process when its parent ends. Exits at once if `expected_parent` is already gone."""
     libc = ctypes.CDLL(None, use_errno=True)

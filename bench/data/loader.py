@@ -1,4 +1,4 @@
-"""Makes batches from stream positions, in the rank itself or in loader processes."""
+"""Makes batches from stream positions, in the rank itself or in loader processes; a user's loader makes its own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import signal
 import zlib
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from bench import workloads
 from bench.common.process import die_with_parent, name_process
 from bench.data.order import Order, positions
+from bench.data.stream import pinned
 
 if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
@@ -26,7 +28,17 @@ _T = TypeVar("_T")
 def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> Iterator[Batch]:
     """The CPU batches of one rank, one per micro-batch, for `total_steps` optimizer steps.
 
-    The same (workload, spec, rank) gives the same batches with any number of loader processes."""
+    The same (workload, spec, rank) gives the same batches with any number of loader processes. Raises InputError if the
+    user's loader cannot be called."""
+    stream = workloads.stream_of(workload)
+    if stream is not None:
+        return stream.batches(
+            index=rank // spec.ranks_per_batch,
+            count=spec.batch_groups,
+            batch_size=spec.micro_batch,
+            workers=spec.data.workers,
+            pin=_pins(spec),
+        )
     examples = _Examples(workload, spec.seed)
     spans = (
         span
@@ -54,8 +66,8 @@ def noting_the_first(batches: Iterator[Batch], digests: list[int]) -> Iterator[B
 
 
 def _digest(batch: Batch) -> int:
-    """A checksum of up to 1,000 numbers of each tensor, at places that are random and the same on every rank; 0 if the
-    batch has a part whose numbers cannot be read so, as a graph or a sparse tensor."""
+    """A checksum of the shape and up to 1,000 numbers of each tensor, at random places that are the same on every rank;
+    0 if the batch has a part whose numbers cannot be read so, as a graph or a sparse tensor."""
     total = 0
     for part in batch.values():
         if not isinstance(part, torch.Tensor) or part.layout is not torch.strided or part.is_nested:
@@ -63,7 +75,8 @@ def _digest(batch: Batch) -> int:
         if part.numel():
             generator = torch.Generator().manual_seed(0)
             places = torch.randint(part.numel(), (1000,), generator=generator)
-            total = zlib.crc32(repr(part.flatten()[places].tolist()).encode(), total)
+            numbers = part.flatten()[places].tolist()
+            total = zlib.crc32(repr((list(part.shape), numbers)).encode(), total)
     return total
 
 
@@ -85,11 +98,7 @@ def _pins(spec: RunSpec) -> bool:
 def _in_this_process(examples: _Examples, spans: Iterator[range], pin: bool) -> Iterator[Batch]:
     for span in spans:
         batch = examples.__getitems__(span)
-        yield {name: _pinned(part) for name, part in batch.items()} if pin else batch
-
-
-def _pinned(part: Any) -> Any:
-    return part.pin_memory() if hasattr(part, "pin_memory") else part
+        yield pinned(batch) if pin else batch
 
 
 def _data_loader(examples: _Examples, spans: Iterator[range], spec: RunSpec, rank: int) -> DataLoader[Batch]:

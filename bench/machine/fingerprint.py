@@ -97,6 +97,7 @@ def _settings(spec: RunSpec) -> str:
     settings = {name: asked[name] for name in _SETTINGS} | {
         "workload": label(spec.workload),
         "strategy": label(spec.strategy),
+        "data": asked["data"] | {"source": label(spec.data.source)},
         "train": asked["train"] | {key: label(asked["train"][key]) for key in ("optimizer", "lr_schedule")},
         "measure": {key: value for key, value in asked["measure"].items() if key not in _NOT_IN_SETTINGS},
     }

@@ -20,15 +20,21 @@ ROW = np.dtype(
         ("elapsed_s", "<f8"),
     ]
 )
-"""results.duckdb-schema/ describes the columns (table `evals`). An undefined accuracy is NaN."""
+"""results.duckdb-schema/ describes the columns (table `evals`). An unknown epoch and an undefined accuracy are NaN."""
 
 
 def append(
-    path: Path, *, step: int, epoch: float, val_loss: float, val_accuracy: float | None, elapsed_s: float
+    path: Path,
+    *,
+    step: int,
+    epoch: float | None,
+    val_loss: float,
+    val_accuracy: float | None,
+    elapsed_s: float,
 ) -> None:
     """Add one validation's row."""
-    accuracy = np.nan if val_accuracy is None else val_accuracy
-    row = np.array([(step, epoch, val_loss, accuracy, elapsed_s)], dtype=ROW)
+    epoch, val_accuracy = (np.nan if value is None else value for value in (epoch, val_accuracy))
+    row = np.array([(step, epoch, val_loss, val_accuracy, elapsed_s)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
         append_whole(file, row.tobytes())
 

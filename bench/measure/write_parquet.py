@@ -86,7 +86,8 @@ def write_evals(folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np
     if not len(rows):
         return
     columns = {name: pa.array(np.ascontiguousarray(rows[name])) for name in evals.ROW.names or ()}
-    columns["val_accuracy"] = pa.array(rows["val_accuracy"], mask=np.isnan(rows["val_accuracy"]))
+    for name in ("epoch", "val_accuracy"):
+        columns[name] = pa.array(rows[name], mask=np.isnan(rows[name]))
     _write(folder / "evals.parquet", _table("evals", columns), identity, [], {})
 
 

@@ -56,10 +56,14 @@ def _protocol(case: Case) -> str:
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
     return (
-        f"{name} on {case.data.source} data, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
+        f"{label(name)} on {_data(case.data.source)}, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
         + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
         + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
     )
+
+
+def _data(source: str) -> str:
+    return label(source) if ":" in source else f"{source} data"
 
 
 def repeats_text(repeats: int, measure: MeasureSpec) -> str:

@@ -109,10 +109,7 @@ def model_key(spec: RunSpec) -> str:
 def _question(spec: RunSpec) -> dict[str, Any]:
     narrow = spec.strategy_options.get("param_dtype") or spec.train.precision
     return {
-        "workload": spec.workload,
-        "options": spec.workload_options,
-        "source": spec.data.source,
-        "data_root": spec.data_root,
+        **spec.workload_with_data,
         "seed": 0,
         "device_type": spec.device_type,
         "precision": spec.train.precision,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from bench.records.vocabulary import Count, Seconds, Size, Status, UtcTime, Whole
+from bench.records.vocabulary import Positive, Seconds, Sharding, Size, Status, UtcTime, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,10 @@ class RunOutcome:
     parameters: Size | None = None
     units: Whole | None = None
     """Parts of the model that FSDP shards separately."""
-    tokens_per_example: Count | None = None
+    examples_per_step: Positive | None = None
+    """Mean over the measured steps, if the workload counts its examples; null: the global batch."""
+    tokens_per_example: Positive | None = None
+    """A mean if the workload counts its tokens."""
     couples_examples: bool | None = None
     """Whether the loss of an example depends on the other examples of its batch."""
     same_batch: bool | None = None
@@ -43,6 +46,8 @@ class RunOutcome:
     """Why FLOPs were not counted."""
     dataset_size: Size | None = None
     data_source: str | None = None
+    sharding: Sharding | None = None
+    """Who shards the stream that the suite names; null without one."""
     memory_before_bytes: Size | None = None
     steps_completed: Whole | None = None
     """The smallest number over all ranks, including warm-up."""

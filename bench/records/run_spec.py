@@ -26,7 +26,10 @@ class DataSpec:
     """Source of the examples, and how they are loaded."""
 
     source: Annotated[str, MinLen(1)] = "synthetic"
-    """`synthetic`, or a real source that the workload names (mnist_cnn: `digits`, `mnist`)."""
+    """`synthetic`, a real source that the workload names (mnist_cnn: `digits`, `mnist`), or your own loader, as in
+    `./my_data.py:loader`."""
+    source_options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of your own loader, as in `{files: "shards/*.tar"}`."""
     workers: Annotated[int, Ge(0), Le(256)] = 0
     """Loader processes per rank; 0 loads in the rank's own process."""
     pin_memory: bool = True
@@ -210,8 +213,20 @@ class RunSpec:
     @property
     def own_files(self) -> list[str]:
         """Files of the user that the suite names, as in `FILE.py:CLASS`."""
-        parts = (self.workload, self.strategy, self.train.optimizer, self.train.lr_schedule)
+        parts = (self.workload, self.strategy, self.data.source, self.train.optimizer, self.train.lr_schedule)
         return [part.rpartition(":")[0] for part in parts if ":" in part]
+
+    @property
+    def workload_with_data(self) -> dict[str, Any]:
+        """All that makes a workload: the argument of `workloads.make`."""
+        return {
+            "workload": self.workload,
+            "options": self.workload_options,
+            "source": self.data.source,
+            "source_options": self.data.source_options,
+            "data_root": self.data_root,
+            "seed": self.seed,
+        }
 
     @property
     def seed(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Gt, Le
 
 SCHEMA_VERSION = 1
 """Version of the stored files (session.json, run.json, Parquet). History: 1, the first (2026-11)."""
@@ -18,6 +18,8 @@ Axis = Literal["ranks", "threads"]
 DeviceType = Literal["cpu", "cuda"]
 StepKind = Literal["warmup", "measured", "profiled", "no_sync"]
 """Purpose of a recorded step."""
+Sharding = Literal["round_robin", "loader"]
+"""Who shards a stream: Shard.round_robin, or the user's loader itself."""
 SelfcheckKind = Literal["bare", "instrumented"]
 """A step without time stamps, or with them."""
 
@@ -33,6 +35,8 @@ LARGEST_SECONDS = 1e9
 Whole = Annotated[int, Ge(0), Le(2**31 - 1)]
 Count = Annotated[int, Ge(0), Le(LARGEST_COUNT)]
 """Examples and tokens."""
+Positive = Annotated[float, Gt(0), Le(LARGEST_COUNT)]
+"""Mean numbers of examples and tokens."""
 Size = Annotated[int, Ge(0), Le(LARGEST_SIZE)]
 """Parameters, bytes, and examples of a data set."""
 Seconds = Annotated[float, Le(LARGEST_SECONDS)]

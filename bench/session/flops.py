@@ -63,14 +63,7 @@ class FlopsCounter:
 
 
 def _question(spec: RunSpec) -> dict[str, Any]:
-    return {
-        "workload": spec.workload,
-        "options": spec.workload_options,
-        "source": spec.data.source,
-        "data_root": spec.data_root,
-        "seed": spec.seed,
-        "micro_batch": spec.micro_batch,
-    }
+    return {**spec.workload_with_data, "micro_batch": spec.micro_batch}
 
 
 def _keys(spec: RunSpec) -> tuple[str, str]:

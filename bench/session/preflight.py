@@ -9,6 +9,7 @@ from typing import Any
 
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
+from bench.common.own_function import SCHEDULE
 from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
 
 
@@ -30,21 +31,17 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
 def question(spec: RunSpec) -> dict[str, Any]:
     """The fields of a run that bench/train/preflight.py needs."""
     return {
+        **spec.workload_with_data,
         "case_names": [spec.case_name],
-        "workload": spec.workload,
         "strategy": spec.strategy,
         "strategy_options": spec.strategy_options,
-        "options": spec.workload_options,
-        "source": spec.data.source,
-        "data_root": spec.data_root,
         "device_type": spec.device_type,
         "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
         # only where a schedule may refuse a step: jobs that are alike are checked once
         "steps": _steps(spec.measure)
-        if ":" in spec.train.lr_schedule or spec.train.lr_schedule_options
+        if SCHEDULE.is_own(spec.train.lr_schedule) or spec.train.lr_schedule_options
         else None,
         "validate_every": spec.measure.validate_every,
-        "seed": spec.seed,
     }
 
 

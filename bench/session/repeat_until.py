@@ -90,7 +90,12 @@ def throughput(folder: Path, run: RunSpec) -> float | None:
             spans -= _pauses(row_of, step, start_ns, end_ns, validated)
     longest_ns = int(spans.max())
     steps = int(np.bincount(row_of).min())
-    return run.global_batch * steps / (longest_ns / 1e9) if longest_ns > 0 else None
+    return _examples_per_step(folder, run) * steps / (longest_ns / 1e9) if longest_ns > 0 else None
+
+
+def _examples_per_step(folder: Path, run: RunSpec) -> float:
+    counted: float | None = read_json(folder / "run.json")["outcome"].get("examples_per_step")
+    return run.global_batch if counted is None else counted
 
 
 def _largest(row_of: _Array, values: _Array) -> _Array:

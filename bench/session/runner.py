@@ -17,6 +17,7 @@ from bench.cluster.agents import Agents
 from bench.cluster.gather import Gathered
 from bench.common import unreadable_image
 from bench.common.errors import OF_THE_MACHINE, InputError
+from bench.common.own_part import label
 from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
 from bench.machine.own_code import OwnCode, of_file
@@ -244,7 +245,7 @@ class Runner:
             failed_node=None if fault is None else fault.node,
             slurm_job_id=own_facts.get("SLURM_JOB_ID"),
             device_name=device_name,
-            data_source=spec.data.source if self._trains_a_model[spec.strategy] else None,
+            data_source=label(spec.data.source) if self._trains_a_model[spec.strategy] else None,
             setup_s=reports[0].setup_s,
             **{name: rank_facts.get(name) for name in (*_FACTS_OF_RANKS, *OF_THE_SLOWEST)},
             flops_per_step=flops.per_step,
@@ -257,7 +258,7 @@ class Runner:
 
 _FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
-    "memory_before_bytes",
+    "memory_before_bytes", "examples_per_step", "sharding",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 

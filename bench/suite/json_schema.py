@@ -45,6 +45,7 @@ def suite_schema() -> Schema:
     definitions["measure"]["properties"]["memory_limit_bytes"]["anyOf"].insert(
         1, {"type": "string", "pattern": f"^{MEMORY_SIZE.pattern}$"}
     )
+    definitions["data"] = {"anyOf": [{"type": "string", "minLength": 1}, definitions["data"]]}
     definitions["workload"] = _union(workloads)
     definitions["workload"]["anyOf"].append(_OWN)
     definitions["strategy"] = _union(strategies)

@@ -146,7 +146,7 @@ class Case(BaseModel):
     workload: WorkloadChoice
     """The workload, with its options."""
     data: DataSpec = DataSpec()
-    """Where examples come from and how they reach the device."""
+    """Where examples come from and how they reach the device: a source, or a mapping of `source` and other keys."""
     train: TrainSpec = TrainSpec()
     """How one optimizer step is made."""
     measure: MeasureSpec = MeasureSpec()
@@ -173,7 +173,7 @@ class _Sections(BaseModel):
     workload: dict[str, Any] = {}
     """The workload, with its options."""
     data: dict[str, Any] = {}
-    """Where examples come from and how they reach the device."""
+    """Where examples come from and how they reach the device: a source, or a mapping of `source` and other keys."""
     train: dict[str, Any] = {}
     """How one optimizer step is made."""
     measure: dict[str, Any] = {}

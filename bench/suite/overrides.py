@@ -38,6 +38,8 @@ def parse_settings(options: tuple[str, ...]) -> list[Setting]:
         if not equals or not all(path):
             raise InputError(f"{shown}: it takes KEY=VALUE, as in train.precision=bf16")
         value = parse(text, shown) if text.strip() else Node(None, shown)
+        if isinstance(value.value, str) and (path == ["data"] or (path[0], path[2:]) == ("cases", ["data"])):
+            path.append("source")
         settings.append(Setting(shown, path, _placed(value, shown)))
     return settings
 

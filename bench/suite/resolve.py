@@ -19,7 +19,7 @@ from bench.suite.notes import notes
 from bench.suite.overrides import SECTIONS, Setting, for_case, for_suite, parse_settings, unknown_keys
 from bench.suite.rules import broken_rules, secrets
 from bench.suite.selection import Selection, select
-from bench.suite.shorthand import written_out
+from bench.suite.shorthand import with_data_source, written_out
 from bench.suite.yaml_nodes import Node, read
 
 _MOST_CASES = 5_000
@@ -39,6 +39,7 @@ def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> Resolve
 def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:
     """The suite of a file's nodes. Its quick section is checked with and without --quick."""
     settings = parse_settings(selection.settings)
+    root = with_data_source(root)
     refuse(check(SuiteFile, root)[1], str(path))
     written = suite_as_written(root, selection.quick)
     refuse(unknown_keys(settings, written), str(path))

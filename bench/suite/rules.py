@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import strategies, workloads
 from bench.common.nearest import did_you_mean
+from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE, OwnFunction
 from bench.common.own_part import label
 from bench.suite.check import Path
 from bench.suite.machine_rules import machine_rules
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from bench.suite.models import Case
 
 
-_OPTIMIZERS = ("adamw", "adam", "sgd")
-_SCHEDULES = ("constant", "linear_warmup", "linear", "cosine")
 _KEYS_OF_ARGUMENTS = {
     "lr": "learning_rate",
     "weight_decay": "weight_decay",
@@ -118,14 +117,55 @@ def _threads_axis(case: Case) -> Broken:
 
 
 def _source(case: Case) -> Broken:
-    known = workloads.load(case.workload.name).sources
-    source = case.data.source
-    if source not in known:
-        near = did_you_mean(source, known)
+    source, kind = case.data.source, workloads.load(case.workload.name)
+    if not workloads.is_stream(case.workload.name, source):
+        yield from _examples(case)
+    elif workloads.measures_machine(case.workload.name) or not (":" in source or source in LOADER.names()):
+        known = (*kind.sources, *LOADER.names())
+        reads = f"{label(case.workload.name)} reads {', '.join(known)}{did_you_mean(source, known)}"
+        own = "; your own loader is a function of a file, as in ./my_data.py:loader"
+        yield ("data", "source"), f"data.source is {source!r}: {reads}{own}"
+    else:
+        yield from _stream(case)
+
+
+def _examples(case: Case) -> Broken:
+    """A workload's own examples."""
+    if case.data.source_options:
         yield (
-            ("data", "source"),
-            f"data.source is {source!r}: {case.workload.name} reads {', '.join(known)}{near}",
+            ("data", "source_options"),
+            f"data.source_options are for your own loader, and data.source is {case.data.source}: leave them out",
         )
+    if not hasattr(workloads.load(case.workload.name), "batch") and not workloads.measures_machine(
+        case.workload.name
+    ):
+        yield (
+            ("workload",),
+            f"class {label(case.workload.name)} lacks batch(places, keys): write it, or name a loader of a stream as "
+            "in data: ./my_data.py:loader",
+        )
+
+
+def _stream(case: Case) -> Broken:
+    if reason := LOADER.problem(case.data.source):
+        yield ("data", "source"), f"data.source: {reason}"
+    for key in case.data.source_options:
+        if key == "shard" or not key.isidentifier():
+            yield (
+                ("data", "source_options", key),
+                f"data.source_options.{key} cannot be an argument of the loader: rename it",
+            )
+    if case.measure.epochs is not None:
+        yield (
+            ("measure", "epochs"),
+            "measure.epochs: the length of a stream is not known: give measure.steps instead",
+        )
+    for key in ("pin_memory", "persistent_workers", "prefetch"):
+        if getattr(case.data, key) != getattr(type(case.data), key):
+            yield (
+                ("data", key),
+                f"data.{key}: your own loader sets it itself, so leave it out",
+            )
 
 
 def _training(case: Case) -> Broken:
@@ -171,23 +211,32 @@ def _own_step(case: Case) -> Broken:
                 ("train", key),
                 f"train.{key}: {name} makes its own steps (its method step), so leave it out",
             )
+    if case.strategy.name == "ddp" and case.strategy.options["static_graph"]:
+        yield (
+            ("strategy", "static_graph"),
+            f"static_graph promises that all backward passes are alike, and {name} makes its own steps: leave it out",
+        )
     if case.find_batch is not None and (case.global_batch or case.batch_per_rank):
         batch = f"{name} makes its own steps, so the batch cannot be accumulated"
         yield ("find_batch",), f"find_batch: {batch}: leave out find_batch, or the batch"
 
 
 def _optimizer(train: TrainSpec) -> Broken:
-    if not _is_part(train.optimizer, _OPTIMIZERS):
-        yield ("train", "optimizer"), _unknown_part("optimizer", train.optimizer, _OPTIMIZERS, "RMSprop")
+    if not _is_known(train.optimizer, OPTIMIZER):
+        yield ("train", "optimizer"), _unknown_part("optimizer", train.optimizer, OPTIMIZER, "RMSprop")
+    if reason := OPTIMIZER.problem(train.optimizer):
+        yield ("train", "optimizer"), f"train.optimizer: {reason}"
     if train.momentum and train.optimizer != "sgd":
         other = (
-            "" if train.optimizer in _OPTIMIZERS else "; for others it is an item of train.optimizer_options"
+            ""
+            if train.optimizer in OPTIMIZER.ours
+            else "; for others it is an item of train.optimizer_options"
         )
         yield (
             ("train", "momentum"),
             f"train.momentum is {train.momentum:g}: only sgd has it, and the optimizer is {train.optimizer}{other}",
         )
-    if ":" in train.optimizer:
+    if OPTIMIZER.is_own(train.optimizer):
         for key in ("weight_decay", "fused_optimizer"):
             if getattr(train, key):
                 yield (
@@ -205,15 +254,23 @@ def _optimizer(train: TrainSpec) -> Broken:
 
 def _schedule(train: TrainSpec) -> Broken:
     name = train.lr_schedule
-    if not _is_part(name, _SCHEDULES):
-        yield ("train", "lr_schedule"), _unknown_part("lr_schedule", name, _SCHEDULES, "OneCycleLR")
-    elif name in _SCHEDULES and train.lr_schedule_options:
+    if not _is_known(name, SCHEDULE):
+        yield ("train", "lr_schedule"), _unknown_part("lr_schedule", name, SCHEDULE, "OneCycleLR")
+    elif name == "ReduceLROnPlateau":
+        yield (
+            ("train", "lr_schedule"),
+            "train.lr_schedule is ReduceLROnPlateau: it follows a result of validation, which a step does not have: "
+            "use constant, which is the same until its patience is over",
+        )
+    elif reason := SCHEDULE.problem(name):
+        yield ("train", "lr_schedule"), f"train.lr_schedule: {reason}"
+    elif name in SCHEDULE.ours and train.lr_schedule_options:
         yield (
             ("train", "lr_schedule_options"),
             f"train.lr_schedule_options are for torch's schedules and your own, and train.lr_schedule is {name}: it "
             "has warmup_steps and total_steps",
         )
-    elif name not in _SCHEDULES:
+    elif name not in SCHEDULE.ours:
         for key in ("warmup_steps", "total_steps"):
             if getattr(train, key):
                 yield (
@@ -222,16 +279,18 @@ def _schedule(train: TrainSpec) -> Broken:
                 )
 
 
-def _is_part(name: str, ours: tuple[str, ...]) -> bool:
-    """Whether it is one of ours, the name of a class of torch, or `FILE.py:FUNCTION`. Whether torch has the class is
-    checked where torch is loaded."""
-    return name in ours or ":" in name or bool(re.fullmatch("[A-Z][A-Za-z0-9]*", name))
+def _is_known(name: str, kind: OwnFunction) -> bool:
+    """Whether it is one of ours, the name of a class of torch, `FILE.py:FUNCTION`, or an installed package's. Whether
+    torch has the class is checked where torch is loaded."""
+    # the last asks every installed package
+    return not kind.is_own(name) or ":" in name or name in kind.names()
 
 
-def _unknown_part(key: str, name: str, ours: tuple[str, ...], example: str) -> str:
+def _unknown_part(key: str, name: str, kind: OwnFunction, example: str) -> str:
+    known = (*kind.ours, *kind.names())
     return (
-        f"train.{key} is {name!r}: it must be one of {', '.join(ours)}, a class of torch as in {example}, or your own "
-        f"function as in ./my_file.py:make{did_you_mean(name, ours)}"
+        f"train.{key} is {name!r}: it must be one of {', '.join(known)}, a class of torch as in {example}, or your own "
+        f"function as in ./my_file.py:make{did_you_mean(name, known)}"
     )
 
 
@@ -285,6 +344,7 @@ def secrets(case: Case) -> Iterator[tuple[tuple[str, ...], str]]:
     sections: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         (("workload",), case.workload.options),
         (("strategy",), case.strategy.options),
+        (("data", "source_options"), case.data.source_options),
         (("train", "optimizer_options"), case.train.optimizer_options),
         (("train", "lr_schedule_options"), case.train.lr_schedule_options),
     )

@@ -10,22 +10,45 @@ from bench.suite.models import PERCENTAGE
 from bench.suite.yaml_nodes import Node
 
 MEMORY_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([kKMGT])(i?)B")
-_OWN_PARTS = (("workload", "name"), ("strategy", "name"), ("train", "optimizer"), ("train", "lr_schedule"))
+_OWN_PARTS = (
+    ("workload", "name"),
+    ("strategy", "name"),
+    ("data", "source"),
+    ("train", "optimizer"),
+    ("train", "lr_schedule"),
+)
 """Keys that may name a user's file."""
 _SHORT_NAMES = {"AdamW": "adamw", "Adam": "adam", "SGD": "sgd"}
 _EXPONENTS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
+def with_data_source(part: Node) -> Node:
+    """A suite, or a part of one, with `data: synthetic` as `data: {source: synthetic}`, in it and in its cases."""
+    if not isinstance(part.value, dict):
+        return part
+    items = dict(part.value)
+    data = items.get("data")
+    if data is not None and isinstance(data.value, str):
+        named = {"source": Node(data.value, data.where, data.key_where)}
+        items["data"] = Node(named, data.where, data.key_where)
+    if "quick" in items:
+        items["quick"] = with_data_source(items["quick"])
+    cases = items.get("cases")
+    if cases is not None and isinstance(cases.value, list):
+        items["cases"] = Node(list(map(with_data_source, cases.value)), cases.where, cases.key_where)
+    return Node(items, part.where, part.key_where)
+
+
 def written_out(case: Node) -> Node:
-    """The case without shorthands: `strategy: ddp`, `world: auto`, `threads: 2`, `find_batch: true`, `until: 1%`,
-    `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
+    """The case without shorthands: `strategy: ddp`, `data: synthetic`, `world: auto`, `threads: 2`, `find_batch: true`,
+    `until: 1%`, `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
 
     `./my_file.py:NAME` becomes a path from the suite file's folder; given by --set, from the current folder."""
     for key in ("world", "threads"):
         item = case.get(key)
         if item is not None and item.value is not None and not isinstance(item.value, list):
             case = put(case, [key], Node([item], item.where, item.key_where))
-    case = with_named_strategy(case)
+    case = with_data_source(with_named_strategy(case))
     find = case.get("find_batch")
     if find is not None and isinstance(find.value, bool):
         case = put(case, ["find_batch"], Node({} if find.value else None, find.where, find.key_where))
@@ -38,7 +61,7 @@ def written_out(case: Node) -> Node:
         case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))
     for section, key in _OWN_PARTS:
         name = case.get(section, key)
-        if name is not None and isinstance(name.value, str) and name.value.startswith("."):
+        if name is not None and isinstance(name.value, str) and re.match(r"\.[^\0]*$", name.value):
             from_option = name.where.startswith("--set ")
             folder = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
             case = _replaced(case, section, key, str((folder / name.value).resolve()))

@@ -100,8 +100,9 @@ class _Trial:
                 "wrap()",
                 "returned a module with other parameters than the given model's: change that model in place",
             )
-        places = torch.tensor([0, workload.dataset_size - 1])[:_EXAMPLES]
-        batch = {key: part.to(self.device) for key, part in workload.batch(places, places).items()}
+        batch = {
+            key: part.to(self.device) for key, part in workloads.first_batch(workload, _EXAMPLES).items()
+        }
         for last in (False, True):
             context = self._accumulating(strategy, wrapped, last)
             self._call("accumulating", context.__enter__)

@@ -20,7 +20,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from bench import strategies, workloads
 from bench.common.errors import InputError
 from bench.common.own_part import label
-from bench.train import named_losses
+from bench.data.stream import kind, problem_of_batch
+from bench.train import counts, named_losses
 from bench.train.error_text import describe, line_of
 from bench.train.members import has_members, trained_members
 from bench.train.members import problem as problem_of_members
@@ -67,14 +68,24 @@ class _Check:
         model, on_meta = self._model(workload)
         self._blocks(workload, model)
         places = torch.tensor([0, workload.dataset_size - 1])
-        batch = self._call("batch", lambda: workload.batch(places, places), _dataset_size_hint(workload))
-        self._batch("batch", batch, f"{_EXAMPLES} places")
+        stream = workloads.stream_of(workload)
+        if stream is not None:
+            batch = stream.first(_EXAMPLES)
+        else:
+            batch = self._call("batch", lambda: workload.batch(places, places), _dataset_size_hint(workload))
+            self._batch("batch", batch, f"{_EXAMPLES} places")
+        self._counts(workload, batch)
         with _ignoring_untestable(on_meta):
             if workloads.makes_steps(workload):
                 self._step(workload, model, _on(batch, on_meta))
             else:
                 self._loss(workload, model, _on(batch, on_meta))
-        if workload.validation_size:
+        if workloads.validation_size(workload):
+            if stream is not None and not _has_own_validation(workload):
+                raise self._refuse(
+                    "validation_size",
+                    f"is {workload.validation_size}: a stream has no held-out examples, so write validation_batch too",
+                )
             self._validation(workload, model, on_meta)
 
     def _call(self, method: str, function: Callable[[], _T], index_hint: str = "") -> _T:
@@ -136,7 +147,7 @@ class _Check:
             return model, True
         model = self._call("model", workload.model)
         if not isinstance(model, nn.Module):
-            raise self._refuse("model()", f"returned {_kind(model)}: give a torch.nn.Module")
+            raise self._refuse("model()", f"returned {kind(model)}: give a torch.nn.Module")
         if next(model.parameters(), None) is None:
             raise self._refuse("model()", "returned a module without parameters: there is nothing to train")
         if reason := problem_of_members(model):
@@ -152,25 +163,25 @@ class _Check:
     def _blocks(self, workload: Workload, model: nn.Module) -> None:
         blocks: Any = self._call("blocks", lambda: workload.blocks(model))
         if not isinstance(blocks, list | tuple | nn.ModuleList):
-            raise self._refuse("blocks()", f"returned {_kind(blocks)}: give a list of the model's submodules")
+            raise self._refuse("blocks()", f"returned {kind(blocks)}: give a list of the model's submodules")
         inside = {id(part) for part in model.modules()} - {id(model)}
         for number, block in enumerate(blocks):
-            at = f"returned {_kind(block)} at place {number}"
+            at = f"returned {kind(block)} at place {number}"
             if id(block) not in inside:
                 raise self._refuse("blocks()", f"{at}, which is not a submodule of the given model")
             if type(block).forward is nn.Module.forward:
                 raise self._refuse("blocks()", f"{at}, which has no forward of its own: give its parts")
 
+    def _counts(self, workload: Workload, batch: Batch) -> None:
+        for name in counts.METHODS:
+            if hasattr(workload, name):
+                found = self._call(name, partial(getattr(workload, name), batch))
+                if counts.count_of(found) is None:
+                    raise self._refuse(f"{name}()", f"returned {found!r}: give a whole number, 1 or more")
+
     def _batch(self, method: str, batch: Any, asked: str) -> None:
-        if not isinstance(batch, dict) or not all(
-            callable(getattr(part, "to", None)) for part in batch.values()
-        ):
-            inside = (
-                {key: _kind(part) for key, part in batch.items()} if isinstance(batch, dict) else _kind(batch)
-            )
-            raise self._refuse(
-                f"{method}()", f"returned {inside}: give a dict of tensors, or of objects with a method `to`"
-            )
+        if problem := problem_of_batch(batch):
+            raise self._refuse(f"{method}()", f"returned {problem}")
         tensors = {key: part for key, part in batch.items() if isinstance(part, torch.Tensor)}
         shapes = ", ".join(f"{key} {list(part.shape)}" for key, part in tensors.items()) or "an empty dict"
         counted = any(part.dim() and len(part) == _EXAMPLES for part in tensors.values())
@@ -189,7 +200,7 @@ class _Check:
                 raise self._refuse("loss()", reason)
             loss = loss[named_losses.TRAINED]
         if not isinstance(loss, torch.Tensor):
-            raise self._refuse("loss()", f"returned {_kind(loss)}: give a tensor, the mean over the batch")
+            raise self._refuse("loss()", f"returned {kind(loss)}: give a tensor, the mean over the batch")
         if loss.shape != ():
             raise self._refuse(
                 "loss()", f"returned shape {list(loss.shape)}: give one scalar, the mean over the batch"
@@ -227,7 +238,7 @@ class _Check:
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise self._refuse(
                     "evaluate()",
-                    f"returned {_kind(answer)}: give the loss of each example, and correctness or None",
+                    f"returned {kind(answer)}: give the loss of each example, and correctness or None",
                 )
             for part, word in zip(answer, ("loss", "correctness"), strict=True):
                 self._per_example(part, word)
@@ -238,7 +249,7 @@ class _Check:
         if not isinstance(part, torch.Tensor) or part.shape != (_EXAMPLES,):
             raise self._refuse(
                 "evaluate()",
-                f"returned {_kind(part)} as {word} for {_EXAMPLES} examples: give one number for each",
+                f"returned {kind(part)} as {word} for {_EXAMPLES} examples: give one number for each",
             )
 
 
@@ -284,17 +295,12 @@ def _dataset_size_hint(workload: Workload) -> str:
     return f"; places go up to dataset_size - 1, and dataset_size is {Defaults.dataset_size:,} unless the class sets it"
 
 
+def _has_own_validation(workload: Workload) -> bool:
+    return getattr(type(workload), "validation_batch", None) is not Defaults.validation_batch
+
+
 def _on(batch: Batch, on_meta: bool) -> Batch:
     return {key: part.to("meta") for key, part in batch.items()} if on_meta else batch
-
-
-def _kind(value: Any) -> str:
-    """The kind of a value in a few words; for a tensor, its shape."""
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of shape {list(value.shape)}"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
-    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def couples_examples(workload: Workload, model: nn.Module) -> bool:

@@ -15,12 +15,12 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from bench import workloads
-from bench.train import meta_device
+from bench.train import counts, meta_device
 from bench.train.error_text import describe, place_of
 from bench.train.named_losses import trained
 from bench.workloads import Workload
@@ -44,6 +44,8 @@ def main(answer: Connection, question: str) -> None:
         signal.alarm(LONGEST_S)
         if workloads.makes_steps(workload):
             result = {"note": "it makes its own steps, and only a loss can be counted"}
+        elif any(hasattr(workload, method) for method in counts.METHODS):
+            result = {"note": "its batches differ in size, so no batch stands for all"}
         else:
             result = {} if workload is None else count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # a custom workload may raise anything
@@ -97,8 +99,10 @@ def _counted(workload: Workload, sizes: tuple[int, ...], device: str) -> list[in
 
 def failure_note(error: BaseException, name: str) -> str:
     """Why the model `name` could not run on shapes, in one line."""
-    if isinstance(error, DataDependentOutputException):
-        reason = "it needs values, as for item() or an if on a tensor, but here are only shapes"
+    if isinstance(error, DataDependentOutputException | DynamicOutputShapeException):
+        reason = (
+            "it needs values, as for item(), an if on a tensor or a boolean mask, but here are only shapes"
+        )
     else:
         reason = describe(error)
     return reason + place_of(error, name)

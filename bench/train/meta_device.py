@@ -16,6 +16,8 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 
+from bench.workloads import first_batch
+
 if TYPE_CHECKING:
     from bench.workloads import Batch, Workload
 
@@ -42,8 +44,7 @@ class Shapes:
     def batch(self, workload: Workload, examples: int) -> Batch:
         """A training batch; if the workload has fewer examples, some are repeated."""
         with _values():
-            keys = torch.arange(examples)
-            made = workload.batch(keys % workload.dataset_size, keys)
+            made = first_batch(workload, examples)
         return {name: self._like(tensor) for name, tensor in made.items()}
 
     def _moved(self, model: nn.Module) -> nn.Module:

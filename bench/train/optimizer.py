@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,17 +16,15 @@ from torch.distributed.tensor import DTensor
 from torch.optim import lr_scheduler
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
-from bench.common import own_file
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
+from bench.common.own_function import OPTIMIZER, SCHEDULE, Found
 from bench.records.run_spec import TrainSpec
 from bench.train.error_text import describe, line_in
 
 if TYPE_CHECKING:
     from torch.amp.grad_scaler import GradScaler
 
-_OURS = ("linear_warmup", "linear", "cosine")
-"""Schedules of scalebench, besides the constant one."""
 _MOST_TRIED_STEPS = 100_000
 _SHORT = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 _NAMED_PARAMETERS = 3
@@ -37,8 +34,8 @@ _NAMED_PARAMETERS = 3
 def is_ours(train: TrainSpec) -> bool:
     """Whether optimizer and schedule are scalebench's own, with checked settings, so that they can surely be made."""
     return (
-        train.optimizer in _SHORT
-        and train.lr_schedule in ("constant", *_OURS)
+        train.optimizer in OPTIMIZER.ours
+        and train.lr_schedule in SCHEDULE.ours
         and not train.optimizer_options
     )
 
@@ -49,19 +46,17 @@ def build(model: nn.Module, train: TrainSpec) -> list[torch.optim.Optimizer]:
     `model` is the one that the workload made, after the strategy has distributed it. Torch's defaults hold for settings
     that the suite does not give. Raises InputError if the optimizer cannot be made or leaves out parameters."""
     where = f"train.optimizer {train.optimizer}"
-    if ":" in train.optimizer:
-        make, label = _function(train.optimizer, "optimizer")
+    if OPTIMIZER.is_own(train.optimizer):
+        own = OPTIMIZER.load(train.optimizer)
         made = _called(
-            label,
-            train.optimizer,
-            lambda: make(model, learning_rate=train.learning_rate, **train.optimizer_options),
+            own, lambda: own.call(model, learning_rate=train.learning_rate, **train.optimizer_options)
         )
         optimizers = list(made) if isinstance(made, list | tuple) else [made]
         if not optimizers or not all(isinstance(one, torch.optim.Optimizer) for one in optimizers):
             raise InputError(
-                f"{label}() returned {made!r}: return a torch.optim.Optimizer, or a list of optimizers"
+                f"{own.label}() returned {made!r}: return a torch.optim.Optimizer, or a list of optimizers"
             )
-        _check_parameters(model, optimizers, f"{label}()")
+        _check_parameters(model, optimizers, f"{own.label}()")
         return optimizers
     kind = _torch_class(
         torch.optim, torch.optim.Optimizer, _SHORT.get(train.optimizer, train.optimizer), where
@@ -77,7 +72,7 @@ def build(model: nn.Module, train: TrainSpec) -> list[torch.optim.Optimizer]:
         options["momentum"] = train.momentum
     if train.weight_decay is not None:
         options["weight_decay"] = train.weight_decay
-    return [_called(where, "", lambda: kind(model.parameters(), **options))]
+    return [_called(where, lambda: kind(model.parameters(), **options))]
 
 
 def schedules(optimizers: Sequence[torch.optim.Optimizer], train: TrainSpec, steps: int) -> list[LRScheduler]:
@@ -87,27 +82,24 @@ def schedules(optimizers: Sequence[torch.optim.Optimizer], train: TrainSpec, ste
     if train.lr_schedule == "constant":
         return []
     options = train.lr_schedule_options
-    if ":" in train.lr_schedule:
-        make, label = _function(train.lr_schedule, "schedule")
-        made = [
-            _called(label, train.lr_schedule, lambda one=one: make(one, steps, **options))  # type: ignore[misc]
-            for one in optimizers
-        ]
+    if SCHEDULE.is_own(train.lr_schedule):
+        own = SCHEDULE.load(train.lr_schedule)
+        made = [_called(own, lambda one=one: own.call(one, steps, **options)) for one in optimizers]  # type: ignore[misc]
         wrong = [one for one in made if not isinstance(one, LRScheduler)]
         if wrong:
             raise InputError(
-                f"{label}() returned {wrong[0]!r}: return a torch.optim.lr_scheduler.LRScheduler"
+                f"{own.label}() returned {wrong[0]!r}: return a torch.optim.lr_scheduler.LRScheduler"
             )
-    elif train.lr_schedule in _OURS:
+    elif train.lr_schedule in SCHEDULE.ours:
         return [LambdaLR(one, _factor(train, train.total_steps or steps)) for one in optimizers]
     else:
         where = f"train.lr_schedule {train.lr_schedule}"
         kind = _torch_class(lr_scheduler, LRScheduler, train.lr_schedule, where)
-        made = [_called(where, "", lambda one=one: kind(one, **options)) for one in optimizers]  # type: ignore[misc]
+        made = [_called(where, lambda one=one: kind(one, **options)) for one in optimizers]  # type: ignore[misc]
     if any(isinstance(one, ReduceLROnPlateau) for one in made):
         raise InputError(
-            "train.lr_schedule: ReduceLROnPlateau changes the rate by a validation loss, which a step does not have: "
-            "choose another schedule"
+            "train.lr_schedule: ReduceLROnPlateau follows a result of validation, which a step does not have: use "
+            "constant, which is the same until its patience is over"
         )
     return made
 
@@ -122,7 +114,7 @@ def try_schedules(made: Sequence[LRScheduler], train: TrainSpec, steps: int) -> 
 
     with warnings.catch_warnings(action="ignore"):  # no optimizer takes a step here
         name = train.lr_schedule.rpartition("/")[2]
-        _called(f"train.lr_schedule {name}, which the run steps {steps:,} times,", "", every_step)
+        _called(f"train.lr_schedule {name}, which the run steps {steps:,} times,", every_step)
 
 
 def _factor(train: TrainSpec, total: int) -> Callable[[int], float]:
@@ -139,16 +131,6 @@ def _factor(train: TrainSpec, total: int) -> Callable[[int], float]:
     return factor
 
 
-def _function(name: str, kind: str) -> tuple[Callable[..., Any], str]:
-    """The user's function at `FILE.py:FUNCTION`, and its name in messages. Raises InputError."""
-    file, _, function = name.rpartition(":")
-    path = Path(file)
-    found = getattr(own_file.execute(path), function, None)
-    if not callable(found):
-        raise InputError(f"{path} has no function {function}, which is to make the {kind}")
-    return found, f"{path.name}:{function}"
-
-
 def _torch_class(module: Any, base: type, name: str, where: str) -> Any:
     """The class of that name in a module of torch. Raises InputError if there is none."""
     classes = sorted(
@@ -161,15 +143,17 @@ def _torch_class(module: Any, base: type, name: str, where: str) -> Any:
     return getattr(module, name)
 
 
-def _called(label: str, file: str, make: Callable[[], Any]) -> Any:
+def _called(who: str | Found, make: Callable[[], Any]) -> Any:
     """What `make` returns. Raises InputError if it raises, with the line if that is in the user's file."""
     try:
         return make()
     except torch.OutOfMemoryError:
         raise
     except (Exception, SystemExit) as error:  # a user's function may raise anything
-        where = line_in(error, Path(file.rpartition(":")[0])) if file else ""
-        raise InputError(f"{label}{'()' if file else ''} raised {describe(error)}{where}") from error
+        if isinstance(who, str):
+            raise InputError(f"{who} raised {describe(error)}") from error
+        where = line_in(error, who.file) if who.file else ""
+        raise InputError(f"{who.label}() raised {describe(error)}{where}") from error
 
 
 def _check_parameters(model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], label: str) -> None:

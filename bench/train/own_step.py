@@ -51,6 +51,8 @@ class OwnStep:
         self._marks: list[Any] = []
         self._updated: set[str] = set()
         """Members that this step has updated."""
+        self.index = -1
+        """Number of this step, from 0, warm-up included; for what is not done in every step."""
         self.phases: list[Phase] = []
         """Names of the spans between the marks of this step."""
 
@@ -115,6 +117,7 @@ class OwnStep:
 
         Raises TypeError or ValueError if `step` returns no loss or updates nothing."""
         self._mark, self._marks, self._updated, self.phases = mark, marks, set(), ["data"]
+        self.index += 1
         answer = step(self)
         loss = named_losses.trained(answer)
         if not isinstance(loss, torch.Tensor) or loss.shape != ():

@@ -27,9 +27,14 @@ _TF32 = (8, 0)
 
 def main(answer: Connection, jobs_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of problems, empty if there are none."""
+    from bench.train.error_text import describe, place_of
+
     cases: dict[str, dict[str, None]] = {}  # problem -> its cases, in order
     for job in json.loads(jobs_json):
-        problem = _problem(job)
+        try:
+            problem = _problem(job)
+        except (Exception, SystemExit) as error:  # a user's method may raise in a later call only
+            problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
     problems = [
@@ -50,10 +55,9 @@ def _problem(job: dict[str, Any]) -> str | None:
         return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):
         return reason
-    kind = workloads.load(job["workload"])
-    make = partial(kind, kind.Options(**job["options"]), job["source"], job["data_root"], job["seed"])
+    make = partial(workloads.make, job)
     try:
-        if workloads.is_custom(job["workload"]):
+        if workloads.is_custom(job["workload"]) or workloads.is_stream(job["workload"], job["source"]):
             workload = checked(make, job["workload"], job["strategy"])
         else:
             workload = make()
@@ -68,7 +72,7 @@ def _problem(job: dict[str, Any]) -> str | None:
     train = TrainSpec(**job["train"])
     if train.checkpointing and not _blocks(workload):
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
-    if job["validate_every"] and workload.validation_size == 0:
+    if job["validate_every"] and workloads.validation_size(workload) == 0:
         return f"measure.validate_every: {job['workload']} has no examples to validate on"
     return _optimizer_problem(job, workload)
 

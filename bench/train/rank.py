@@ -6,6 +6,7 @@ import faulthandler
 import json
 import math
 import os
+import random
 import signal
 import sys
 import traceback
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.common.process import die_with_parent, name_process
+from bench.common.process import die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
 from bench.train import memory_limit
 from bench.train.error_text import describe, place_of
@@ -34,6 +35,7 @@ def main(job_json: str) -> None:
     job = RankJob(**json.loads(job_json))
     spec = RunSpec.from_json(job.spec)
     name_process(f"rank {job.rank} of {spec.run_id}")
+    fork_children()
     _become_a_rank(job)
     try:
         outcome = _run(job, spec)
@@ -42,7 +44,7 @@ def main(job_json: str) -> None:
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
         out_of_memory = memory_limit.is_out_of_memory(error, limited=limited)
-        place = "" if out_of_memory else place_of(error, spec.workload, spec.strategy)
+        place = "" if out_of_memory else place_of(error, spec.workload, spec.strategy, spec.data.source)
         _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
         _exit(1)
     _write_outcome(job, outcome)
@@ -106,6 +108,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     from bench.measure.rank_tables import Writer
     from bench.train import after_training, own_modules, process_group
     from bench.train.check_workload import couples_examples
+    from bench.train.counts import Counts
     from bench.train.validate import Validation
 
     workload = _workload(spec)
@@ -114,8 +117,9 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     own_code = job.rank == 0 and bool(spec.own_files or workloads.is_custom(spec.workload))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
+    counts = Counts(workload)
     training.batches = loader.noting_the_first(
-        memory.tightened(training.batches, spec.train.accumulate), digests
+        memory.tightened(counts.counted(training.batches), spec.train.accumulate), digests
     )
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)
@@ -132,11 +136,14 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     after_training.run(training, clock, scratch, writer)
     # 0: no tensor could be read, so nothing shows which batches are equal
     same = same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
+    counted = counts.outcome(spec, training.steps, device)
     process_group.leave()
+    stream = workloads.stream_of(workload)
     return {
         **model,
-        "dataset_size": workload.dataset_size,
-        "tokens_per_example": workload.tokens_per_example,
+        "dataset_size": workload.dataset_size if stream is None else None,
+        "sharding": stream.sharding if stream is not None else None,
+        **counted,
         "couples_examples": couples_examples(workload, training.model),
         "same_batch": same,
         "memory_before_bytes": memory.before_bytes,
@@ -157,7 +164,7 @@ def same_batch(digests: list[int], ranks_per_batch: int) -> bool | None:
             first = number * ranks_per_batch
             raise RuntimeError(
                 f"ranks {first} to {first + ranks_per_batch - 1} share a batch (ranks_per_batch), but the first was "
-                "not the same on all of them: let it depend on its places and keys alone"
+                "not the same on all of them: let batch() depend on its places and keys alone, a loader on its shard"
             )
     return None if len(groups) == 1 else len(set(digests)) == 1 and digests[0] != 0
 
@@ -182,6 +189,7 @@ def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
 
 
 def _configure(spec: RunSpec, device: torch.device) -> None:
+    import numpy
     import torch
 
     from bench.train import compilation, precision
@@ -192,6 +200,8 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
     precision.configure(spec.train.precision)
     torch.backends.cudnn.benchmark = spec.train.cudnn_benchmark
     torch.manual_seed(spec.seed)
+    random.seed(spec.seed)
+    numpy.random.seed(spec.seed)
     if spec.train.compile:
         compilation.exclude_current_folder()
 
@@ -199,8 +209,7 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
 def _workload(spec: RunSpec) -> Workload:
     from bench import workloads
 
-    kind = workloads.load(spec.workload)
-    workload = kind(kind.Options(**spec.workload_options), spec.data.source, spec.data_root, spec.seed)
+    workload = workloads.make(spec.workload_with_data)
     workload.prepare()
     return workload
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
+from bench import workloads
 from bench.measure import evals
 from bench.train import precision, process_group
 
@@ -55,7 +56,7 @@ class Validation:
             evals.append(
                 self.file,
                 step=steps,
-                epoch=steps * training.spec.global_batch / training.workload.dataset_size,
+                epoch=_epoch(training, steps),
                 val_loss=found.loss,
                 val_accuracy=found.accuracy,
                 elapsed_s=(began_ns - self.barrier_ns) / 1e9,
@@ -63,9 +64,16 @@ class Validation:
         process_group.barrier(training.device)
 
 
+def _epoch(training: Training, steps: int) -> float | None:
+    """Passes over the data in that many steps; null for a stream, whose length is not known."""
+    if workloads.stream_of(training.workload) is not None:
+        return None
+    return steps * training.spec.global_batch / training.workload.dataset_size
+
+
 def score(training: Training, rank: int) -> Score | None:
     """Mean loss and accuracy of the current model, equal on every rank; null without validation examples."""
-    if training.workload.validation_size == 0:
+    if workloads.validation_size(training.workload) == 0:
         return None
     averages: AbstractContextManager[None] = nullcontext()
     if training.ema is not None and training.spec.train.ema_validation:

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from bench.data.stream import Stream
     from bench.measure.machine.speed import Machine
 
     Batch = dict[str, torch.Tensor]
     """Tensors; in a custom workload also other objects that `to(device, non_blocking=True)` moves, such as graphs."""
+
+
+_STREAM = "_scalebench_stream"
+"""The attribute of a workload that holds its stream."""
 
 
 class Workload(Protocol):
@@ -39,6 +44,8 @@ class Workload(Protocol):
     # Optional: `step(model, batch, step) -> torch.Tensor`, for a step of several losses or models or with its own
     # backward; `step` is an OwnStep (bench/train/own_step.py). It takes the place of `loss` and returns the loss to
     # record. Each member of an nn.ModuleDict is distributed by itself and has an optimizer of its own.
+    # Optional: `examples_in(batch) -> int` and `tokens_in(batch) -> int`, for batches that differ in them, as with
+    # sequences of unequal length; called with each batch on the CPU, in the phase data.
     # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.
 
     def __init__(self, options: Any, source: str, data_root: str | None, seed: int) -> None: ...
@@ -124,13 +131,65 @@ def measures_machine(name: str) -> bool:
     return bool(getattr(load(name), "measures_machine", False))
 
 
+def make(asked: Mapping[str, Any]) -> Workload:
+    """The workload of RunSpec.workload_with_data, to be prepared. A shipped one is made for its first source if a
+    stream takes the place of its examples. Raises InputError, and the errors of a custom workload."""
+    kind, name, source = load(asked["workload"]), asked["workload"], asked["source"]
+    own = kind.sources[0] if is_stream(name, source) and not is_custom(name) else source
+    options = kind.Options(**asked["options"])
+    workload = kind(options, own, asked["data_root"], asked["seed"])
+    if is_stream(name, source):
+        from bench.data.stream import Stream
+
+        stream = Stream(
+            source,
+            asked["source_options"],
+            data_root=asked["data_root"],
+            seed=asked["seed"],
+            options=options,
+            sizes_vary=hasattr(kind, "examples_in"),
+        )
+        setattr(workload, _STREAM, stream)
+    return workload
+
+
+def is_stream(name: str, source: str) -> bool:
+    """Whether `data.source` is the user's own loader: one that the workload itself does not read."""
+    return source not in load(name).sources
+
+
+def stream_of(workload: Workload) -> Stream | None:
+    """The stream that takes the place of the workload's examples; null without one."""
+    return getattr(workload, _STREAM, None)
+
+
+def first_batch(workload: Workload, examples: int) -> Batch:
+    """A training batch of that many examples, on the CPU, loaded in this process."""
+    import torch
+
+    stream = stream_of(workload)
+    if stream is not None:
+        return stream.first(examples)
+    keys = torch.arange(examples)
+    return workload.batch(keys % workload.dataset_size, keys)
+
+
+def validation_size(workload: Workload) -> int:
+    """Number of examples to validate on. With a stream only a custom workload has any: those of a shipped one would not
+    be of the stream."""
+    from bench.workloads._custom import Defaults
+
+    if stream_of(workload) is not None and not isinstance(workload, Defaults):
+        return 0
+    return workload.validation_size
+
+
 def prepared(asked: Mapping[str, Any]) -> Workload | None:
-    """A prepared workload from `workload`, `options`, `source`, `data_root` and `seed`; null if it trains nothing.
-    Raises the errors of a custom workload."""
-    kind = load(asked["workload"])
-    if getattr(kind, "measures_machine", False):
+    """The prepared workload of RunSpec.workload_with_data; null if it trains nothing. Raises the errors of a custom
+    workload."""
+    if measures_machine(asked["workload"]):
         return None
-    workload = kind(kind.Options(**asked["options"]), asked["source"], asked["data_root"], asked["seed"])
+    workload = make(asked)
     workload.prepare()
     return workload
 

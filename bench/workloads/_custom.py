@@ -1,4 +1,4 @@
-"""A custom workload: three methods are required, everything else has a default here."""
+"""A custom workload: `model`, `batch` and `loss` are required, everything else has a default here."""
 
 from __future__ import annotations
 
@@ -105,6 +105,7 @@ WORKLOAD = OwnPart(
     word="workload",
     group="bench.workloads",
     required=("model", "batch", "loss"),
+    checked_later=("batch",),
     instead={"loss": "step"},
     called_with={
         "__init__": ("options", "source", "data_root", "seed"),
@@ -116,6 +117,8 @@ WORKLOAD = OwnPart(
         "step": ("model", "batch", "step"),
         "validation_batch": ("indices",),
         "evaluate": ("model", "batch"),
+        "examples_in": ("batch",),
+        "tokens_in": ("batch",),
     },
     defaults=Defaults,
     check=_check_attributes,

@@ -29,7 +29,8 @@ def suite() -> str:
 
 def section(name: str) -> str:
     """The table of a section's keys; `name` is one of SECTIONS."""
-    return _keys(whole()["$defs"][name])
+    schema = whole()["$defs"][name]
+    return _keys(next(one for one in schema.get("anyOf", [schema]) if "properties" in one))
 
 
 def chosen(kind: str) -> str:
@@ -81,6 +82,7 @@ def _keys(schema: Schema) -> str:
         (code(key), _type(item) + _in(key), _default(key, item, required), _meaning(item))
         for key, item in _properties(schema)
     ]
+    assert rows, "the schema has no keys"
     return table(_HEAD, rows)
 
 

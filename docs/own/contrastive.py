@@ -1,7 +1,7 @@
 """Contrastive learning: two views of a point must find each other among the points of all ranks.
 
-If each rank compared only its own points, more ranks would train another model. Such a class sets
-`couples_examples = True`, and the losses of world sizes are then not compared."""
+So one rank and two train the same model. If each rank compared only its own points, they would not; a class that does
+so sets `couples_examples = True`, and losses are then not compared."""
 
 import torch
 from torch import distributed, nn

@@ -18,6 +18,7 @@ points AS (
         any_value(device_name) AS device_name,
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
+        avg(examples_per_step) AS examples_per_step,
         any_value(coalesce(accumulate, 1)) AS micro_batches,
         any_value(try_cast(config->'strategy_options'->>'shard_size' AS INTEGER)) AS shard_size,
         geometric_mean(throughput) AS mean_throughput,
@@ -31,7 +32,7 @@ points AS (
 final AS (
     SELECT
         * EXCLUDE (data_ms, forward_ms, backward_ms, optimizer_ms),
-        global_batch / mean_throughput AS step_s,  -- global_batch ÷ mean_throughput
+        examples_per_step / mean_throughput AS step_s,  -- examples_per_step ÷ mean_throughput
         step_s / (data_ms + forward_ms + backward_ms + optimizer_ms) AS s_per_ms,
         data_ms * s_per_ms AS data_s,  -- data phase of step_s
         forward_ms * s_per_ms AS forward_s,  -- forward phase of step_s
@@ -49,6 +50,7 @@ final AS (
         -- world_size: number of ranks
         -- batch_per_rank: examples per rank and optimizer step
         -- global_batch: examples per optimizer step
+        -- examples_per_step: examples that throughput counts, mean over ok repeats
         -- micro_batches: micro-batches per optimizer step
         -- shard_size: ranks that share one copy of the parameters; null: all
         -- mean_throughput: geometric mean over ok repeats, in the unit of throughput

@@ -6,7 +6,8 @@ WITH cases AS (
         session_id, case_name,
         split_part(case_name, '~', 1) AS name,
         any_value(coalesce(baseline, case_name)) AS baseline_case,
-        any_value(workload || ' ' || coalesce(tokens_per_example, 0)) AS workload,
+        -- a fraction is a mean of counted tokens, which differs by chance
+        any_value(workload || ' ' || if(tokens_per_example % 1 = 0, tokens_per_example, 0)) AS workload,
         any_value(precision) AS precision,
         any_value(if(scaling = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
         max(if(scaling = 'strong', global_batch, batch_per_rank)) AS batch,

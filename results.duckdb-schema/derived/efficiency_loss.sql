@@ -141,7 +141,7 @@ final AS (
         share + half_width AS share_hi,
         share * cost_s AS rank_s_per_example,  -- rank-seconds per example beyond the baseline's
         -- lost_ms: lost time in a rank's mean step
-        share * cost_s * 1e3 * global_batch / workers AS lost_ms,
+        share * cost_s * 1e3 * examples_per_step / workers AS lost_ms,
         known_by                     -- as in run_parts: profiled, one rank, estimated; null: communication is unknown
     FROM rounded
 )

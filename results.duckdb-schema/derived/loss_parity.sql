@@ -1,15 +1,16 @@
 -- One row per session, case, placement other than the case's baseline, and repeat: whether it trained like the
 -- baseline. The same repeat has the same seed, and under strong scaling the same global batches, so losses may differ
 -- only by rounding. This also holds if the sizes accumulate differently: the mean over micro-batches of equal size is
--- the mean over the batch, unless the model couples the examples of a batch. The losses of the first 20 steps, warm-up
--- included, are compared and judged; later differences are reported without a verdict. The baseline here is always the
+-- the mean over the batch, unless the model couples the examples of a batch. A loader of the user may give other
+-- examples at another size, so only equal losses are a verdict then. The losses of the first 20 steps, with warm-up,
+-- are compared and judged; later differences are reported without a verdict. The baseline here is always the
 -- case's smallest ok n (fewest nodes among equals), also if `baseline:` names another.
 WITH summaries AS (
     SELECT * FROM run_summary
 ),
 attempts AS (
     SELECT
-        session_id, run_id, attempt, couples_examples,
+        session_id, run_id, attempt, couples_examples, sharding,
         -- The format of gradients in transfer, if the strategy defines it: ddp, fsdp. PowerSGD does not depend on n.
         coalesce(
             config ->> '$.strategy_options.gradient_compression', config ->> '$.strategy_options.reduce_dtype'
@@ -17,7 +18,7 @@ attempts AS (
     FROM runs
 ),
 each_run AS (
-    SELECT summaries.*, couples_examples, reduced_as
+    SELECT summaries.*, couples_examples, sharding, reduced_as
     FROM summaries
     JOIN attempts USING (session_id, run_id, attempt)
     WHERE status <> 'skipped'
@@ -111,6 +112,10 @@ with_reason AS (
             WHEN global_batch <> baseline_global_batch
             THEN format('global batch {} against {}', global_batch, baseline_global_batch)
             WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
+            WHEN largest_relative_difference > tolerance AND examples_per_step IS DISTINCT FROM global_batch
+            THEN 'the batches differ in size, and a step gives each rank the same weight'
+            WHEN sharding IS NOT NULL AND (one_sided_step IS NOT NULL OR largest_relative_difference > tolerance)
+            THEN 'the loader orders the examples, and another world size may get others'
             WHEN one_sided_step IS NOT NULL THEN format('not finite on one side alone at step {}', one_sided_step)
             WHEN largest_relative_difference > tolerance AND couples_examples IS NULL
             THEN 'not recorded whether the model couples the examples of a batch'

@@ -10,7 +10,7 @@ WITH attempts AS (
             parameters, max(parameters) OVER (PARTITION BY session_id, workload, config ->> '$.workload_options')
         ) AS model_parameters,
         json_merge_patch(config -> '$.train', '{"accumulate": null, "micro_batch": null}')::VARCHAR AS train,
-        (config ->> '$.train.micro_batch')::INTEGER AS fixed_micro_batch,
+        try_cast(config ->> '$.train.micro_batch' AS INTEGER) AS fixed_micro_batch,
         concat_ws(' ', workload, config ->> '$.workload_options', config ->> '$.strategy_options') AS model
     FROM runs
     WHERE probe IS NOT TRUE

@@ -24,6 +24,7 @@ final AS (
         any_value(precision) AS precision,
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
+        avg(examples_per_step) FILTER (status = 'ok') AS examples_per_step,  -- mean over ok repeats
         any_value(baseline) AS baseline,
         any_value(until) AS until,
         any_value(throughput_unit) AS throughput_unit,
@@ -43,7 +44,7 @@ final AS (
         -- elapsed_s_log_variance: sample variance of ln(elapsed_s); null if an ok repeat has no elapsed_s
         CASE WHEN count(ok_elapsed_s) = count(throughput) THEN variance_of_log(ok_elapsed_s) END
             AS elapsed_s_log_variance,
-        any_value(tokens_per_s / throughput) AS tokens_per_example,
+        avg(tokens_per_s / throughput) AS tokens_per_example,  -- mean over ok repeats
         any_value(time_per_epoch_s * throughput) AS dataset_size,
         min(best_val_loss) AS best_val_loss,  -- smallest over repeats
         max(best_val_accuracy) AS best_val_accuracy  -- fraction; largest over repeats

@@ -169,8 +169,8 @@ needs AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
-        threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch, oversubscribed,
-        slurm_job_id, runs, repeats, throughput,
+        threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
+        examples_per_step, oversubscribed, slurm_job_id, runs, repeats, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,

@@ -17,6 +17,7 @@ each_run AS (
         data_ns_added / nullif(step_ns_mean, 0) AS run_share,
         data_ns_added / 1e6 AS run_data_ms,
         step_ns_mean / 1e6 AS run_step_ms,
+        sharding,
         try_cast(config->>'$.data.workers' AS INTEGER) AS loaders
     FROM ok_runs
     JOIN run_part_stats USING (session_id, run_id, attempt)
@@ -31,6 +32,7 @@ over_repeats AS (
         avg(run_step_ms) AS step_ms,
         min(loaders) AS loaders,
         any_value(device_type) AS device_type,
+        any_value(sharding) AS sharding,
         -- On a CPU, the rank's own threads need cores, too.
         any_value(try_cast(slots->>'$.cpus_per_node' AS INTEGER) // ranks_per_node)
             - if(device_type = 'cpu', threads, 1)
@@ -64,6 +66,7 @@ SELECT
         number_text(data_ms), number_text(step_ms),
         share_text(share, end_of_share(share - half_width), end_of_share(share + half_width)),
         CASE
+            WHEN sharding IS NOT NULL THEN format('data.workers is {}, and the loader decides', loaders)
             WHEN loaders = 0 THEN 'each rank loads its own data and does not compute meanwhile'
             ELSE format('each rank has {} loader process{}', loaders, if(loaders > 1, 'es', ''))
         END
@@ -71,8 +74,12 @@ SELECT
     if(
         enough <= 16,
         format(
-            'Use {} loader process{} per rank (data.workers), with a larger data.prefetch if single batches are late; ',
-            enough::INTEGER, if(enough > 1, 'es', '')
+            'Use {} loader process{} per rank (data.workers){}; ',
+            enough::INTEGER, if(enough > 1, 'es', ''),
+            if(
+                sharding IS NULL, ', with a larger data.prefetch if single batches are late',
+                ', if the loader can divide the work among them'
+            )
         ),
         'More loader processes alone are not enough; '
     )

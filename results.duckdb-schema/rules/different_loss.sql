@@ -54,9 +54,11 @@ SELECT
         THEN 'Reduce gradients in fp32: here their sums depend on the number of ranks.'
         WHEN precision <> 'fp32'
         THEN 'Repeat it in fp32. If the losses then agree, the cause was rounding; if not, look for anything that '
-            'depends on the rank: the order of the examples, seeds, dropout, a loss that is a sum instead of a mean.'
+            'depends on the rank: the order of the examples, seeds, dropout, a loss that is a sum instead of a mean, or '
+            'a mean over tokens, of which the ranks have different numbers.'
         ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, dropout, a '
-            'loss that is a sum instead of a mean, parameters that are not synchronised.'
+            'loss that is a sum instead of a mean, or a mean over tokens, of which the ranks have different numbers; '
+            'parameters that are not synchronised.'
     END AS advice,
     CASE
         WHEN compression <> 'none' THEN option_of(case_name, 'strategy.gradient_compression', 'none')

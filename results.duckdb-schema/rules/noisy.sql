@@ -1,7 +1,7 @@
 -- title: Times vary widely
 -- severity: notice
--- meaning: Something other than the training takes time now and then: other work on the machine, the network, Python's
---   own housekeeping. Results are right within their intervals, but these are wide and hide small differences.
+-- meaning: Something other than the training takes time now and then (other work on the machine, the network, Python's
+--   own housekeeping), or the steps differ by themselves. Results are right within their intervals, but these are wide and hide small differences.
 --
 -- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over ok
 -- repeats must lie above it; for a single repeat the point, from 20 steps on. It also fires if the throughputs of ok
@@ -61,7 +61,8 @@ SELECT
         repeats_vary,
         'take more repeats: more steps do not make the repeats agree.',
         'measure more steps, four times as many for half the variation; if a few steps are much longer than all '
-        'others, check whether measure.garbage_collection=frozen removes them.'
+        'others, check whether measure.garbage_collection=frozen removes them; if the steps differ by themselves, as '
+        'in a GAN that trains its generator in every fifth step, measure whole cycles.'
     ) AS advice,
     CASE
         WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)

@@ -11,8 +11,8 @@
 WITH texts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        any_value(tokens_per_example) AS tokens_per_example,
-        any_value(tokens_per_example * batch_per_rank) AS tokens,
+        any_value(round(tokens_per_example)::BIGINT) AS tokens_per_example,
+        any_value(round(tokens_per_example * batch_per_rank)::BIGINT) AS tokens,
         bool_or(json_exists(config, '$.workload_options.sequence_length')) AS has_length
     FROM runs
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads

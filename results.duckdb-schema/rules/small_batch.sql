@@ -6,11 +6,19 @@
 --
 -- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
 -- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
--- two counts only if it certainly costs something: its interval, if there is one, lies above 0. The advised batch is
+-- two counts only if it certainly costs something: its interval, if there is one, lies above 0. If all sizes have the
+-- same micro-batch, no forward pass gets smaller, and longer computation has another cause. The advised batch is
 -- the smallest power of two times the current one at which computation, at the baseline's time per example, would be
 -- four times the current loss, which is then a fifth of the ranks' time. No batch is advised beyond 64 times the
 -- current one, or beyond the data set.
-WITH losses AS (
+WITH fixed_micro_batches AS (
+    SELECT session_id, case_name
+    FROM runs
+    WHERE probe IS NOT TRUE
+    GROUP BY session_id, case_name
+    HAVING count(DISTINCT batch_per_rank / coalesce(accumulate, 1)) = 1 AND count(DISTINCT batch_per_rank) > 1
+),
+losses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         sum(share) AS cost,
@@ -28,6 +36,7 @@ WITH losses AS (
     FROM efficiency_loss
     WHERE axis = 'ranks' AND NOT oversubscribed
         AND term IN ('communication', 'work') AND share > 0 AND coalesce(share_lo, share) > 0
+        AND (term <> 'work' OR (session_id, case_name) NOT IN (FROM fixed_micro_batches))
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 batches AS (

@@ -17,7 +17,7 @@ models AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(flops_per_step / world_size) AS flops,
-        any_value(tokens_per_example) AS tokens_per_example,
+        any_value(round(tokens_per_example)::BIGINT) AS tokens_per_example,
         any_value(flops_per_step / global_batch / tokens_per_example / parameters) AS flops_per_token_and_parameter,
         any_value(config->>'$.strategy_options.gradient_compression') = 'none'
             AND (any_value(device_type) = 'cuda' OR nodes > 1) AS can_compress

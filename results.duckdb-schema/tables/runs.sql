@@ -21,9 +21,9 @@ CREATE TABLE runs (
     precision VARCHAR,             -- fp32, tf32, bf16, fp16
     batch_per_rank BIGINT,         -- examples per rank and optimizer step; ranks that share a batch all have it
     global_batch BIGINT,           -- examples per optimizer step, over all ranks
-    examples_per_step BIGINT,      -- examples that throughput counts: the global batch
+    examples_per_step DOUBLE,  -- examples that throughput counts: the global batch, or a mean that the workload counts
     accumulate INTEGER,            -- micro-batches per optimizer step
-    tokens_per_example BIGINT,     -- null if the workload has no tokens
+    tokens_per_example DOUBLE,     -- a mean if the workload counts tokens; null if it has none
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
     same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
     parameters BIGINT,             -- number of parameters of the whole model
@@ -31,7 +31,8 @@ CREATE TABLE runs (
     flops_per_step DOUBLE,         -- FLOPs of forward and backward over all ranks, from the model's mathematics
     flops_note VARCHAR,            -- why the FLOPs could not be counted; null if they were, or were not requested
     dataset_size BIGINT,           -- examples in an epoch
-    data_source VARCHAR,           -- data that was actually read
+    data_source VARCHAR,           -- data that was actually read; for your own loader its file and function
+    sharding VARCHAR,  -- who shards a stream: round_robin (Shard.round_robin), loader; null without a stream
     baseline VARCHAR,              -- case to compare with, if it is not this one
     probe BOOLEAN,  -- whether it is a probe of find_batch: it only tests if a micro-batch fits, and is in no figure
     memory_limit_bytes BIGINT,     -- what a rank may allocate beyond memory_before_bytes; null: no limit

@@ -39,7 +39,7 @@ sizes AS (
 -- Computation of the smallest size, without its own exposed communication.
 starts AS (
     SELECT
-        session_id, case_name, scaling, strategy, shard_size, micro_batches, global_batch, batch_per_rank,
+        session_id, case_name, scaling, strategy, shard_size, micro_batches, examples_per_step,
         world_size AS start_ranks,
         nodes AS start_nodes,
         data_s AS start_data_s,
@@ -78,7 +78,7 @@ overlapped AS (
                 + exposed_time_of(gathered_s / micro_batches + reduced_s, backward_s / micro_batches, k)
             FOR k IN [1, pieces::DOUBLE, 'infinity'::DOUBLE]
         ] AS exposed_s,
-        CASE WHEN scaling = 'strong' THEN global_batch ELSE batch_per_rank * world_size END AS examples,
+        CASE WHEN scaling = 'strong' THEN 1 ELSE world_size / start_ranks END * examples_per_step AS examples,
         [examples / (computation_s + exposed) FOR exposed IN exposed_s] AS throughputs
     FROM computed
 ),

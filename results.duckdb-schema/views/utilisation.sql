@@ -15,7 +15,6 @@ uses AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(devices) AS devices,
-        any_value(examples_per_step) AS examples_per_step,
         any_value(flops_per_step) AS flops_per_step,
         any_value(flops_note) AS flops_note,
         avg(gpu_util_pct) AS gpu_util_pct,

@@ -12,7 +12,7 @@ from processes import Marked
 
 OWN = Path(__file__).parents[2] / "docs" / "own"
 PAGE = OWN.parent / "own-training.md"
-CASES = ["contrastive", "gpt", "graphs", "lstm"]
+CASES = ["contrastive", "gpt", "graphs", "lines", "lstm"]
 LOSSES = """
 SELECT case_name, world_size, list(loss ORDER BY step) AS losses
 FROM (

@@ -104,7 +104,7 @@ def _flops_are_counted_or_it_is_said_why_not(
     as many, less the 12 of the first layer's input."""
     outcomes = [run["outcome"] for run in runs.values()]
     assert [outcome["flops_per_step"] for outcome in outcomes] == [8 * 2 * (3 * 16 - 12)] * 3
-    note = "it needs values, as for item() or an if on a tensor, but here are only shapes"
+    note = "it needs values, as for item(), an if on a tensor or a boolean mask, but here are only shapes"
     note += " (in loss() of looks.py:Looks, line 16)"
     assert (looks["outcome"]["flops_per_step"], looks["outcome"]["flops_note"]) == (None, note)
     assert said.count(f"case looks: FLOPs were not counted: {note}") == 1

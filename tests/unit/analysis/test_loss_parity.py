@@ -165,6 +165,26 @@ def test_where_coupling_was_not_recorded_only_equal_losses_have_a_verdict(row, v
     assert (row["reason"] is None) == (verdict == "same")
 
 
+@pytest.mark.parametrize(
+    ("ask", "verdict"),
+    [
+        (training(_case(outcome={"sharding": sharding}), losses={TWO: _scaled((4, factor))}), verdict)
+        for sharding in ("loader", "round_robin")
+        for factor, verdict in [(1.0, "same"), (0.9, None), (np.nan, None)]
+    ],
+    indirect=["ask"],
+)  # fmt: skip
+def test_a_loader_may_give_other_examples_at_another_size(row, verdict):
+    assert row["verdict"] == verdict
+    assert (row["reason"] or "").startswith("the loader orders the examples") == (verdict is None)
+
+
+@trained(_case(outcome={"examples_per_step": 60.5}), losses={TWO: _scaled((4, 0.9))})
+def test_batches_of_several_sizes_may_train_another_model(row):
+    assert row["verdict"] is None
+    assert row["reason"].startswith("the batches differ in size")
+
+
 @trained(losses={TWO: _scaled((7, np.nan))})
 def test_a_loss_that_is_not_finite_on_one_side_alone_is_a_difference(row):
     assert (row["verdict"], row["reason"]) == ("different", "not finite on one side alone at step 7")

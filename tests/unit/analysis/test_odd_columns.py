@@ -100,7 +100,7 @@ def test_a_file_of_steps_without_rows_is_named(folder):
             "outcome",
             "tokens_per_example",
             2**62,
-            "outcome.tokens_per_example is 4611686018427387904, not a whole",
+            "outcome.tokens_per_example is 4611686018427387904, not a number above 0, up to 1,000,000,000",
         ),
         (
             "outcome",

@@ -235,3 +235,14 @@ def test_everything_that_a_suite_can_say_is_planned(tmp_path: Path) -> None:
         "threads.1x1.t1.r0", "threads.1x1.t2.r0", "threads.1x1.t4.r0",
     ]  # fmt: skip
     assert {run.skip_reason for run in runs} == {None}
+
+
+def test_a_workload_with_its_own_steps_has_no_static_graph(suite: Path) -> None:
+    (suite.parent / "my_model.py").write_text(
+        MODEL.replace("def loss(self, model, batch)", "def step(self, model, batch, step)")
+    )
+    suite.write_text(SUITE)
+    (name,) = [case.name for case in load_suite(str(suite)).cases]
+    setting = f"cases.{name}.strategy={{name: ddp, static_graph: true}}"
+    with pytest.raises(InputError, match=r"static_graph promises .* my_model.py:Mine makes its own steps"):
+        load_suite(str(suite), Selection(settings=(setting,)))

@@ -53,6 +53,7 @@ def case(suite: Path, *settings: str) -> Case:
         (("train.lr_schedule=cosin",), "train.lr_schedule is 'cosin': it must be one of constant, linear_warmup, linear, cosine, a class of torch as in OneCycleLR"),
         (("train.lr_schedule=linear", "train.lr_schedule_options={a: 1}"), "train.lr_schedule_options are for torch's schedules and your own, and train.lr_schedule is linear: it has warmup_steps and total_steps"),
         (("train.lr_schedule=StepLR", "train.warmup_steps=3"), "train.warmup_steps is not for lr_schedule StepLR: give its arguments in train.lr_schedule_options"),
+        (("train.lr_schedule=ReduceLROnPlateau",), "train.lr_schedule is ReduceLROnPlateau"),
         (("train.momentum=1",), "train.momentum is 1: it must be less than 1"),
         (("train.weight_decay=-1",), "train.weight_decay is -1: it must be greater than or equal to 0"),
     ],
@@ -86,6 +87,10 @@ def test_a_users_optimizer_is_a_path_from_the_suites_folder_and_torchs_class_has
     suite: Path,
 ) -> None:
     suite.write_text(f"{SUITE}train: {{optimizer: ./own.py:make, lr_schedule: ../rates.py:rates}}\n")
+    with pytest.raises(InputError, match=f"train.optimizer: there is no file {suite.parent}/own.py"):
+        case(suite)
+    for file in (suite.parent / "own.py", suite.parent.parent / "rates.py"):
+        file.touch()
     train = case(suite).train
     assert train.optimizer == f"{suite.parent}/own.py:make"
     assert train.lr_schedule == f"{suite.parent.parent}/rates.py:rates"

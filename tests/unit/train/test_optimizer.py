@@ -13,6 +13,9 @@ from torch import nn
 from bench.common.errors import InputError
 from bench.records.run_spec import TrainSpec
 from bench.train import optimizer
+from tests.unit.suite.test_installed_workloads import folder, install
+
+__all__ = ["folder"]
 
 
 class One(nn.Module):
@@ -137,6 +140,24 @@ word = "not a function"
 """
 
 
+def test_a_packages_functions_are_chosen_by_their_names(folder: Path) -> None:
+    install(folder, "fine_rates", "fine_halved = fine_rates:halved", OWN, group="bench.schedules")
+    install(folder, "fine_makers", "FineMuon = fine_makers:make", OWN, group="bench.optimizers")
+    train = TrainSpec(
+        optimizer="FineMuon", lr_schedule="fine_halved", lr_schedule_options={"after": 1}, learning_rate=1e-3
+    )
+    made = optimizer.build(nn.Linear(3, 2), train)
+    assert [type(one) for one in made] == [torch.optim.Muon, torch.optim.AdamW]
+    (first, _) = optimizer.schedules(made, train, 10)
+    assert isinstance(first, torch.optim.lr_scheduler.StepLR)
+    for name, wanted in (
+        ("fine_muo", "unknown optimizer 'fine_muo'"),
+        ("forgotten", "unknown optimizer 'forgotten'"),
+    ):
+        with pytest.raises(InputError, match=wanted):
+            optimizer.build(nn.Linear(3, 2), TrainSpec(optimizer=name))
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     (tmp_path / "own.py").write_text(OWN)
@@ -169,8 +190,8 @@ def test_a_users_function_makes_several_optimizers_with_a_schedule_each(own: Pat
         ({"optimizer_options": {"beta": 1}}, r"train.optimizer adamw raised TypeError: .*'beta'"),
         ({"lr_schedule": "StepLr"}, r"train.lr_schedule StepLr: .* has no such class; did you mean .*StepLR"),
         ({"lr_schedule": "StepLR"}, r"train.lr_schedule StepLR raised TypeError: .*'step_size'"),
-        ({"lr_schedule": "ReduceLROnPlateau"}, "ReduceLROnPlateau changes the rate by a validation loss"),
-        ({"lr_schedule": "OWN:plateau"}, "ReduceLROnPlateau changes the rate by a validation loss"),
+        ({"lr_schedule": "ReduceLROnPlateau"}, "ReduceLROnPlateau follows a result of validation"),
+        ({"lr_schedule": "OWN:plateau"}, "ReduceLROnPlateau follows a result of validation"),
         (
             {"lr_schedule": "OWN:nothing"},
             r"own.py:nothing\(\) returned None: return a torch.optim.lr_scheduler",
@@ -183,7 +204,7 @@ def test_a_users_function_makes_several_optimizers_with_a_schedule_each(own: Pat
         ({"optimizer": "OWN:foreign"}, r"own.py:foreign\(\) holds parameters that are not the model's"),
         ({"optimizer": "OWN:nothing"}, r"own.py:nothing\(\) returned None: return a torch.optim.Optimizer"),
         ({"optimizer": "OWN:raises"}, r"own.py:raises\(\) raised ValueError: no such optimizer \(line 28\)"),
-        ({"optimizer": "OWN:word"}, "own.py has no function word, which is to make the optimizer"),
+        ({"optimizer": "OWN:word"}, "own.py has no function word"),
     ],
 )
 def test_what_cannot_be_made_is_refused_with_its_reason(own: Path, train: dict[str, Any], said: str) -> None:

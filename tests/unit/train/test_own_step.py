@@ -216,3 +216,17 @@ def test_a_phase_that_does_not_exist_is_refused() -> None:
         ValueError, match=r"step.end\('optimiser'\): the phases are data, forward, backward, optimizer"
     ):
         own.end("optimiser")  # type: ignore[arg-type]
+
+
+def test_a_step_knows_its_number() -> None:
+    own = OwnStep({"": Trained(optimizers=[])}, None, nullcontext())
+    seen: list[int] = []
+
+    def step(tools: OwnStep) -> torch.Tensor:
+        seen.append(tools.index)
+        tools.update()
+        return torch.zeros(())
+
+    for _ in range(3):
+        own.make(step, lambda: None, [])
+    assert seen == [0, 1, 2]

@@ -56,3 +56,38 @@ def test_a_folder_that_cannot_be_read_is_named_with_its_case(tmp_path: Path) -> 
     assert _problems(tmp_path, *settings, data=tmp_path) == [
         f"case one: {tmp_path}/train/loop cannot be read: Too many levels of symbolic links"
     ]
+
+
+TWICE = """
+from torch import nn
+made = []
+class Net:
+    def model(self):
+        made.append(1)
+        if len(made) > MOST: raise KeyError("spent")
+        return nn.Linear(2, 1)
+    def batch(self, places, keys): return {"x": places[:, None].expand(-1, 2).float()}
+    def loss(self, model, batch): return model(batch["x"]).mean()
+"""
+
+
+def test_an_error_in_a_later_call_is_a_problem_with_its_line_too(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(TWICE.replace("MOST", "2"))
+    settings = (f"workload.name={tmp_path}/net.py:Net", "train.optimizer=RMSprop", "train.checkpointing=true")
+    assert _problems(tmp_path, *settings) == [
+        "case one: KeyError: 'spent' (in model() of net.py:Net, line 7)"
+    ]
+
+
+def test_a_shipped_workload_validates_on_nothing_if_its_examples_come_from_a_loader(tmp_path: Path) -> None:
+    (tmp_path / "loader.py").write_text(
+        "import torch\n"
+        "def loader(shard):\n"
+        "    size = shard.batch_size\n"
+        "    return [{'points': torch.zeros(size, 2), 'arms': torch.zeros(size, dtype=torch.int64)}]\n"
+    )
+    assert _problems(tmp_path, "measure.validate_every=2") == []
+    settings = (f"data={tmp_path}/loader.py:loader", "measure.validate_every=2")
+    assert _problems(tmp_path, *settings) == [
+        "case one: measure.validate_every: spiral_mlp has no examples to validate on"
+    ]

@@ -1,0 +1,87 @@
+"""Functions that a suite names: of a file, `./mine.py:make`, or of an installed package's entry point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.common import entry_points, own_file
+from bench.common.errors import InputError
+from bench.common.own_part import label
+
+
+class Found(NamedTuple):
+    """A function of the user."""
+
+    call: Callable[..., Any]
+    label: str
+    """Its name in messages: `mine.py:make`."""
+    file: Path | None
+    """The file that the suite names; null for an entry point."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnFunction:
+    """One kind of function that users may write."""
+
+    word: str
+    """The name of the kind in messages: `optimizer`."""
+    group: str
+    """The group of its entry points."""
+    ours: tuple[str, ...]
+    """Names of scalebench's own."""
+
+    def is_own(self, name: str) -> bool:
+        """Whether the name is that of a user's function, not one of scalebench's or a class of torch."""
+        return ":" in name or (name not in self.ours and (not _CLASS.fullmatch(name) or name in self.names()))
+
+    def names(self) -> list[str]:
+        """Names of entry points of installed packages; imports none."""
+        return list(entry_points.found(self.group))
+
+    def problem(self, name: str) -> str | None:
+        """Why `FILE.py:FUNCTION` cannot be loaded, without importing it; null for other names."""
+        file, colon, function = name.rpartition(":")
+        if not colon:
+            return None
+        if not function.isidentifier():
+            return f"{function!r} is no name of a function: write ./FILE.py:FUNCTION"
+        return None if Path(file).is_file() else f"there is no file {file}"
+
+    def load(self, name: str) -> Found:
+        """The function at `FILE.py:FUNCTION` or of the entry point of that name. Raises InputError."""
+        if ":" not in name:
+            return self._load_entry(name)
+        file, _, function = name.rpartition(":")
+        path = Path(file)
+        found = getattr(own_file.execute(path), function, None)
+        if not callable(found):
+            raise InputError(f"{path} has no function {function}")
+        return Found(call=found, label=label(name), file=path)
+
+    def _load_entry(self, name: str) -> Found:
+        several = entry_points.found(self.group).get(name)
+        if several is None:
+            raise InputError(
+                f"unknown {self.word} {name!r}: name a function of a file, as in ./mine.py:make, or an entry point of "
+                f"the group {self.group} of an installed package"
+            )
+        entry, where = entry_points.only(self.word, name, several)
+        try:
+            found = entry.load()
+        except (Exception, SystemExit) as error:  # a package may raise anything
+            raise InputError(f"{where} cannot be imported: {own_file.raised(error)}") from error
+        if not callable(found):
+            raise InputError(f"{where} is {found!r}: it must be a function that makes the {self.word}")
+        return Found(call=found, label=entry.value, file=None)
+
+
+_CLASS = re.compile("[A-Z][A-Za-z0-9]*")
+OPTIMIZER = OwnFunction(word="optimizer", group="bench.optimizers", ours=("adamw", "adam", "sgd"))
+SCHEDULE = OwnFunction(
+    word="schedule", group="bench.schedules", ours=("constant", "linear_warmup", "linear", "cosine")
+)
+LOADER = OwnFunction(word="loader", group="bench.loaders", ours=())
