@@ -48,7 +48,7 @@ class OwnFunction:
         if not colon:
             return None
         if not function.isidentifier():
-            return f"{function!r} is no name of a function: write ./FILE.py:FUNCTION"
+            return f"{function!r} is not the name of a function: write ./FILE.py:FUNCTION"
         return None if Path(file).is_file() else f"there is no file {file}"
 
     def load(self, name: str) -> Found:

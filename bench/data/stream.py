@@ -43,15 +43,14 @@ class Shard:
     def round_robin(self, batches: Iterable[Batch]) -> RoundRobin:
         """Take every `count`-th of these batches, which must be those of the whole stream. Every rank reads all of
         them."""
-        return RoundRobin(batches=batches, shard=self)
+        return RoundRobin(batches)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RoundRobin:
     """The batches of a whole stream, to be given to the ranks in turn."""
 
     batches: Iterable[Batch]
-    shard: Shard
 
 
 class StreamError(Exception):
@@ -149,7 +148,7 @@ class Stream:
 
     def _ended(self, count: int, batches: Iterable[Any]) -> str:
         if count == 0:
-            return f"{self._loader.label}() gave no batch: its part of the stream has less than one"
+            return f"{self._loader.label}() gave no batch: its part of the stream is shorter than one batch"
         once = ", which can be read once" if isinstance(batches, Iterator) else ""
         return (
             f"the stream of {self._loader.label}() ended after {count} batches and did not begin again: return an "

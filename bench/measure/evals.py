@@ -33,8 +33,9 @@ def append(
     elapsed_s: float,
 ) -> None:
     """Add one validation's row."""
-    epoch, val_accuracy = (np.nan if value is None else value for value in (epoch, val_accuracy))
-    row = np.array([(step, epoch, val_loss, val_accuracy, elapsed_s)], dtype=ROW)
+    passes = np.nan if epoch is None else epoch
+    accuracy = np.nan if val_accuracy is None else val_accuracy
+    row = np.array([(step, passes, val_loss, accuracy, elapsed_s)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
         append_whole(file, row.tobytes())
 

@@ -45,7 +45,7 @@ def main(answer: Connection, question: str) -> None:
         if workloads.makes_steps(workload):
             result = {"note": "it makes its own steps, and only a loss can be counted"}
         elif any(hasattr(workload, method) for method in counts.METHODS):
-            result = {"note": "its batches differ in size, so no batch stands for all"}
+            result = {"note": "its batches differ in size, so one batch does not stand for the others"}
         else:
             result = {} if workload is None else count(workload, job["micro_batch"])
     except (Exception, SystemExit) as error:  # a custom workload may raise anything

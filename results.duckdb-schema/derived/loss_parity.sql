@@ -115,7 +115,7 @@ with_reason AS (
             WHEN largest_relative_difference > tolerance AND examples_per_step IS DISTINCT FROM global_batch
             THEN 'the batches differ in size, and a step gives each rank the same weight'
             WHEN sharding IS NOT NULL AND (one_sided_step IS NOT NULL OR largest_relative_difference > tolerance)
-            THEN 'the loader orders the examples, and another world size may get others'
+            THEN 'the loader may give other examples at another world size'
             WHEN one_sided_step IS NOT NULL THEN format('not finite on one side alone at step {}', one_sided_step)
             WHEN largest_relative_difference > tolerance AND couples_examples IS NULL
             THEN 'not recorded whether the model couples the examples of a batch'

@@ -53,12 +53,12 @@ SELECT
         WHEN reduce_dtype IN ('bf16', 'fp16')
         THEN 'Reduce gradients in fp32: here their sums depend on the number of ranks.'
         WHEN precision <> 'fp32'
-        THEN 'Repeat it in fp32. If the losses then agree, the cause was rounding; if not, look for anything that '
-            'depends on the rank: the order of the examples, seeds, dropout, a loss that is a sum instead of a mean, or '
-            'a mean over tokens, of which the ranks have different numbers.'
-        ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, dropout, a '
-            'loss that is a sum instead of a mean, or a mean over tokens, of which the ranks have different numbers; '
-            'parameters that are not synchronised.'
+        THEN 'Repeat it in fp32. If the losses then agree, the cause was rounding. If not, look for anything that '
+            'depends on the rank: the order of the examples, seeds, dropout, or a loss that is not a mean over the '
+            'examples.'
+        ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, dropout, or '
+            'parameters that are not synchronised. The loss must be a mean over the examples: not a sum, and not a '
+            'mean over tokens if the ranks have different numbers of tokens.'
     END AS advice,
     CASE
         WHEN compression <> 'none' THEN option_of(case_name, 'strategy.gradient_compression', 'none')

@@ -130,7 +130,7 @@ def test_a_workload_without_batch_needs_a_loader(suite: Path) -> None:
         ("data: ./mine.py:loader", "data: 3", "data is 3: it must be a mapping"),
         ("data: ./mine.py:loader", "data: ./mine.py", "your own loader is a function of a file"),
         ("data: ./mine.py:loader", "data: ./none.py:loader", "suite.yaml:4:7: case a: data.source: there is no file /"),
-        ("data: ./mine.py:loader", "data: './mine.py:'", "data.source: '' is no name of a function"),
+        ("data: ./mine.py:loader", "data: './mine.py:'", "data.source: '' is not the name of a function"),
         ("data: ./mine.py:loader", 'data: "./mi\\0ne.py:loader"', "data.source: there is no file ./mi"),
         (
             "data: ./mine.py:loader",
