@@ -1,6 +1,7 @@
 """The command line. Each file is a command: it parses the options, calls one library function and prints.
 
-`bench --help` imports all these files, so at module level they import only click.
+The first line of a file, `bench NAME: What it does.`, is its line in `bench --help`, which imports none of them. Files
+import only click at module level, so that errors of the command line are quick.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ def _names() -> tuple[str, ...]:
     )
 
 
+def _purpose(name: str) -> str:
+    """The purpose of a command, from the first line of its file."""
+    with (Path(__file__).parent / f"{name}.py").open(encoding="utf-8") as file:
+        return file.readline().strip().strip('"').partition(": ")[2]
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return [*_names()]  # `list` is a command here
@@ -48,6 +55,11 @@ class _Commands(click.Group):
         module = importlib.import_module(f"{__name__}.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # click would import every command to ask for its help
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _purpose(name)) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,4 +1,4 @@
-"""bench compare"""
+"""bench compare: Compare two sessions; exit code 3 if B is certainly slower."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REGRESSION_EXIT_CODE = 3
 OTHER_MACHINE_EXIT_CODE = 4
 
 
-@click.command(name="compare", short_help="Compare two sessions; exit code 3 if B is certainly slower.")
+@click.command(name="compare")
 @click.argument("baseline", metavar="A")
 @click.argument("candidate", metavar="B")
 @click.option(

@@ -1,4 +1,4 @@
-"""bench doctor"""
+"""bench doctor: Check what this machine can run, and what prevents it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="doctor", short_help="Check what this machine can run, and what prevents it.")
+@click.command(name="doctor")
 @results_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(results: str | None, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""bench export"""
+"""bench export: Write a session as CSV, JSON, Markdown, LaTeX, text or pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Format(click.ParamType[str]):
         return str(value)
 
 
-@click.command(name="export", short_help="Write a session as CSV, JSON, Markdown, LaTeX, text or pictures.")
+@click.command(name="export")
 @click.argument("session", required=False)
 @click.option("--format", "form", type=_Format(), required=True, help="Output format.")
 @click.option(

@@ -1,4 +1,4 @@
-"""bench history"""
+"""bench history: Show a suite over its sessions, and what became slower."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="history", short_help="Show a suite over its sessions, and what became slower.")
+@click.command(name="history")
 @click.argument("suite", required=False)
 @click.option("--regressions", "only_regressions", is_flag=True, help="Show only regressions, newest first.")
 @click.option(

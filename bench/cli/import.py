@@ -1,4 +1,4 @@
-"""bench import"""
+"""bench import: Import timings that were measured elsewhere."""
 # ruff: noqa: N999 - a command's module has the command's name
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="import", short_help="Import timings that were measured elsewhere.")
+@click.command(name="import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--suite", required=True, metavar="NAME", help="Suite to file the session under.")
 @results_option

@@ -1,4 +1,4 @@
-"""bench list"""
+"""bench list: List the suites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.common import entry_points
 from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
 
 
-@click.command(name="list", short_help="List the suites.")
+@click.command(name="list")
 def command() -> None:
     """List the shipped suites and the YAML files in ./suites, each with its title; then what installed packages add:
     workloads, strategies, loaders, optimizers, and schedules."""

@@ -1,4 +1,4 @@
-"""bench load"""
+"""bench load: Load result files into the database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command(name="load", short_help="Load result files into the database.")
+@click.command(name="load")
 @click.argument("given", nargs=-1, metavar="[RESULTS | FILE.zip...]")
 @click.option(
     "--results",

@@ -1,4 +1,4 @@
-"""bench pack"""
+"""bench pack: Pack a session into an archive that another site can verify."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="pack", short_help="Pack a session into an archive that another site can verify.")
+@click.command(name="pack")
 @click.argument("session", metavar="SESSION")
 @click.option("--out", metavar="FILE", help="Archive to write.  [default: SESSION.zip in the current folder]")
 @click.option("--logs", is_flag=True, help="Include the ranks' output, which may name people and places.")

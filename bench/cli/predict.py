@@ -1,4 +1,4 @@
-"""bench predict"""
+"""bench predict: Predict communication time and memory per rank without running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 """Far beyond any machine, but small enough that nothing computed from it overflows."""
 
 
-@click.command(name="predict", short_help="Predict communication time and memory per rank without running.")
+@click.command(name="predict")
 @click.argument("suite", metavar="NAME|FILE")
 @options_named("quick", "cases", "settings", "world", "device", "ranks_per_node", "results", "data_root")
 @click.option(

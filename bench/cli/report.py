@@ -1,4 +1,4 @@
-"""bench report"""
+"""bench report: Write an HTML page per session, an index, and a comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="report", short_help="Write an HTML page per session, an index, and a comparison.")
+@click.command(name="report")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="Folder for the pages.")
 @click.option(

@@ -1,11 +1,11 @@
-"""bench schema"""
+"""bench schema: Print the JSON Schema of suite files."""
 
 from __future__ import annotations
 
 import click
 
 
-@click.command(name="schema", short_help="Print the JSON Schema of suite files.")
+@click.command(name="schema")
 def command() -> None:
     """Print the JSON Schema of suite files, with the options of every workload and strategy.
 

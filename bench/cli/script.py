@@ -1,4 +1,4 @@
-"""bench script"""
+"""bench script: Print a Slurm batch script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_IN_THE_STEP = (*_OF_SLURM, "images", "rounds", "session", "results")
 _MOST_IMAGES = 2
 
 
-@click.command(name="script", short_help="Print a Slurm batch script.")
+@click.command(name="script")
 @click.argument("suite", metavar="NAME|FILE")
 @click.option(
     "--image", "images", metavar="SIF", required=True, multiple=True,

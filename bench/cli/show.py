@@ -1,4 +1,4 @@
-"""bench show"""
+"""bench show: Show a suite: why, cases, plan on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from bench.cli._options import options_named, resolve
 
 
-@click.command(name="show", short_help="Show a suite: why, cases, plan on this machine.")
+@click.command(name="show")
 @click.argument("suite", metavar="NAME|FILE")
 @options_named(
     "quick", "cases", "settings", "world", "repeats", "device", "ranks_per_node", "oversubscribe", "results"

@@ -1,4 +1,4 @@
-"""bench sql"""
+"""bench sql: Query the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-@click.command(name="sql", short_help="Query the database.")
+@click.command(name="sql")
 @click.argument("query")
 @results_option
 @click.option(

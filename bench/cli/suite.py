@@ -1,4 +1,4 @@
-"""bench suite"""
+"""bench suite: Run a suite and show how it scales."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bench.records.run_spec import PlannedRun
 
 
-@click.command(name="suite", short_help="Run a suite and show how it scales.")
+@click.command(name="suite")
 @click.argument("suite", metavar="NAME|FILE", required=False)
 @suite_options
 @click.option(

@@ -1,4 +1,4 @@
-"""bench summary"""
+"""bench summary: Print a session's scaling table and conclusion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from bench.cli._options import results_option
 
 
-@click.command(name="summary", short_help="Print a session's scaling table and conclusion.")
+@click.command(name="summary")
 @click.argument("session", required=False)
 @click.option("--tag", metavar="T", help="Take the newest session with this tag.")
 @results_option

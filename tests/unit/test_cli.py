@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,10 +30,20 @@ def test_help_lists_a_command_for_every_file_in_the_order_of_use() -> None:
     assert set(listed) == set(bench.cli.group.list_commands(click.Context(bench.cli.group)))
 
 
-def test_every_command_has_a_short_help() -> None:
-    context = click.Context(bench.cli.group)
-    commands = [bench.cli.group.get_command(context, name) for name in bench.cli.group.list_commands(context)]
-    assert [command.name for command in commands if command and not command.get_short_help_str()] == []
+def test_help_shows_the_first_line_of_each_command_and_imports_none() -> None:
+    shown = run_bench("--help").stdout
+    for path in Path(bench.cli.__file__).parent.glob("[!_]*.py"):
+        name, _, purpose = path.read_text().splitlines()[0].strip('"').partition(": ")
+        assert name == f"bench {path.stem}"
+        assert re.search(rf"^  {path.stem} +{re.escape(purpose)}$", shown, re.MULTILINE)
+        assert re.fullmatch(r"[A-Z].+\.", purpose)
+    imported = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bench", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    assert re.findall(r"bench\.cli\.[a-z]\w*", imported) == []
 
 
 def test_an_unknown_command_gets_the_nearest_name_and_exit_2() -> None:
