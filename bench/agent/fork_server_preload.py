@@ -4,6 +4,8 @@ DistributedDataParallel's constructor alone imports torch._dynamo and 800 more m
 start threads: forked children could use neither.
 """
 
+import gc
+
 import torch
 import torch._dynamo
 import torch.distributed
@@ -13,3 +15,5 @@ import torch.utils.data  # noqa: F401
 import torchvision.datasets  # noqa: F401
 
 import bench.train.rank  # noqa: F401
+
+gc.enable()  # bench.agent.fork_server_signals disabled it

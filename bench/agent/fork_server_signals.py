@@ -1,5 +1,6 @@
 """Imported first by the fork server: its process ignores signals and dies with its agent."""
 
+import gc
 import signal
 
 from bench.common import unreadable_image
@@ -15,3 +16,5 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 
 die_with_parent()  # the server dies with its agent, and the ranks with the server
+
+gc.disable()  # until bench.agent.fork_server_preload: a tenth of the time of importing torch would be spent on garbage
