@@ -14,6 +14,15 @@ import torch.nn.parallel
 import torch.utils.data  # noqa: F401
 import torchvision.datasets  # noqa: F401
 
-import bench.train.rank  # noqa: F401
+import bench.data.loader
+import bench.train.after_training
+import bench.train.check_workload
+import bench.train.counts
+import bench.train.loop
+import bench.train.measure_machine
+import bench.train.own_modules
+import bench.train.rank
+import bench.train.selfcheck
+import bench.train.validate  # noqa: F401
 
 gc.enable()  # bench.agent.fork_server_signals disabled it
