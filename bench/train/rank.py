@@ -104,6 +104,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench import workloads
     from bench.data import loader
+    from bench.machine.own_code import packages
     from bench.measure import evals, rank_tables
     from bench.measure.rank_tables import Writer
     from bench.train import after_training, own_modules, process_group
@@ -114,7 +115,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     training, model = _training(job, spec, workload, device)
-    own_code = job.rank == 0 and bool(spec.own_files or workloads.is_custom(spec.workload))
+    own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
     counts = Counts(workload)
