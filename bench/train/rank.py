@@ -118,9 +118,15 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
+
+    def note(digest: int) -> None:
+        digests.append(digest)
+        if spec.ranks_per_batch > 1:  # others would train on nonsense until the end
+            same_batch(process_group.gathered(digest, device), spec.ranks_per_batch)
+
     counts = Counts(workload)
     training.batches = loader.noting_the_first(
-        memory.tightened(counts.counted(training.batches), spec.train.accumulate), digests
+        memory.tightened(counts.counted(training.batches), spec.train.accumulate), note
     )
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)

@@ -12,6 +12,7 @@ from documents import ROOT, saved_examples
 from tests.e2e.processes import Marked
 
 NET = """
+import os
 import torch
 from torch import nn
 
@@ -121,6 +122,24 @@ def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, 
     assert done.returncode == 1
     (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
     assert run["outcome"]["error"] == "KeyError: 'two' (in wrap() of mine.py:TensorParallel, line 14)"
+
+
+def test_ranks_that_share_a_batch_and_get_different_ones_fail_before_their_first_step_ends(
+    tmp_path: Path, marked: Marked
+) -> None:
+    suite = written(tmp_path, suite=SUITE.replace("world: [1, 2]", "world: 2"))
+    (tmp_path / "net.py").write_text(
+        NET.replace("self.points[places]", "self.points[places] + os.getpid() % 97")
+    )
+    done = marked.run(
+        "suite", suite, "--results", str(tmp_path / "r"), "--case", "divided", "--ranks-per-node", "2"
+    )
+    assert done.returncode == 1
+    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    assert run["outcome"]["error"].startswith(
+        "RuntimeError: ranks 0 to 1 share a batch (ranks_per_batch), but "
+    )
+    assert run["outcome"]["steps_completed"] == 0
 
 
 OPTIMIZERS = """
