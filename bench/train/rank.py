@@ -40,6 +40,9 @@ def main(job_json: str) -> None:
     try:
         outcome = _run(job, spec)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
+        signal.signal(
+            signal.SIGCHLD, signal.SIG_DFL
+        )  # torch's handler would raise here if a loader process ends
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
