@@ -52,7 +52,7 @@ class OwnStep:
         self._updated: set[str] = set()
         """Members that this step has updated."""
         self._applied: list[object] = []
-        """What the scaler has seen in this step."""
+        """The objects by which the scaler knows the updates of this step."""
         self.index = -1
         """Number of this step, from 0, warm-up included; for what is not done in every step."""
         self.phases: list[Phase] = []
