@@ -17,10 +17,13 @@ from analysis.wording.plain_text import listed
 
 OWN_FILE = "content of "
 """How the fingerprint's keys begin whose values are digests of files of the user's code."""
+OWN_PACKAGE = "version of "
+"""How those begin whose values are versions of packages with parts that a suite names."""
 _NOT_OF_THE_MACHINE = (
     "settings",
     "training_code",
     OWN_FILE,
+    OWN_PACKAGE,
     "own_",
     "commit",
     "scalebench",

@@ -152,7 +152,10 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     if found.key.startswith(OWN_FILE) and None in (found.baseline, found.candidate):
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
-    what = SETTINGS if found.key == "settings" else name(found.key.replace("_", " "))
+    key = (
+        found.key if " " in found.key else found.key.replace("_", " ")
+    )  # not in the name of a file or package
+    what = SETTINGS if found.key == "settings" else name(key)
     return f"{what}: {_values(found, name)}{of}"
 
 

@@ -56,6 +56,10 @@ class ServerGoneError(InputError):
         super().__init__(f"the process that ranks are forked from is gone ({type(error).__name__})")
 
 
+def _receive(answer: Connection, _pid: int) -> bytes:
+    return answer.recv_bytes()
+
+
 class WarmServer:
     """This process's handle of the server. The server ends when this process does, even if it is killed."""
 
@@ -77,13 +81,26 @@ class WarmServer:
         if failure is not None:
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
 
-    def ask(self, module: str, question: str, stop_fd: int | None = None) -> str:
+    def ask(
+        self,
+        module: str,
+        question: str,
+        stop_fd: int | None = None,
+        receive: Callable[[Connection, int], bytes] = _receive,
+    ) -> str:
         """Call `main(answer, question)` of `module` in a forked process and return what it sends to `answer`.
 
-        The process is killed once `stop_fd` can be read. Raises EndedError if it sends nothing."""
-        return self._answer(_call_main, module, question, stop_fd=stop_fd).decode()
+        `receive` gets our end of `answer` and the process's id; by default the first message is the answer. The process
+        is killed once `stop_fd` can be read, or if `receive` raises. Raises EndedError if it sends nothing."""
+        return self._answer(_call_main, module, question, stop_fd=stop_fd, receive=receive).decode()
 
-    def _answer(self, target: Callable[..., None], *arguments: str, stop_fd: int | None = None) -> bytes:
+    def _answer(
+        self,
+        target: Callable[..., None],
+        *arguments: str,
+        stop_fd: int | None = None,
+        receive: Callable[[Connection, int], bytes] = _receive,
+    ) -> bytes:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=target, args=(theirs, *arguments))
         _start(process)
@@ -91,11 +108,11 @@ class WarmServer:
         try:
             if stop_fd is not None and ours not in wait([ours, stop_fd]):
                 process.kill()
-            return ours.recv_bytes()
+            return receive(ours, process.pid or 0)
         except EOFError:
             process.join()
             raise EndedError(process.exitcode) from None
-        except BaseException:  # a signal handler raised: the answer is no longer wanted
+        except BaseException:  # `receive` or a signal handler raised: the answer is no longer wanted
             process.kill()
             raise
         finally:

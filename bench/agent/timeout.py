@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import bench
 from bench.records.messages import Fault, Progress
 from bench.records.run_spec import RunSpec
 
@@ -16,6 +18,12 @@ _TAIL_BYTES = 1 << 16
 """End of a log that is searched for stacks; far more than the stacks of one rank."""
 _STACK = re.compile(r"^(?:Current thread|Thread) 0x.*\n((?:  .*\n)+)", re.M)
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
+_NOT_THE_USERS = (
+    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platlib", "purelib")},
+    f"{Path(bench.__file__).parent}/",
+    "<",
+)
+"""Beginnings of the paths of Python's, installed and scalebench's files."""
 
 
 def timed_out(run: RunSpec, reported: list[Progress], silent: Sequence[str] = ()) -> Fault:
@@ -76,12 +84,31 @@ def outside_torch(log: Path) -> str | None:
     """Where a rank's own code is, such as `held.py:12, in wait`, by the stacks that faulthandler wrote into its log.
 
     Null if torch is the innermost code, as in a collective, or if there is no stack."""
+    frames = [frame for stack in _stacks(log)[-1:] for frame in stack[:1]]
+    return next((_named(frame) for frame in frames if "/torch/" not in frame[0]), None)
+
+
+def in_user_code(log: Path) -> str | None:
+    """The innermost frame of the user's files, such as `mine.py:12, in wait`, of all stacks that faulthandler wrote
+    into that file; null if there is none."""
+    frames = [frame for stack in _stacks(log) for frame in stack]
+    return next((_named(frame) for frame in frames if not frame[0].startswith(_NOT_THE_USERS)), None)
+
+
+def innermost(log: Path) -> str | None:
+    """The innermost frame of the last stack that faulthandler wrote into that file; null if there is none."""
+    return next((_named(frame) for stack in _stacks(log)[-1:] for frame in stack[:1]), None)
+
+
+def _stacks(log: Path) -> list[list[tuple[str, str, str]]]:
+    """The stacks at the end of a file as frames of file, line and function, innermost first; a process's main thread
+    comes last."""
     if not log.exists():
-        return None
+        return []
     with log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-        stacks = _STACK.findall(file.read().decode(errors="replace"))
-    innermost = _FRAME.match(stacks[-1]) if stacks else None  # the main thread's stack comes last
-    if innermost is None or "/torch/" in innermost[1]:
-        return None
-    return f"{Path(innermost[1]).name}:{innermost[2]}, in {innermost[3]}"
+        return [_FRAME.findall(stack) for stack in _STACK.findall(file.read().decode(errors="replace"))]
+
+
+def _named(frame: tuple[str, str, str]) -> str:
+    return f"{Path(frame[0]).name}:{frame[1]}, in {frame[2]}"

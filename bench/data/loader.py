@@ -6,7 +6,7 @@ import itertools
 import os
 import signal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,10 +56,10 @@ def batches(workload: Workload, spec: RunSpec, rank: int, total_steps: int) -> I
     return itertools.chain.from_iterable(_data_loader(examples, epoch, spec, rank) for _, epoch in epochs)
 
 
-def noting_the_first(batches: Iterator[Batch], digests: list[int]) -> Iterator[Batch]:
-    """The same batches; a digest of the first one is appended to `digests`."""
+def noting_the_first(batches: Iterator[Batch], note: Callable[[int], None]) -> Iterator[Batch]:
+    """The same batches; `note` is called with a digest of the first one before it is used."""
     first = next(batches)
-    digests.append(_digest(first))
+    note(_digest(first))
     yield first
     del first  # otherwise it would stay in memory for the whole run
     yield from batches

@@ -73,6 +73,8 @@ class Stream:
         """`arguments`: data.source_options; `options`: the workload's; `sizes_vary`: accept batches of other sizes than
         was asked for. Raises InputError if there is no loader."""
         self._loader = LOADER.load(source)
+        self.label = self._loader.label
+        """Name of the loader in messages: `mine.py:loader`."""
         self._arguments = arguments
         self._data_root = data_root
         self._seed = seed
@@ -98,14 +100,12 @@ class Stream:
         try:
             made = self._loader.call(shard, **self._arguments)
         except (Exception, SystemExit) as error:  # a user's function may raise anything
-            raise InputError(
-                f"{self._loader.label}() raised {describe(error)}{self._line_of(error)}"
-            ) from error
+            raise InputError(f"{self.label}() raised {describe(error)}{self._line_of(error)}") from error
         self.sharding = "round_robin" if isinstance(made, RoundRobin) else "loader"
         batches = made.batches if isinstance(made, RoundRobin) else made
         if not isinstance(batches, Iterable) or isinstance(batches, Mapping):
             raise InputError(
-                f"{self._loader.label}() returned {type(batches).__name__}: return an iterable of batches, as a "
+                f"{self.label}() returned {type(batches).__name__}: return an iterable of batches, as a "
                 "torch.utils.data.DataLoader, or shard.round_robin(...) of one"
             )
         endless = self._endless(batches)
@@ -123,7 +123,7 @@ class Stream:
             raise InputError(str(error)) from error
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the user's iterable may raise anything
             raise InputError(
-                f"the first batch of {self._loader.label}() raised {describe(error)}{self._line_of(error)}"
+                f"the first batch of {self.label}() raised {describe(error)}{self._line_of(error)}"
             ) from error
 
     def _line_of(self, error: BaseException) -> str:
@@ -139,7 +139,7 @@ class Stream:
             before = count
             for batch in batches:
                 if problem := problem_of_batch(batch):
-                    raise StreamError(f"batch {count} of {self._loader.label}() is {problem}")
+                    raise StreamError(f"batch {count} of {self.label}() is {problem}")
                 count += 1
                 yield batch
             if count == before:
@@ -148,10 +148,10 @@ class Stream:
 
     def _ended(self, count: int, batches: Iterable[Any]) -> str:
         if count == 0:
-            return f"{self._loader.label}() gave no batch: its part of the stream is shorter than one batch"
+            return f"{self.label}() gave no batch: its part of the stream is shorter than one batch"
         once = ", which can be read once" if isinstance(batches, Iterator) else ""
         return (
-            f"the stream of {self._loader.label}() ended after {count} batches and did not begin again: return an "
+            f"the stream of {self.label}() ended after {count} batches and did not begin again: return an "
             f"iterable that can be iterated again, as a DataLoader, not {type(batches).__name__}{once}"
         )
 
@@ -161,7 +161,7 @@ class Stream:
             sizes = {len(part) for part in batch.values() if isinstance(part, torch.Tensor) and part.dim()}
             if sizes and size not in sizes:
                 raise StreamError(
-                    f"batch {number} of {self._loader.label}() has {max(sizes)} examples instead of {size}: use "
+                    f"batch {number} of {self.label}() has {max(sizes)} examples instead of {size}: use "
                     "shard.batch_size and drop the last batch if it is short (drop_last=True); if sizes vary on "
                     "purpose, give the workload a method examples_in(batch)"
                 )

@@ -15,7 +15,7 @@ from typing import Any
 from bench.common.files import digest
 from bench.common.own_part import label
 from bench.machine.environment import OBEYED
-from bench.machine.own_code import OwnCode
+from bench.machine.own_code import OwnCode, merged
 from bench.records.run_spec import RunSpec
 from bench.records.vocabulary import DeviceType
 
@@ -40,7 +40,7 @@ _SETTINGS = (
 
 
 def fingerprint(
-    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], own_code: OwnCode | None = None
+    spec: RunSpec, nodes: Sequence[Facts], rank_facts: Mapping[str, Any], own_code: Sequence[OwnCode] = ()
 ) -> dict[str, str]:
     """The fingerprint of the run `spec`, from the facts of its nodes, what its ranks reported, and the user's code."""
     found = {"settings": _settings(spec), "device_type": spec.device_type}
@@ -52,7 +52,7 @@ def fingerprint(
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
     found |= {key: str(rank_facts[key]) for key in ("nccl", "transport") if rank_facts.get(key)}
-    own = own_files(spec) | (own_code.facts(rank_facts.get("modules", {})) if own_code else {})
+    own = own_files(spec) | merged(code.facts(rank_facts.get("modules", {})) for code in own_code)
     return {key: value for key, value in found.items() if value} | own
 
 

@@ -1,16 +1,32 @@
-"""The user's own code: the git repository of a custom workload, and the digests of the modules imported from it.
+"""The user's own code: the git repositories of the files and installed packages that a suite names, the digests of the
+modules imported from them, and the packages' versions.
 
 Only git says what a repository is: it refuses folders that someone else owns. A repository's configuration can name
 programs for git to run, so every call here turns these off: the monitor, hooks, filters and all transports."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from bench import strategies, workloads
+from bench.common import entry_points
+from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
+from bench.strategies._custom import STRATEGY
+from bench.workloads._custom import WORKLOAD
+
+if TYPE_CHECKING:
+    from importlib import metadata
+
+    from bench.records.run_spec import RunSpec
 
 _GIT_S = 5.0
 """Longest wait for one call of git, for large repositories on slow file systems."""
@@ -34,20 +50,23 @@ _OTHER_REPOSITORY = {
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCode:
-    """Where the code of a custom workload is."""
+    """Where the code of the suite's files, or of an installed package, is."""
 
-    top: Path
-    """Folder below which modules are the user's: the top of the repository; without git the workload's folder."""
+    top: Path | None = None
+    """Folder below which modules are the user's: the top of the repository; without git the folder of the first file or
+    of the package; null in site-packages."""
     files: tuple[Path, ...] = ()
     """The files that the suite names; installed packages are not included."""
     repository: Mapping[str, str] = field(default_factory=dict)
     """`own_repository`, the name of its top folder, and `own_commit`; empty without git or outside of a repository."""
+    version: Mapping[str, str] = field(default_factory=dict)
+    """`version of PACKAGE`; empty for files."""
 
     def facts(self, modules: Mapping[str, str]) -> dict[str, str]:
         """Keys of the fingerprint. `modules`: path and digest of each module that rank 0 imported (own_modules)."""
         names = {path: self._name(Path(path)) for path in sorted(modules)}
         contents = {f"content of {name}": modules[path] for path, name in names.items() if name is not None}
-        return {**self.repository, **contents}
+        return {**self.repository, **self.version, **contents}
 
     def _name(self, path: Path) -> str | None:
         """The path below the top, null if it is elsewhere; of a file that the suite names only its name."""
@@ -55,27 +74,80 @@ class OwnCode:
             if path.resolve() == file.resolve():
                 return file.name
         for one in (path, path.parent.resolve() / path.name):  # a link to a file counts where the link is
-            if one.is_relative_to(self.top):
+            if self.top is not None and one.is_relative_to(self.top):
                 name = str(one.relative_to(self.top))
                 return f"./{name}" if any(name == file.name for file in self.files) else name
         return None
 
 
-def of_file(file: Path, *, installed: bool, others: Sequence[Path] = ()) -> OwnCode | None:
-    """The code that belongs to a user's file; null for a package in site-packages, which has a version instead.
-    `others`: further files that the suite names.
+def packages(spec: RunSpec) -> list[metadata.Distribution]:
+    """The installed packages whose entry points a run uses."""
+    kinds = (
+        (WORKLOAD.group, workloads.names()),
+        (STRATEGY.group, strategies.names()),
+        (LOADER.group, ["synthetic"]),
+        (OPTIMIZER.group, OPTIMIZER.ours),
+        (SCHEDULE.group, SCHEDULE.ours),
+    )
+    found = [
+        entry.dist
+        for name, (group, shipped) in zip(spec.parts, kinds, strict=True)
+        if ":" not in name and name not in shipped
+        for entry in entry_points.found(group).get(name, [])
+    ]
+    return list({one.name: one for one in found if one is not None}.values())
+
+
+def of_run(spec: RunSpec) -> list[OwnCode]:
+    """The code of the files that the suite names, and of each package whose entry points a run uses.
 
     The commit is git's at this moment; digests are made by each run."""
-    folder = file.resolve().parent
-    if installed and {"site-packages", "dist-packages"} & set(folder.parts):
-        return None
-    named = (*(() if installed else (file,)), *others)
+    codes = [of_files([Path(file) for file in spec.own_files])] if spec.own_files else []
+    for package in packages(spec):
+        code = of_package(package)
+        known = any(code.top == other.top for other in codes)
+        codes.append(OwnCode(version=code.version) if known else code)
+    return codes
+
+
+def of_files(files: Sequence[Path]) -> OwnCode:
+    """The code of the user's files, in the repository of the first one."""
+    return replace(_of_folder(files[0].resolve().parent), files=tuple(files))
+
+
+def of_package(package: metadata.Distribution) -> OwnCode:
+    """The version of an installed package and, unless it is in site-packages, its repository."""
+    folder = _source(package)
+    code = OwnCode() if folder is None else _of_folder(folder)
+    return replace(code, version={f"version of {package.name}": package.version})
+
+
+def merged(facts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """All keys; different values of a key, as of two repositories, are listed."""
+    by_key: dict[str, set[str]] = {}
+    for key, value in (item for one in facts for item in one.items()):
+        by_key.setdefault(key, set()).add(value)
+    return {key: ", ".join(sorted(values)) for key, values in by_key.items()}
+
+
+def _source(package: metadata.Distribution) -> Path | None:
+    """The folder of an editable install, or the one that Python finds the package in; null for site-packages."""
+    with suppress(ValueError, KeyError, TypeError):  # what an installer wrote may be anything
+        installed = json.loads(package.read_text("direct_url.json") or "{}")
+        url = urlsplit(installed["url"])
+        if installed["dir_info"]["editable"] and url.scheme == "file":
+            return Path(unquote(url.path)).resolve()
+    folder = Path(str(package.locate_file(""))).resolve()
+    return None if {"site-packages", "dist-packages"} & set(folder.parts) else folder
+
+
+def _of_folder(folder: Path) -> OwnCode:
     shown = _git(folder, "rev-parse", "--show-toplevel")
     top = Path(shown) if shown else folder
     if not shown or not folder.is_relative_to(top):  # core.worktree may name any folder
-        return OwnCode(top=folder, files=named)
+        return OwnCode(top=folder)
     facts = {"own_repository": top.name, "own_commit": _commit(top)}
-    return OwnCode(top=top, files=named, repository={key: value for key, value in facts.items() if value})
+    return OwnCode(top=top, repository={key: value for key, value in facts.items() if value})
 
 
 def _commit(top: Path) -> str:

@@ -211,10 +211,14 @@ class RunSpec:
         return self.world_size // self.ranks_per_batch
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of all that can be a user's."""
+        return (self.workload, self.strategy, self.data.source, self.train.optimizer, self.train.lr_schedule)
+
+    @property
     def own_files(self) -> list[str]:
         """Files of the user that the suite names, as in `FILE.py:CLASS`."""
-        parts = (self.workload, self.strategy, self.data.source, self.train.optimizer, self.train.lr_schedule)
-        return [part.rpartition(":")[0] for part in parts if ":" in part]
+        return [part.rpartition(":")[0] for part in self.parts if ":" in part]
 
     @property
     def workload_with_data(self) -> dict[str, Any]:

@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
+import sys
+import tempfile
+import time
 from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
+from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
 from bench.common.own_function import SCHEDULE
 from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
 
+_NOTICE_S = 30.0
+"""After each such time, half the limit at most, the user is told which call is waited for."""
+_STACKS_S = 2.0
+"""Time for a busy machine to write the stacks of a call that takes too long."""
+
 
 def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
-    """Prepare every distinct workload of the plan once. Raises InputError with all problems."""
+    """Prepare every distinct workload of the plan once. Raises InputError with all problems, or with the first call
+    that takes longer than a run may."""
     jobs: dict[str, dict[str, Any]] = {}
     for run in plan:
         if run.skip_reason is None:
             job = question(run.spec)
-            alike = json.dumps({**job, "case_names": None, "seed": None}, sort_keys=True)
-            names = jobs.setdefault(alike, job)["case_names"]
-            if run.spec.case_name not in names:
-                names.append(run.spec.case_name)
-    problems = json.loads(server.ask("bench.train.preflight", json.dumps(list(jobs.values()))))
+            alike = json.dumps({**job, "case_names": None, "seed": None, "timeout_s": None}, sort_keys=True)
+            first = jobs.setdefault(alike, job)
+            first["timeout_s"] = max(first["timeout_s"], job["timeout_s"])
+            if run.spec.case_name not in first["case_names"]:
+                first["case_names"].append(run.spec.case_name)
+    with tempfile.NamedTemporaryFile(prefix="bench-stacks-") as stacks:
+        asked = json.dumps({"jobs": list(jobs.values()), "stacks": stacks.name})
+        receive = partial(_receive, Path(stacks.name))
+        problems = json.loads(server.ask("bench.train.preflight", asked, receive=receive))
     if problems:
         raise InputError("\n".join(problems))
 
@@ -42,7 +61,39 @@ def question(spec: RunSpec) -> dict[str, Any]:
         if SCHEDULE.is_own(spec.train.lr_schedule) or spec.train.lr_schedule_options
         else None,
         "validate_every": spec.measure.validate_every,
+        "timeout_s": spec.measure.timeout_s,
     }
+
+
+def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
+    """The answer of the process that checks. Tells the user which call takes long. Raises InputError for one that takes
+    longer than a run may."""
+    message = answer.recv_bytes()
+    while isinstance(doing := json.loads(message), dict):
+        limit_s, began_s = doing["timeout_s"], time.monotonic()
+        waited_s = 0.0
+        while not answer.poll(min(_NOTICE_S, limit_s / 2, limit_s - waited_s)):
+            waited_s = time.monotonic() - began_s
+            if waited_s >= limit_s:
+                raise InputError(
+                    f"{doing['cases']}: the check before the session waited {limit_s:g} s (measure.timeout_s) for "
+                    f"{doing['call']}{_place(stacks, pid)}: let it end sooner, or raise measure.timeout_s"
+                )
+            sys.stderr.write(
+                f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
+            )
+        message = answer.recv_bytes()
+    return message
+
+
+def _place(stacks: Path, pid: int) -> str:
+    """`, which is at mine.py:12, in read`, of the process or of one that it started; empty if that is not known."""
+    os.killpg(pid, signal.SIGUSR1)
+    until_s = time.monotonic() + _STACKS_S
+    while (place := timeout.in_user_code(stacks)) is None and time.monotonic() < until_s:
+        time.sleep(0.05)
+    place = place or timeout.innermost(stacks)
+    return "" if place is None else f", which is at {place}"
 
 
 def _steps(measure: MeasureSpec) -> int | None:

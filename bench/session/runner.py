@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
-from bench import strategies, workloads
+from bench import strategies
 from bench.agent.fork_server import WarmServer
 from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
 from bench.cluster.agents import Agents
@@ -18,9 +17,10 @@ from bench.cluster.gather import Gathered
 from bench.common import unreadable_image
 from bench.common.errors import OF_THE_MACHINE, InputError
 from bench.common.own_part import label
+from bench.machine import own_code
 from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
-from bench.machine.own_code import OwnCode, of_file
+from bench.machine.own_code import OwnCode
 from bench.plan.find_batch import measured, pending_sizes
 from bench.plan.plan import most_runs
 from bench.records.messages import Report
@@ -90,9 +90,8 @@ class Runner:
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
-        self._own_code: dict[tuple[str, ...], OwnCode | None] = {}
-        """By workload and the user's files; null without any. Looked up once, because git may take seconds in a large
-        repository."""
+        self._own_code: dict[tuple[str, ...], list[OwnCode]] = {}
+        """By the run's parts. Looked up once, because git may take seconds in a large repository."""
         self.found_facts: dict[str, str] = {}
         """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
         the user's code."""
@@ -168,12 +167,12 @@ class Runner:
         skipped = self._skip(planned)
         if skipped is not None:
             outcome, rank_facts, nodes = skipped, dict[str, Any](), [self._gathered.own.node]
-            own_code = None
+            own = list[OwnCode]()
         else:
             # before it runs: a node that is lost meanwhile still counts as a host
             nodes = self._agents.nodes(spec)
             flops = self._count_flops(spec)
-            own_code = self._code_of(spec)
+            own = self._code_of(spec)
             self._session.note_begun(spec, self._agents.run_scratch(spec))
             started_at, began_ns = utc_now(), time.perf_counter_ns()
             reports = self._agents.run(spec, folder, self._display.step)
@@ -190,7 +189,7 @@ class Runner:
                 self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )
         facts = [self._gathered.facts[node] for node in nodes]
-        self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts, own_code))
+        self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts, own))
         if not self._stop.terminal_gone:
             self._display.run_ends(spec, outcome)
 
@@ -210,16 +209,11 @@ class Runner:
             status="skipped", error=reason, skipped_for=skipped_for, started_at=utc_now(), elapsed_s=0.0
         )
 
-    def _code_of(self, spec: RunSpec) -> OwnCode | None:
-        """The user's code of a run: that of its workload, or else of another part that the suite names by its file."""
-        files = [Path(file) for file in spec.own_files]
-        key = (spec.workload, *spec.own_files)
-        if key not in self._own_code:
-            file = workloads.file_of(spec.workload) or next(iter(files), None)
-            found = of_file(file, installed=file not in files, others=files) if file is not None else None
-            self._own_code[key] = found
-            self.found_facts |= found.repository if found is not None else {}
-        return self._own_code[key]
+    def _code_of(self, spec: RunSpec) -> list[OwnCode]:
+        if spec.parts not in self._own_code:
+            found = self._own_code[spec.parts] = own_code.of_run(spec)
+            self.found_facts |= own_code.merged(code.repository for code in found)
+        return self._own_code[spec.parts]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
         new = not self._flops.is_known(spec)

@@ -42,10 +42,12 @@ _NEEDS_RANKS = "process group has not been initialized"
 """In torch's message if a method communicates with other ranks."""
 
 
-def checked(make: Callable[[], Workload], name: str, strategy: str) -> Workload:
+def checked(
+    make: Callable[[], Workload], name: str, strategy: str, calls: Callable[[str], None] = lambda _call: None
+) -> Workload:
     """Make, prepare and check a custom workload. Raises InputError if a method does not return what a rank needs, or
-    if it needs more of the model than the strategy leaves."""
-    check = _Check(name=name, label=label(name), strategy=strategy)
+    if it needs more of the model than the strategy leaves. `calls` is told each call before it is made."""
+    check = _Check(name=name, label=label(name), strategy=strategy, calls=calls)
     workload = check.make(make)
     with torch.random.fork_rng(devices=[]), suppress(_NeedsRanksError):
         check.methods(workload)
@@ -57,6 +59,7 @@ class _Check:
     name: str
     label: str
     strategy: str
+    calls: Callable[[str], None]
 
     def make(self, make: Callable[[], Workload]) -> Workload:
         workload = self._call("__init__", make)
@@ -70,6 +73,7 @@ class _Check:
         places = torch.tensor([0, workload.dataset_size - 1])
         stream = workloads.stream_of(workload)
         if stream is not None:
+            self.calls(f"the first batch of {stream.label}()")
             batch = stream.first(_EXAMPLES)
         else:
             batch = self._call("batch", lambda: workload.batch(places, places), _dataset_size_hint(workload))
@@ -90,6 +94,7 @@ class _Check:
 
     def _call(self, method: str, function: Callable[[], _T], index_hint: str = "") -> _T:
         """`index_hint` follows the message of an IndexError."""
+        self.calls(f"{method}() of {self.label}")
         try:
             return function()
         except InputError:
@@ -137,6 +142,7 @@ class _Check:
 
     def _model(self, workload: Workload) -> tuple[nn.Module, bool]:
         """The model, and whether it is on the meta device."""
+        self.calls(f"model() of {self.label}")
         try:
             with torch.device("meta"):
                 model = workload.model()

@@ -5,13 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
+from multiprocessing.connection import wait
 from pathlib import Path
+from signal import Signals
+from types import FrameType
 
 from bench import strategies, workloads
 from bench.common import entry_points
 from bench.common.own_part import OwnPart, label
 from bench.strategies._custom import STRATEGY
 from bench.workloads._custom import WORKLOAD
+
+_ENDS_S = 2.0
+"""Time for a loader process that no longer answers to end."""
 
 
 def place_of(error: BaseException, workload: str, strategy: str | None = None, source: str = "") -> str:
@@ -59,7 +65,7 @@ def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
 
 def describe(error: BaseException) -> str:
     """Type and first line of the message, at most 2,000 characters; the whole traceback is in the rank's log."""
-    name, message = type(error).__name__, str(error).strip()
+    name, message = type(error).__name__, _of_an_ended_worker(error) or str(error).strip()
     lines = message.splitlines() or ["no message"]
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
@@ -68,3 +74,24 @@ def describe(error: BaseException) -> str:
             _, _, raised = lines[frames[-1] + 1].partition(": ")
             return f"{name} in a loader process: {raised or 'no message'}"[:2000]
     return f"{name}: {lines[0]}"[:2000]
+
+
+def _of_an_ended_worker(error: BaseException) -> str | None:
+    """The cause of an error of reading a batch from a DataLoader's process that has ended: what it had to hand over is
+    gone, so torch only says `Connection reset by peer`, as if another rank had died. Null for other errors."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not isinstance(error, OSError | EOFError) or not any(map(_hands_over, frames)):
+        return None
+    loaders = [frame.f_locals.get("self") for frame in frames]
+    workers = {one.sentinel: one for loader in loaders for one in getattr(loader, "_workers", ())}
+    codes = [workers[ended].exitcode for ended in wait(list(workers), _ENDS_S)]
+    if not codes:
+        return None
+    how = f"was killed by {Signals(-codes[0]).name}" if codes[0] < 0 else f"ended with exit code {codes[0]}"
+    return (
+        f"a loader process {how} before its batches were read: do not end it in the loader, as with os._exit"
+    )
+
+
+def _hands_over(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.endswith("/torch/multiprocessing/reductions.py")

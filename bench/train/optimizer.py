@@ -197,21 +197,30 @@ class _Together:
 
 
 def apply(
-    optimizers: Sequence[torch.optim.Optimizer], scaler: GradScaler | None, clip: Callable[[], None] | None
-) -> None:
+    optimizers: Sequence[torch.optim.Optimizer],
+    scaler: GradScaler | None,
+    clip: Callable[[], None] | None,
+    *,
+    again: bool = False,
+) -> object:
     """Clip the gradients, if asked to, and take a step. Under fp16 the scaler skips the step of all if a gradient of
-    one has overflowed: clipping would spread it to the others. The caller calls the scaler's `update`."""
+    one has overflowed: clipping would spread it to the others. The caller calls the scaler's `update`.
+
+    `again`: the optimizers have taken a step since the scaler's last `update`; it accepts one from each object that it
+    knows by its id. If several steps are taken before an `update`, keep the answers until then, so that no id is used
+    again."""
     if scaler is None:
         if clip is not None:
             clip()
         for optimizer in optimizers:
             optimizer.step()
-        return
-    scaled: Any = optimizers[0] if len(optimizers) == 1 else _Together(optimizers)
+        return None
+    scaled: Any = optimizers[0] if len(optimizers) == 1 and not again else _Together(optimizers)
     if clip is not None:
         scaler.unscale_(scaled)
         clip()
     scaler.step(scaled)
+    return scaled
 
 
 class Ema:

@@ -51,6 +51,8 @@ class OwnStep:
         self._marks: list[Any] = []
         self._updated: set[str] = set()
         """Members that this step has updated."""
+        self._applied: list[object] = []
+        """The objects by which the scaler knows the updates of this step."""
         self.index = -1
         """Number of this step, from 0, warm-up included; for what is not done in every step."""
         self.phases: list[Phase] = []
@@ -80,18 +82,15 @@ class OwnStep:
 
     def update(self, *names: str) -> None:
         """The phase `optimizer`: clip and apply the gradients of these members [default: of the whole model], and
-        reset them."""
+        reset them. A member may be updated several times; under fp16 the scale stays the same until the step's end, so
+        that it is that of all gradients."""
         chosen = self._chosen("update", names)
-        if self._scaler is not None and (twice := self._updated & chosen.keys()):
-            raise ValueError(
-                f"step.update({min(twice)!r}) is called twice in a step, and the loss scaling of fp16 allows it once: "
-                "use bf16 or fp32"
-            )
-        for trained in chosen.values():
+        for name, trained in chosen.items():
             if any(
                 one.grad is not None for optimizer in trained.optimizers for one in parameters_of(optimizer)
             ):
-                apply(trained.optimizers, self._scaler, trained.clip)
+                again = name in self._updated
+                self._applied.append(apply(trained.optimizers, self._scaler, trained.clip, again=again))
         self._updated |= chosen.keys()
         self.reset(*names)
         self.end("optimizer")
@@ -127,6 +126,7 @@ class OwnStep:
             raise ValueError("it trained nothing: call step.update() after step.backward(loss)")
         if self._scaler is not None:
             self._scaler.update()
+        self._applied.clear()
         self.reset()  # one member's loss may leave gradients in another member
         self.phases.append("optimizer")
         return answer

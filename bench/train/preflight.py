@@ -5,10 +5,14 @@ The checks run in a process forked from the fork server, because they need torch
 
 from __future__ import annotations
 
+import faulthandler
 import json
+import signal
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.common.errors import InputError
@@ -25,26 +29,40 @@ _TF32 = (8, 0)
 """Compute capability of the first GPUs with tf32."""
 
 
-def main(answer: Connection, jobs_json: str) -> None:
-    """Entry of the forked process: answers with a JSON list of problems, empty if there are none."""
+def main(answer: Connection, question_json: str) -> None:
+    """Entry of the forked process: answers with a JSON list of problems, empty if there are none. Before each call that
+    may take long it sends an object with `cases`, `call` and the `timeout_s` of a run.
+
+    The question has `jobs`, and the file `stacks`, to which SIGUSR1 writes the stacks of this process."""
     from bench.train.error_text import describe, place_of
 
+    question = json.loads(question_json)
+    stacks = Path(question["stacks"]).open("w")  # noqa: SIM115 - for the life of the process
+    faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
     cases: dict[str, dict[str, None]] = {}  # problem -> its cases, in order
-    for job in json.loads(jobs_json):
+    for job in question["jobs"]:
+
+        def calls(call: str, job: dict[str, Any] = job) -> None:
+            doing = {"cases": _named(job["case_names"]), "call": call, "timeout_s": job["timeout_s"]}
+            answer.send_bytes(json.dumps(doing).encode())
+
         try:
-            problem = _problem(job)
+            problem = _problem(job, calls)
         except (Exception, SystemExit) as error:  # a user's method may raise in a later call only
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
-    problems = [
-        f"{'case' if len(names) == 1 else 'cases'} {', '.join(names)}: {problem}"
-        for problem, names in cases.items()
-    ]
+    problems = [f"{_named(names)}: {problem}" for problem, names in cases.items()]
     answer.send_bytes(json.dumps(problems).encode())
 
 
-def _problem(job: dict[str, Any]) -> str | None:
+def _named(cases: Collection[str]) -> str:
+    """`case a`, or `cases a, b`."""
+    return f"{'case' if len(cases) == 1 else 'cases'} {', '.join(cases)}"
+
+
+def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
+    """Why the job's runs would fail; null if nothing is known. `calls` is told each call that may take long."""
     import torch
 
     from bench import strategies, workloads
@@ -58,11 +76,13 @@ def _problem(job: dict[str, Any]) -> str | None:
     make = partial(workloads.make, job)
     try:
         if workloads.is_custom(job["workload"]) or workloads.is_stream(job["workload"], job["source"]):
-            workload = checked(make, job["workload"], job["strategy"])
+            workload = checked(make, job["workload"], job["strategy"], calls)
         else:
             workload = make()
+            calls(f"prepare() of {job['workload']}")
             workload.prepare()
         if strategies.is_custom(job["strategy"]):
+            calls(f"a step under the strategy {label(job['strategy'])}")
             check_strategy.check(job, workload)
     except (InputError, OSError) as error:
         reason = str(error)
@@ -70,6 +90,7 @@ def _problem(job: dict[str, Any]) -> str | None:
             reason = f"{error.filename} cannot be read: {error.strerror}"
         return reason
     train = TrainSpec(**job["train"])
+    calls(f"the model of {label(job['workload'])} and its optimizer")
     if train.checkpointing and not _blocks(workload):
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workloads.validation_size(workload) == 0:

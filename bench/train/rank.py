@@ -40,6 +40,9 @@ def main(job_json: str) -> None:
     try:
         outcome = _run(job, spec)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
+        signal.signal(
+            signal.SIGCHLD, signal.SIG_DFL
+        )  # torch's handler would raise here if a loader process ends
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
@@ -104,6 +107,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench import workloads
     from bench.data import loader
+    from bench.machine.own_code import packages
     from bench.measure import evals, rank_tables
     from bench.measure.rank_tables import Writer
     from bench.train import after_training, own_modules, process_group
@@ -114,12 +118,18 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     training, model = _training(job, spec, workload, device)
-    own_code = job.rank == 0 and bool(spec.own_files or workloads.is_custom(spec.workload))
+    own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
+
+    def note(digest: int) -> None:
+        digests.append(digest)
+        if spec.ranks_per_batch > 1:  # others would train on nonsense until the end
+            same_batch(process_group.gathered(digest, device), spec.ranks_per_batch)
+
     counts = Counts(workload)
     training.batches = loader.noting_the_first(
-        memory.tightened(counts.counted(training.batches), spec.train.accumulate), digests
+        memory.tightened(counts.counted(training.batches), spec.train.accumulate), note
     )
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)

@@ -8,8 +8,6 @@ models of more than a few layers in bench/models/.
 from __future__ import annotations
 
 import pkgutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -216,11 +214,3 @@ def trained() -> list[str]:
 def is_custom(name: str) -> bool:
     """Whether the workload is not a shipped one."""
     return name not in names()
-
-
-def file_of(name: str) -> Path | None:
-    """The file of a custom workload; null for shipped ones, and for a class without one. Imports an installed one."""
-    if ":" in name:
-        return Path(name.rpartition(":")[0])
-    file = getattr(sys.modules.get(load(name).__module__), "__file__", None) if is_custom(name) else None
-    return Path(file) if isinstance(file, str) else None

@@ -12,6 +12,7 @@ from documents import ROOT, saved_examples
 from tests.e2e.processes import Marked
 
 NET = """
+import os
 import torch
 from torch import nn
 
@@ -121,3 +122,50 @@ def test_an_error_of_a_rank_names_the_strategys_method_and_line(tmp_path: Path, 
     assert done.returncode == 1
     (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
     assert run["outcome"]["error"] == "KeyError: 'two' (in wrap() of mine.py:TensorParallel, line 14)"
+
+
+def test_ranks_that_share_a_batch_and_get_different_ones_fail_before_their_first_step_ends(
+    tmp_path: Path, marked: Marked
+) -> None:
+    suite = written(tmp_path, suite=SUITE.replace("world: [1, 2]", "world: 2"))
+    (tmp_path / "net.py").write_text(
+        NET.replace("self.points[places]", "self.points[places] + os.getpid() % 97")
+    )
+    done = marked.run(
+        "suite", suite, "--results", str(tmp_path / "r"), "--case", "divided", "--ranks-per-node", "2"
+    )
+    assert done.returncode == 1
+    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    assert run["outcome"]["error"].startswith(
+        "RuntimeError: ranks 0 to 1 share a batch (ranks_per_batch), but "
+    )
+    assert run["outcome"]["steps_completed"] == 0
+
+
+OPTIMIZERS = """
+import torch
+def make(model, learning_rate):
+    return torch.optim.SGD(model.parameters(), lr=learning_rate)
+"""
+
+
+def test_an_installed_packages_optimizer_is_in_the_fingerprint_with_version_and_content(
+    tmp_path: Path, marked: Marked
+) -> None:
+    packages = tmp_path / "packages"
+    information = packages / "my_optimizers-1.5.dist-info"
+    information.mkdir(parents=True)
+    (packages / "my_optimizers.py").write_text(OPTIMIZERS)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: my_optimizers\nVersion: 1.5\n")
+    (information / "entry_points.txt").write_text("[bench.optimizers]\nplain = my_optimizers:make\n")
+    marked.environment["PYTHONPATH"] = str(packages)
+    (tmp_path / "mine.yaml").write_text(
+        "title: Mine\nworkload: {name: spiral_mlp}\ndevice: cpu\ntrain: {optimizer: plain}\n"
+        "measure: {warmup: 1, steps: 2, repeats: 1}\n"
+        "cases: [{name: one, strategy: single, scaling: none, batch_per_rank: 4, world: 1}]\n"
+    )
+    done = marked.run("suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"))
+    assert done.returncode == 0, done.stderr
+    (run,) = (json.loads(path.read_text()) for path in tmp_path.glob("r/*/*/run.json"))
+    assert run["fingerprint"]["version of my_optimizers"] == "1.5"
+    assert run["fingerprint"]["content of my_optimizers.py"]

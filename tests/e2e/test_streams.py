@@ -207,3 +207,47 @@ def test_a_loader_that_cannot_work_ends_the_call_with_2_before_anything_is_writt
     assert "case in_turn: batch 0 of loaders.py:in_turn() is a list: give a dict of tensors" in done.stderr
     assert not (tmp_path / "r").exists()
     assert marked.left() == []
+
+
+ENDING = """
+import os
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+class Ending(IterableDataset):
+    def __init__(self, shard, code):
+        self.shard, self.code = shard, code
+    def __iter__(self):
+        for number in range(1000):
+            if number == 40 and self.shard.count == 2 and self.shard.index == 1:
+                os._exit(self.code)
+            yield {"points": torch.ones(4)}
+
+def ending(shard, code):
+    return DataLoader(Ending(shard, code), shard.batch_size, num_workers=1)
+"""
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_loader_process_that_ends_is_the_runs_error_not_what_the_other_rank_says(
+    tmp_path: Path, code: int
+) -> None:
+    marked = Marked(tmp_path)
+    (tmp_path / "ending.py").write_text(ENDING)
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "mine.yaml").write_text(
+        "title: Mine\nworkload: {name: ./net.py:Net}\ndevice: cpu\n"
+        "measure: {warmup: 1, steps: 100, repeats: 1, timeout_s: 120}\n"
+        f"data: {{source: ./ending.py:ending, source_options: {{code: {code}}}}}\n"
+        "cases: [{name: ends, strategy: ddp, scaling: strong, global_batch: 12, world: 2}]\n"
+    )
+    done = marked.run(
+        "suite", str(tmp_path / "mine.yaml"), "--results", str(tmp_path / "r"), "--ranks-per-node", "2"
+    )
+    assert done.returncode == 1, done.stderr
+    (run,) = (json.loads(path.read_text())["outcome"] for path in tmp_path.glob("r/*/*/run.json"))
+    assert (run["status"], run["failed_rank"]) == ("failed", 1)
+    # torch itself says `DataLoader worker (pid(s) 5) exited unexpectedly` if it notices before it reads
+    assert f"ended with exit code {code}" in run["error"] or "exited unexpectedly" in run["error"], run[
+        "error"
+    ]

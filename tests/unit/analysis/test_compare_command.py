@@ -225,6 +225,8 @@ def test_files_of_the_users_code_are_named_together_with_the_commit(results, mon
     facts["B"] |= {f"content of part{n}.py": "2" for n in range(8)}
     del facts["B"]["content of gone.py"]
     facts["C"] = facts["A"] | {"own_commit": "c" * 40}
+    facts["A"] |= {"version of my_optimizers": "1.5"}
+    facts["D"] = facts["A"] | {"version of my_optimizers": "1.6"}
     for name, known in facts.items():
         rewrite(make_session(results, [ddp(QUIET)], session_id=name), lambda _facts, known=known: known)
     load_first(results)
@@ -242,7 +244,8 @@ def test_files_of_the_users_code_are_named_together_with_the_commit(results, mon
     ]
     assert said("A", "C").splitlines()[0] == f"also differs: own commit: {12 * 'a'} → {12 * 'c'}"
     assert "> - the code differs: `part0.py`, `part1.py`" in said("A", "B", "--format", "markdown")
-    assert "different machines" not in said("A", "B", "--require-alike")
+    assert said("A", "D").splitlines()[1] == "  version of my_optimizers: 1.5 → 1.6"
+    assert "different machines" not in said("A", "B", "--require-alike") + said("A", "D", "--require-alike")
 
 
 def test_sessions_are_named_by_their_beginning_by_tag_and_by_list(bench_compare):

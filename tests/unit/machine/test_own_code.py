@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.machine.own_code import OwnCode, of_file
+from bench.machine.fingerprint import fingerprint
+from bench.machine.own_code import OwnCode, merged, of_files, of_run, packages
+from tests.factory import Case, specs
 
+SPEC = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b")
 
 
@@ -33,8 +39,7 @@ def top(tmp_path: Path) -> Path:
 
 
 def found(top: Path) -> dict[str, str]:
-    code = of_file(top / "train/my_model.py", installed=False)
-    assert code is not None
+    code = of_files([top / "train/my_model.py"])
     return dict(code.repository)
 
 
@@ -63,8 +68,7 @@ def test_a_file_that_was_only_touched_is_not_changed(top: Path) -> None:
 def test_before_the_first_commit_there_is_only_a_name(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "my_model.py").touch()
-    code = of_file(tmp_path / "my_model.py", installed=False)
-    assert code is not None
+    code = of_files([tmp_path / "my_model.py"])
     assert code.repository == {"own_repository": tmp_path.name}
 
 
@@ -73,12 +77,12 @@ def test_without_git_nothing_is_said_and_the_files_folder_is_the_top(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     file = top / "train/my_model.py"
-    assert of_file(file, installed=False) == OwnCode(top=top / "train", files=(file,))
+    assert of_files([file]) == OwnCode(top=top / "train", files=(file,))
 
 
 def test_outside_of_a_repository_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "my_model.py").touch()
-    code = of_file(tmp_path / "my_model.py", installed=False)
+    code = of_files([tmp_path / "my_model.py"])
     assert code == OwnCode(top=tmp_path, files=(tmp_path / "my_model.py",))
 
 
@@ -205,8 +209,7 @@ def test_git_writes_nothing_into_the_repository(top: Path) -> None:
 def test_modules_below_the_top_are_named_by_their_path(top: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(top)
     (top / "linked.py").symlink_to(tmp_path / "far.py")
-    code = of_file(tmp_path / "link/train/my_model.py", installed=False)
-    assert code is not None
+    code = of_files([tmp_path / "link/train/my_model.py"])
     modules = {
         str(tmp_path / "link/train/my_model.py"): "1",
         str(tmp_path / "link/parts.py"): "2",
@@ -225,12 +228,74 @@ def test_modules_below_the_top_are_named_by_their_path(top: Path, tmp_path: Path
     }
 
 
-def test_an_installed_package_has_a_repository_only_outside_of_site_packages(top: Path) -> None:
-    code = of_file(top / "train/my_model.py", installed=True)
-    assert code is not None
-    assert code.facts({str(top / "train/my_model.py"): "1"}) == {
-        **found(top),
-        "content of train/my_model.py": "1",
+def install(folder: Path, package: str, version: str, group: str, entry: str) -> Path:
+    """The metadata of a package with one entry point, as an installer leaves them."""
+    information = folder / f"{package}-{version}.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    (information / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    return information
+
+
+PARTS: list[tuple[str, dict[str, Any]]] = [
+    ("bench.workloads", {"workload": "mine"}),
+    ("bench.strategies", {"strategy": "mine"}),
+    ("bench.loaders", {"data": replace(SPEC.data, source="mine")}),
+    ("bench.optimizers", {"train": replace(SPEC.train, optimizer="mine")}),
+    ("bench.schedules", {"train": replace(SPEC.train, lr_schedule="mine")}),
+]
+
+
+@pytest.mark.parametrize(("group", "changes"), PARTS)
+def test_a_part_of_an_installed_package_has_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, changes: dict[str, Any]
+) -> None:
+    folder = tmp_path / "site-packages"
+    install(folder, "fine_nets", "1.5", group, "mine = fine_nets:Mine")
+    monkeypatch.syspath_prepend(folder)
+    found = fingerprint(
+        replace(SPEC, **changes),
+        [{}],
+        {"modules": {str(folder / "fine_nets.py"): "1"}},
+        of_run(replace(SPEC, **changes)),
+    )
+    assert {key: value for key, value in found.items() if " of " in key} == {"version of fine_nets": "1.5"}
+    assert "own_commit" not in found
+    assert packages(SPEC) == []
+
+
+def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(top, tmp_path / "my nets")
+    (tmp_path / "my nets/parts.py").write_text("b = 2\n")
+    information = install(tmp_path / "site-packages", "nets", "2", "bench.optimizers", "mine = parts:make")
+    url = {"url": (tmp_path / "my nets").as_uri(), "dir_info": {"editable": True}}
+    (information / "direct_url.json").write_text(json.dumps(url))
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    named = f"{top}/train/my_model.py:Net"
+    spec = replace(SPEC, workload=named, train=replace(SPEC.train, optimizer="mine"))
+    modules = {str(top / "train/my_model.py"): "1", str(tmp_path / "my nets/parts.py"): "2", "/else.py": "3"}
+    assert merged(code.facts(modules) for code in of_run(spec)) == {
+        "own_repository": "my nets, project",
+        "own_commit": f"{head(top)}, {head(top)}, changed",
+        "version of nets": "2",
+        "content of my_model.py": "1",
+        "content of parts.py": "2",
     }
-    (top / "venv/site-packages/pkg").mkdir(parents=True)
-    assert of_file(top / "venv/site-packages/pkg/net.py", installed=True) is None
+
+
+def test_a_package_that_is_found_by_its_folder_is_known_by_it_once(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(top, "nets", "2", "bench.loaders", "mine = parts:load")
+    monkeypatch.syspath_prepend(top)
+    spec = replace(SPEC, data=replace(SPEC.data, source="mine"))
+    package = {**found(top), "version of nets": "2"}
+    (code,) = of_run(spec)
+    assert code.facts({str(top / "parts.py"): "1"}) == {**package, "content of parts.py": "1"}
+    both = of_run(replace(spec, workload=f"{top}/train/my_model.py:Net"))
+    assert merged(code.facts({str(top / "train/my_model.py"): "1"}) for code in both) == {
+        **package,
+        "content of my_model.py": "1",
+    }

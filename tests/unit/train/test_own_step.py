@@ -183,31 +183,76 @@ def test_gradients_that_another_loss_has_left_can_be_reset(resets: bool) -> None
     own.make(lambda step: generator_first(model, step, resets=resets), lambda: None, [])
 
 
-def test_under_fp16_a_member_is_updated_once_and_one_without_gradients_is_left_out() -> None:
+def wgan(model: nn.ModuleDict, step: OwnStep) -> torch.Tensor:
+    """The second member is updated three times, then the first with the gradients that all three have left."""
+    for number in range(3):
+        step.backward(model["second"](model["first"](torch.full((2, 3), 1.0 + number))).square().mean())
+        step.update("second")
+    step.update("first")
+    return torch.zeros(())
+
+
+def trained_by(model: nn.ModuleDict, optimizers: int) -> dict[str, Trained]:
+    """Each member with one optimizer, or with one for each parameter."""
+
+    def trained(member: nn.Module) -> Trained:
+        parameters = list(member.parameters())
+        parts = [parameters] if optimizers == 1 else [[one] for one in parameters]
+
+        def clip() -> None:
+            nn.utils.clip_grad_norm_(parameters, 0.5)
+
+        return Trained(optimizers=[torch.optim.SGD(part, lr=0.125) for part in parts], clip=clip)
+
+    return {name: trained(member) for name, member in model.items()}
+
+
+@pytest.mark.parametrize("optimizers", [1, 2])
+def test_under_fp16_several_updates_of_a_member_are_those_without_a_scaler(optimizers: int) -> None:
+    found = []
+    for scaler in (None, torch.amp.GradScaler("cpu", init_scale=2.0**10)):
+        torch.manual_seed(0)
+        model = check().model()
+        own = OwnStep(trained_by(model, optimizers), scaler, nullcontext())
+        for _ in range(4):
+            own.make(lambda step, model=model: wgan(model, step), lambda: None, [])  # type: ignore[misc]
+        found.append([one.detach().clone() for one in model.parameters()])
+        assert scaler is None or scaler.get_scale() == 2.0**10
+    for plain, scaled in zip(*found, strict=True):
+        assert torch.equal(plain, scaled)  # the scale is a power of two
+
+
+def test_under_fp16_an_update_that_overflows_is_left_out_and_halves_the_scale_once() -> None:
     model = check().model()
-    trained = {
-        name: Trained(optimizers=[torch.optim.SGD(one.parameters(), lr=0.1)]) for name, one in model.items()
-    }
-    own = OwnStep(trained, torch.amp.GradScaler("cpu"), nullcontext())
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    own = OwnStep(trained_by(model, 1), scaler, nullcontext())
+    seen = []
+
+    def thrice(step: OwnStep) -> torch.Tensor:
+        for factor in (1.0, float("inf"), 1.0):
+            before = model["second"].weight.clone()
+            step.backward(model["second"](torch.ones(2, 3)).mean() * factor)
+            step.update("second")
+            seen.append(torch.equal(before, model["second"].weight))
+        return torch.zeros(())
+
+    own.make(thrice, lambda: None, [])
+    assert seen == [False, True, False]
+    assert scaler.get_scale() == 2.0**9
+
+
+def test_under_fp16_a_member_without_gradients_is_left_out() -> None:
+    model = check().model()
+    own = OwnStep(trained_by(model, 1), torch.amp.GradScaler("cpu"), nullcontext())
+    before = model["first"].weight.clone()
 
     def only_the_second(step: OwnStep) -> torch.Tensor:
-        loss = model["second"](torch.ones(2, 3)).mean()
-        step.backward(loss)
+        step.backward(model["second"](torch.ones(2, 3)).mean())
         step.update()
-        result: torch.Tensor = loss
-        return result
+        return torch.zeros(())
 
     own.make(only_the_second, lambda: None, [])
-
-    def twice(step: OwnStep) -> torch.Tensor:
-        loss = only_the_second(step)
-        only_the_second(step)
-        return loss
-
-    with pytest.raises(
-        ValueError, match="is called twice in a step, and the loss scaling of fp16 allows it once"
-    ):
-        own.make(twice, lambda: None, [])
+    assert torch.equal(model["first"].weight, before)
 
 
 def test_a_phase_that_does_not_exist_is_refused() -> None:

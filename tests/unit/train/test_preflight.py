@@ -28,8 +28,10 @@ def _problems(folder: Path, *settings: str, data: Path | None = None) -> list[st
     planned = plan(suite, Slots(slots_per_node=2, cpus_per_node=2, device_type="cpu"), "session")
     job = question(planned[0].spec) | {"data_root": data and str(data)}
     ours, theirs = Pipe(duplex=False)
-    preflight.main(theirs, json.dumps([job]))
-    problems: list[str] = json.loads(ours.recv_bytes())
+    preflight.main(theirs, json.dumps({"jobs": [job], "stacks": str(folder / "stacks")}))
+    while isinstance(message := json.loads(ours.recv_bytes()), dict):  # a call that is about to be made
+        assert message["cases"] == "case one"
+    problems: list[str] = message
     return problems
 
 

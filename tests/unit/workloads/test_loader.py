@@ -92,7 +92,7 @@ def test_loader_processes_end_with_a_killed_rank() -> None:
 def test_the_first_batch_leaves_a_digest_that_tells_batches_apart_and_takes_any_tensor() -> None:
     def digest(batch: dict[str, torch.Tensor]) -> int:
         digests: list[int] = []
-        assert list(loader.noting_the_first(iter([batch, {}]), digests)) == [batch, {}]
+        assert list(loader.noting_the_first(iter([batch, {}]), digests.append)) == [batch, {}]
         return digests[0]
 
     tokens = torch.zeros(1000, 64, dtype=torch.int64)  # the first column is the same in every batch
@@ -108,7 +108,7 @@ def test_the_first_batch_leaves_a_digest_that_tells_batches_apart_and_takes_any_
 
 
 def test_the_first_batch_is_not_kept_for_the_whole_run() -> None:
-    batches = loader.noting_the_first(iter({"x": torch.ones(2)} for _ in range(3)), [])
+    batches = loader.noting_the_first(iter({"x": torch.ones(2)} for _ in range(3)), lambda _digest: None)
     first = weakref.ref(next(batches)["x"])
     next(batches)
     assert first() is None

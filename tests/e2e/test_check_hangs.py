@@ -1,0 +1,108 @@
+"""A call into the user's code that never ends, in the check before a session."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from processes import Marked
+
+CODE = """
+import time
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
+
+def wait():
+    print("waiting", flush=True)
+    while True:
+        time.sleep(60)
+
+class Net:
+    def model(self):
+        return nn.Linear(4, 1)
+    def loss(self, model, batch):
+        return model(batch["x"]).mean()
+class Prepares(Net):
+    def prepare(self):
+        wait()
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        wait()
+
+def batches(shard):
+    while True:
+        yield {"x": torch.ones(shard.batch_size, 4)}
+def hangs(shard):
+    wait()
+    yield {}
+def in_a_worker(shard):
+    return DataLoader(Endless(), shard.batch_size, num_workers=1)
+"""
+SUITE = """
+title: Hangs
+device: cpu
+measure: {warmup: 1, steps: 2, repeats: 1, timeout_s: TIMEOUT}
+cases:
+  - {name: prepares, workload: {name: "./mine.py:Prepares"}, data: "./mine.py:batches", strategy: single,
+     scaling: none, batch_per_rank: 2, world: 1}
+  - {name: loads, workload: {name: "./mine.py:Net"}, data: "./mine.py:hangs", strategy: single,
+     scaling: none, batch_per_rank: 2, world: 1}
+  - {name: worker, workload: {name: "./mine.py:Net"}, data: "./mine.py:in_a_worker", strategy: single,
+     scaling: none, batch_per_rank: 2, world: 1}
+"""
+WAIT = next(number for number, line in enumerate(CODE.splitlines(), 1) if line.strip() == "time.sleep(60)")
+
+
+def written(folder: Path, timeout_s: int) -> str:
+    (folder / "mine.py").write_text(CODE)
+    (folder / "mine.yaml").write_text(SUITE.replace("TIMEOUT", str(timeout_s)))
+    return str(folder / "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("case", "call"),
+    [
+        ("prepares", "prepare() of mine.py:Prepares"),
+        ("loads", "the first batch of mine.py:hangs()"),
+        ("worker", "the first batch of mine.py:in_a_worker()"),
+    ],
+)
+def test_it_is_named_and_ends_the_call_with_2_and_its_place(tmp_path: Path, case: str, call: str) -> None:
+    marked = Marked(tmp_path)
+    done = marked.run(
+        "suite",
+        written(tmp_path, 10),
+        "--case",
+        case,
+        "--results",
+        str(tmp_path / "r"),
+        "--ranks-per-node",
+        "1",
+    )
+    assert done.returncode == 2, done.stderr
+    assert f"bench: case {case}: still waiting for {call} (" in done.stderr
+    waited = "the check before the session waited 10 s (measure.timeout_s) for"
+    assert f"bench: case {case}: {waited} {call}, which is at mine.py:{WAIT}, in wait: " in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert marked.left() == []
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    suite = written(tmp_path, 100_000)
+    process = marked.start(
+        "suite", suite, "--case", "loads", "--results", str(tmp_path / "r"), "--ranks-per-node", "1"
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line == "waiting\n":
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (130, "\nbench: stopped\n")
+    assert not (tmp_path / "r").exists()
+    assert marked.left() == []
