@@ -24,8 +24,14 @@ OFFLINE = {
     "allow_community_extensions": "false",
 }
 """DuckDB fetches no extension, even if a file or query asks for one."""
-_WRITE = {"storage_compatibility_version": STORAGE_VERSION, "memory_limit": "1GB", **OFFLINE}
-"""Load works in portions that fit into this limit; it lifts the limit if one run alone does not fit."""
+_WRITE = {
+    "storage_compatibility_version": STORAGE_VERSION,
+    "memory_limit": "1GB",
+    "disabled_compression_methods": "fsst",
+    **OFFLINE,
+}
+"""Load works in portions that fit into this memory limit; it lifts the limit if one run alone does not fit. FSST would
+compress texts that rarely repeat. There are few, and trying it on every column is two fifths of the work of closing."""
 LOCKED = {
     "enable_external_access": "false",
     **OFFLINE,
