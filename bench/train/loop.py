@@ -25,6 +25,8 @@ from bench.train.optimizer import Ema
 from bench.train.own_step import OwnStep, Trained
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
     from bench.train.own_step import Phase
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 
 class Clock(Protocol):
     """Takes and stores time stamps: CpuClock or CudaClock."""
+
+    @property
+    def completed(self) -> int:
+        """Number of steps whose rows are stored. The device has passed them, and copies that were queued before their
+        `step_done`."""
 
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier. Returns the zero, by perf_counter_ns."""
@@ -71,6 +78,8 @@ class Training:
     batches: Iterator[Batch]
     steps: int
     """Warm-up and measured optimizer steps together."""
+    keep_named_losses: Callable[[np.ndarray[Any, np.dtype[Any]]], None] = lambda _rows: None
+    """Stores rows of the table `named_losses`, at the end of each step."""
 
     def __post_init__(self) -> None:
         train = self.spec.train
@@ -98,7 +107,7 @@ class Training:
             self.loss = torch.compile(self.loss, mode=train.compile_mode)
         if self.keeps_gradients:
             self.make_gradients()
-        self.named_losses = NamedLosses(self.steps, self.device)
+        self.named_losses = NamedLosses(self.steps, self.device, self.keep_named_losses)
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
 
@@ -136,6 +145,7 @@ class Training:
             raise
         finally:
             self.garbage.release()
+            self.named_losses.store(clock.completed)
         self._validate(validate, self.steps)
 
     def _stages(self) -> Iterator[tuple[range, int]]:
@@ -160,13 +170,14 @@ class Training:
             loss = self._accumulate(clock.mark, marks)
             self._update()
             marks.append(clock.mark())
-            clock.step_done(marks, loss, kind)
             self.named_losses.step_done(self.spec.train.accumulate)
+            clock.step_done(marks, loss, kind)
         else:
             loss = self._own(self.own_step, clock.mark, marks)
             marks.append(clock.mark())
-            clock.step_done(marks, loss, kind, self.own_step.phases)
             self.named_losses.step_done(1)
+            clock.step_done(marks, loss, kind, self.own_step.phases)
+        self.named_losses.store(clock.completed)
 
     def unrecorded_step(self) -> None:
         """One optimizer step that is not recorded."""

@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,10 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
 
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
-    training, model = _training(job, spec, workload, device)
+    scratch = Path(job.scratch)
+    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+    keep_named_losses = partial(rank_tables.append, scratch, "named_losses", writer)
+    training, model = _training(job, spec, workload, device, keep_named_losses)
     own_code = job.rank == 0 and bool(spec.own_files or workloads.is_custom(spec.workload))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
@@ -124,15 +127,9 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)
     barrier_ns = clock.barrier()
-    file = Path(job.scratch) / evals.FILE_NAME
+    file = scratch / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
-    scratch = Path(job.scratch)
-    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    try:
-        training.run(clock, (lambda _: None) if spec.probe else validation)
-    finally:
-        with suppress(RuntimeError):  # after an error on the device nothing can be read from it
-            rank_tables.append(scratch, "named_losses", writer, training.named_losses.rows())
+    training.run(clock, (lambda _: None) if spec.probe else validation)
     after_training.run(training, clock, scratch, writer)
     # 0: no tensor could be read, so nothing shows which batches are equal
     same = same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
@@ -215,7 +212,11 @@ def _workload(spec: RunSpec) -> Workload:
 
 
 def _training(
-    job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
+    job: RankJob,
+    spec: RunSpec,
+    workload: Workload,
+    device: torch.device,
+    keep_named_losses: Callable[[Any], None],
 ) -> tuple[Training, dict[str, int]]:
     from bench import strategies
     from bench.data import loader
@@ -253,6 +254,7 @@ def _training(
             workload, spec, job.rank, steps + after_training.batches_after(spec, strategy, steps)
         ),
         steps=steps,
+        keep_named_losses=keep_named_losses,
     )
     return training, {"parameters": parameters, "units": units}
 
