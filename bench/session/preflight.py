@@ -10,7 +10,7 @@ from typing import Any
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
 from bench.common.own_function import SCHEDULE
-from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 
 
 def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
@@ -19,7 +19,9 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
     for run in plan:
         if run.skip_reason is None:
             job = question(run.spec)
-            alike = json.dumps({**job, "case_names": None, "seed": None}, sort_keys=True)
+            alike = json.dumps(
+                {**job, "case_names": None, "seed": None, "global_batch": None}, sort_keys=True
+            )
             names = jobs.setdefault(alike, job)["case_names"]
             if run.spec.case_name not in names:
                 names.append(run.spec.case_name)
@@ -37,14 +39,15 @@ def question(spec: RunSpec) -> dict[str, Any]:
         "strategy_options": spec.strategy_options,
         "device_type": spec.device_type,
         "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
-        # only where a schedule may refuse a step: jobs that are alike are checked once
-        "steps": _steps(spec.measure)
-        if SCHEDULE.is_own(spec.train.lr_schedule) or spec.train.lr_schedule_options
-        else None,
+        "global_batch": spec.global_batch,
+        "measure": _length(spec),
         "validate_every": spec.measure.validate_every,
     }
 
 
-def _steps(measure: MeasureSpec) -> int | None:
-    """Warm-up and measured steps; null if the suite gives epochs."""
-    return None if measure.steps is None else measure.warmup + measure.steps
+def _length(spec: RunSpec) -> dict[str, Any]:
+    """The keys of `measure` that say how long the run is; constant unless a schedule may refuse a step, because jobs
+    that are alike are checked once."""
+    if not SCHEDULE.is_own(spec.train.lr_schedule) and not spec.train.lr_schedule_options:
+        return {"warmup": 0, "steps": 1}
+    return {key: getattr(spec.measure, key) for key in ("warmup", "steps", "epochs")}

@@ -23,6 +23,7 @@ from bench.train.members import Members, trained_members
 from bench.train.named_losses import NamedLosses
 from bench.train.optimizer import Ema
 from bench.train.own_step import OwnStep, Trained
+from bench.train.run_length import RunLength
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,9 +86,14 @@ class Training:
         train = self.spec.train
         makes_steps = workloads.makes_steps(self.workload)
         members = trained_members(self.own_model) if makes_steps else {"": self.own_model}
-        built = {name: optimizers.build(member, train) for name, member in members.items()}
+        length = RunLength(
+            steps=self.steps,
+            dataset_size=workloads.epoch_size(self.workload),
+            global_batch=self.spec.global_batch,
+        )
+        built = {name: optimizers.build(member, train, length) for name, member in members.items()}
         self.optimizers = [one for several in built.values() for one in several]
-        self.schedules = optimizers.schedules(self.optimizers, train, self.steps)
+        self.schedules = optimizers.schedules(self.optimizers, train, length)
         self.scaler = precision.scaler(
             train.precision, self.device, sharded=getattr(self.strategy, "sharded_scaler", False)
         )

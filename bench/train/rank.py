@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import json
-import math
 import os
 import random
 import signal
@@ -138,7 +137,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     stream = workloads.stream_of(workload)
     return {
         **model,
-        "dataset_size": workload.dataset_size if stream is None else None,
+        "dataset_size": workloads.epoch_size(workload),
         "sharding": stream.sharding if stream is not None else None,
         **counted,
         "couples_examples": couples_examples(workload, training.model),
@@ -218,11 +217,12 @@ def _training(
     device: torch.device,
     keep_named_losses: Callable[[Any], None],
 ) -> tuple[Training, dict[str, int]]:
-    from bench import strategies
+    from bench import strategies, workloads
     from bench.data import loader
     from bench.train import after_training, checkpointing
     from bench.train.loop import Training
     from bench.train.members import Members, has_members
+    from bench.train.run_length import run_length
 
     kind = strategies.load(spec.strategy)
     make = partial(kind, kind.Options(**spec.strategy_options))
@@ -238,11 +238,7 @@ def _training(
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = _compiled(model, spec.train.compile_mode)
-    measured_steps = spec.measure.steps
-    if measured_steps is None:
-        assert spec.measure.epochs is not None, "a suite has steps or epochs"
-        measured_steps = math.ceil(spec.measure.epochs * workload.dataset_size / spec.global_batch)
-    steps = spec.measure.warmup + measured_steps
+    steps = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch).steps
     training = Training(
         spec=spec,
         workload=workload,

@@ -163,6 +163,11 @@ def stream_of(workload: Workload) -> Stream | None:
     return getattr(workload, _STREAM, None)
 
 
+def epoch_size(workload: Workload) -> int | None:
+    """Examples in an epoch; null for a stream, whose length is not known."""
+    return workload.dataset_size if stream_of(workload) is None else None
+
+
 def first_batch(workload: Workload, examples: int) -> Batch:
     """A training batch of that many examples, on the CPU, loaded in this process."""
     import torch
