@@ -90,14 +90,15 @@ def _optimizer_problem(job: dict[str, Any], workload: Workload) -> str | None:
     if optimizer.is_ours(train):
         return None
     measure = MeasureSpec(**job["measure"])
-    length = run_length(measure, workloads.epoch_size(workload), job["global_batch"])
+    global_batch = job["global_batch"]  # 0 until find_batch has found it
+    length = run_length(measure, workloads.epoch_size(workload), global_batch or 1)
 
     def problem(model: nn.Module, train: TrainSpec) -> str | None:
         members = trained_members(model) if workloads.makes_steps(workload) else {"": model}
         try:
             for member in members.values():
                 schedules = optimizer.schedules(optimizer.build(member, train, length), train, length)
-                optimizer.try_schedules(schedules, train, length.steps)
+                optimizer.try_schedules(schedules, train, length.steps if global_batch else 0)
         except InputError as error:
             return str(error)
         return None
