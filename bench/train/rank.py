@@ -141,6 +141,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         "sharding": stream.sharding if stream is not None else None,
         **counted,
         "couples_examples": couples_examples(workload, training.model),
+        "metric": getattr(type(workload), "metric", None),
         "same_batch": same,
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),

@@ -37,6 +37,7 @@ class Workload(Protocol):
     """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
     sources: ClassVar[tuple[str, ...]]
     """Values of `data.source` that it accepts; `synthetic` stands for generated data."""
+    # Optional: `metric = "Dice"`, a class attribute, if the score of `evaluate` is not an accuracy.
     # Optional: `couples_examples = True` if an example's loss depends on the others of its batch, as a contrastive loss
     # does. Then there is no verdict on whether world sizes train alike. BatchNorm is detected without it.
     # Optional: `batch_norm = True` if the model has BatchNorm. A suite that combines it with fsdp and parameters in
