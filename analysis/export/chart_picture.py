@@ -31,21 +31,25 @@ _AXIS, _MARGIN = 70, 74
 _CHANNELS = ("color", "shape", "strokeDash")
 
 
-def svgs(name: str, chart: Chart, rows: pl.DataFrame, cases: Cases) -> Iterator[tuple[str, str]]:
-    """File name without ending, and SVG, of each picture of the chart; `rows` must not be empty."""
+def svgs(
+    name: str, chart: Chart, rows: pl.DataFrame, cases: Cases, caption: str
+) -> Iterator[tuple[str, str, str]]:
+    """File name without ending, title and SVG of each picture of the chart; `rows` must not be empty. The title is
+    `caption` or, if that is empty, the chart's."""
     drawn = drawing(chart, rows, cases)
+    title = caption or drawn.question or chart.question
     values = [_finite(row) for row in rows.to_dicts()]
     for place, (label, view) in enumerate(drawn.views.items()):
         chosen = f"{drawn.choice.capitalize()}: {label}." if label else ""
         said = sentences(chosen, chart.reading, drawn.note, *_marks(rows))
-        spec = _whole(light(specification(view)), rows) | {"title": _title(chart.question, said)}
+        spec = _whole(light(specification(view)), rows) | {"title": _title(title, said)}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
-        yield _stem(name, label, place), render(spec)
+        yield _stem(name, label, place), title, render(spec)
 
 
-def _title(question: str, said: str) -> dict[str, Any]:
+def _title(title: str, said: str) -> dict[str, Any]:
     lines = textwrap.wrap(said.replace("10⁹", "10^9"), _LINE)  # the font has no such digit
-    return {"text": textwrap.wrap(question, TITLE), "subtitle": lines}
+    return {"text": textwrap.wrap(title, TITLE), "subtitle": lines}
 
 
 def _marks(rows: pl.DataFrame) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import duckdb
 
@@ -51,6 +50,4 @@ def _drawn(
             continue
         rows = named_queries.by_suite(named_queries.frame(connection, name, session_id), cases)
         if not rows.is_empty():
-            title = printable(found.caption) or chart.question
-            for stem, svg in chart_picture.svgs(name, replace(chart, question=title), rows, cases):
-                yield stem, title, svg
+            yield from chart_picture.svgs(name, chart, rows, cases, printable(found.caption))

@@ -10,6 +10,7 @@ from analysis.tables.column import Column, Tone, number_of, text_of
 from analysis.tables.table import Table
 from analysis.wording import verdicts
 from analysis.wording.failures import not_ok_counts
+from analysis.wording.metric import ACCURACY, metric_of
 from analysis.wording.numbers import estimate, spread
 from analysis.wording.plain_text import number
 
@@ -29,6 +30,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
     """One row per row of `scaling`. `coverage` adds repeats that are not ok, `utilisation` FLOP/s."""
     not_ok = {_place(row): not_ok_counts(row) for row in coverage}
     used = {_place(row): _used(row) for row in utilisation}
+    metric = metric_of(row["metric"] for row in points if row["best_val_accuracy"] is not None)
     return Table(
         rows=points,
         keys=[
@@ -50,7 +52,11 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column("run s", number_of("elapsed_s"), number=True),
             Column("s/epoch", _epoch, number=True),
             Column("best val loss", number_of("best_val_loss"), number=True),
-            Column("best val acc", number_of("best_val_accuracy", 3), number=True),
+            Column(
+                f"best val {'acc' if metric == ACCURACY else metric}",
+                number_of("best_val_accuracy", 3),
+                number=True,
+            ),
             Column("job", text_of("slurm_job_id"), untrusted=True),
         ],
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,14 @@ class Found(NamedTuple):
     """Its name in messages: `mine.py:make`."""
     file: Path | None
     """The file that the suite names; null for an entry point."""
+
+    def asked_of(self, offered: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the offered arguments that the function has a parameter for, by name."""
+        try:
+            parameters = inspect.signature(self.call).parameters
+        except (TypeError, ValueError):  # written in C
+            return {}
+        return {name: value for name, value in offered.items() if name in parameters}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,11 @@ class CpuClock:
         self._statm = os.open("/proc/self/statm", os.O_RDONLY)
         self._page_bytes = resource.getpagesize()
 
+    @property
+    def completed(self) -> int:
+        """Number of steps whose rows are stored."""
+        return self._file.rows
+
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier."""
         self._barrier = perf_counter_ns()

@@ -58,6 +58,11 @@ class CudaClock:
         self._origin: torch.cuda.Event | None = None
         self._origin_ns = 0
 
+    @property
+    def completed(self) -> int:
+        """Number of steps whose rows are stored."""
+        return self._file.rows
+
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier, with the device idle."""
         barrier_ns = perf_counter_ns()

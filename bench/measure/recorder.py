@@ -84,7 +84,8 @@ class StepFile:
         self._ints[_H_TEXT_BYTES] = len(text)
         self._ints[_H_MAGIC] = _MAGIC
         self._at = HEADER_WORDS
-        self._rows = 0
+        self.rows = 0
+        """Number of completed rows."""
 
     def barrier(self, now_ns: int) -> None:
         """Store the run's common zero, by this rank's monotonic clock."""
@@ -114,8 +115,8 @@ class StepFile:
         ints[at + 7] = memory_reserved_bytes
         ints[at + 8] = kind
         self._at = at + ROW_WORDS
-        self._rows += 1
-        ints[_H_ROWS] = self._rows
+        self.rows += 1
+        ints[_H_ROWS] = self.rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,4 +215,4 @@ class StrictStepFile(StepFile):
         loss = row[6]
         if row[0] in TRAINING and not math.isfinite(loss) and not self._refused:
             self._refused = True
-            raise NonFiniteLossError(f"loss of step {self._rows - 1} is not finite: {loss}")
+            raise NonFiniteLossError(f"loss of step {self.rows - 1} is not finite: {loss}")

@@ -38,6 +38,8 @@ class RunOutcome:
     """A mean if the workload counts its tokens."""
     couples_examples: bool | None = None
     """Whether the loss of an example depends on the other examples of its batch."""
+    metric: str | None = None
+    """The workload's name for its score of validation; null: accuracy."""
     same_batch: bool | None = None
     """Whether all ranks had the same first batch; null for one rank, or one group of ranks that shares its batch."""
     flops_per_step: float | None = None

@@ -64,7 +64,8 @@ class TrainSpec:
     Also a class of torch.optim.lr_scheduler, as in `OneCycleLR`, or your own function, as in `./my_optimizer.py:rates`.
     """
     lr_schedule_options: dict[str, Any] = field(default_factory=dict)
-    """Arguments of a schedule that is torch's or your own, as in `{max_lr: 0.01, total_steps: 100}`."""
+    """Arguments of a schedule that is torch's or your own, as in `{max_lr: 0.01, total_steps: 100}`. For torch's,
+    `run` is the number of optimizer steps of the run, and `3 epochs` that in three epochs."""
     warmup_steps: Annotated[int, Ge(0)] = 0
     """Optimizer steps over which the learning rate rises; not for `constant`."""
     total_steps: Annotated[int, Ge(1)] | None = None

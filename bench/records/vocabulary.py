@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
@@ -26,6 +27,15 @@ SelfcheckKind = Literal["bare", "instrumented"]
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
+
+_METRIC = re.compile("[A-Za-z0-9]+([ ._@/+-][A-Za-z0-9]+)*")
+_LONGEST_METRIC = 32
+
+
+def is_metric(name: str) -> bool:
+    """Whether it can name a workload's score of validation, as `Dice` and `recall@5` do: short, and free of markup."""
+    return len(name) <= _LONGEST_METRIC and _METRIC.fullmatch(name) is not None
+
 
 LARGEST_COUNT, LARGEST_SIZE = 10**9, 10**15
 """Counts are multiplied with each other, so they have a lower limit than sizes."""

@@ -19,7 +19,7 @@ from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
 from bench.common.own_function import SCHEDULE
-from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec
+from bench.records.run_spec import PlannedRun, RunSpec
 
 _NOTICE_S = 30.0
 """After each such time, half the limit at most, the user is told which call is waited for."""
@@ -34,7 +34,9 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
     for run in plan:
         if run.skip_reason is None:
             job = question(run.spec)
-            alike = json.dumps({**job, "case_names": None, "seed": None, "timeout_s": None}, sort_keys=True)
+            # jobs that differ in nothing else are checked once
+            same = dict.fromkeys(("case_names", "seed", "global_batch", "timeout_s"))
+            alike = json.dumps({**job, **same}, sort_keys=True)
             first = jobs.setdefault(alike, job)
             first["timeout_s"] = max(first["timeout_s"], job["timeout_s"])
             if run.spec.case_name not in first["case_names"]:
@@ -56,13 +58,19 @@ def question(spec: RunSpec) -> dict[str, Any]:
         "strategy_options": spec.strategy_options,
         "device_type": spec.device_type,
         "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
-        # only where a schedule may refuse a step: jobs that are alike are checked once
-        "steps": _steps(spec.measure)
-        if SCHEDULE.is_own(spec.train.lr_schedule) or spec.train.lr_schedule_options
-        else None,
+        "global_batch": spec.global_batch,
+        "measure": _length(spec),
         "validate_every": spec.measure.validate_every,
         "timeout_s": spec.measure.timeout_s,
     }
+
+
+def _length(spec: RunSpec) -> dict[str, Any]:
+    """The keys of `measure` that say how long the run is; constant unless a schedule may refuse a step, because jobs
+    that are alike are checked once."""
+    if not SCHEDULE.is_own(spec.train.lr_schedule) and not spec.train.lr_schedule_options:
+        return {"warmup": 0, "steps": 1}
+    return {key: getattr(spec.measure, key) for key in ("warmup", "steps", "epochs")}
 
 
 def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
@@ -94,8 +102,3 @@ def _place(stacks: Path, pid: int) -> str:
         time.sleep(0.05)
     place = place or timeout.innermost(stacks)
     return "" if place is None else f", which is at {place}"
-
-
-def _steps(measure: MeasureSpec) -> int | None:
-    """Warm-up and measured steps; null if the suite gives epochs."""
-    return None if measure.steps is None else measure.warmup + measure.steps

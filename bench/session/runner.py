@@ -252,7 +252,7 @@ class Runner:
 
 _FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
-    "memory_before_bytes", "examples_per_step", "sharding",
+    "memory_before_bytes", "examples_per_step", "sharding", "metric",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 

@@ -23,8 +23,11 @@ from bench.train.members import Members, trained_members
 from bench.train.named_losses import NamedLosses
 from bench.train.optimizer import Ema
 from bench.train.own_step import OwnStep, Trained
+from bench.train.run_length import RunLength
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
     from bench.train.own_step import Phase
@@ -33,6 +36,11 @@ if TYPE_CHECKING:
 
 class Clock(Protocol):
     """Takes and stores time stamps: CpuClock or CudaClock."""
+
+    @property
+    def completed(self) -> int:
+        """Number of steps whose rows are stored. The device has passed them, and copies that were queued before their
+        `step_done`."""
 
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier. Returns the zero, by perf_counter_ns."""
@@ -71,14 +79,21 @@ class Training:
     batches: Iterator[Batch]
     steps: int
     """Warm-up and measured optimizer steps together."""
+    keep_named_losses: Callable[[np.ndarray[Any, np.dtype[Any]]], None] = lambda _rows: None
+    """Stores rows of the table `named_losses`, at the end of each step."""
 
     def __post_init__(self) -> None:
         train = self.spec.train
         makes_steps = workloads.makes_steps(self.workload)
         members = trained_members(self.own_model) if makes_steps else {"": self.own_model}
-        built = {name: optimizers.build(member, train) for name, member in members.items()}
+        length = RunLength(
+            steps=self.steps,
+            dataset_size=workloads.epoch_size(self.workload),
+            global_batch=self.spec.global_batch,
+        )
+        built = {name: optimizers.build(member, train, length) for name, member in members.items()}
         self.optimizers = [one for several in built.values() for one in several]
-        self.schedules = optimizers.schedules(self.optimizers, train, self.steps)
+        self.schedules = optimizers.schedules(self.optimizers, train, length)
         self.scaler = precision.scaler(
             train.precision, self.device, sharded=getattr(self.strategy, "sharded_scaler", False)
         )
@@ -98,7 +113,7 @@ class Training:
             self.loss = torch.compile(self.loss, mode=train.compile_mode)
         if self.keeps_gradients:
             self.make_gradients()
-        self.named_losses = NamedLosses(self.steps, self.device)
+        self.named_losses = NamedLosses(self.steps, self.device, self.keep_named_losses)
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
 
@@ -136,6 +151,7 @@ class Training:
             raise
         finally:
             self.garbage.release()
+            self.named_losses.store(clock.completed)
         self._validate(validate, self.steps)
 
     def _stages(self) -> Iterator[tuple[range, int]]:
@@ -160,13 +176,14 @@ class Training:
             loss = self._accumulate(clock.mark, marks)
             self._update()
             marks.append(clock.mark())
-            clock.step_done(marks, loss, kind)
             self.named_losses.step_done(self.spec.train.accumulate)
+            clock.step_done(marks, loss, kind)
         else:
             loss = self._own(self.own_step, clock.mark, marks)
             marks.append(clock.mark())
-            clock.step_done(marks, loss, kind, self.own_step.phases)
             self.named_losses.step_done(1)
+            clock.step_done(marks, loss, kind, self.own_step.phases)
+        self.named_losses.store(clock.completed)
 
     def unrecorded_step(self) -> None:
         """One optimizer step that is not recorded."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,20 @@ def _kind(value: Any) -> str:
 
 
 class NamedLosses:
-    """The losses of every training step. They stay on the device until the run has ended, so that no step waits."""
+    """The losses of every training step. They are stored as soon as the step's row is, so that a rank that is killed
+    loses none of them; no step waits for the device."""
 
-    def __init__(self, steps: int, device: torch.device) -> None:
+    def __init__(
+        self, steps: int, device: torch.device, keep: Callable[[np.ndarray[Any, np.dtype[Any]]], None]
+    ) -> None:
+        """`keep` stores rows of the table `named_losses`, in the order of steps."""
         self._steps = steps
         self._device = device
-        self._kept: dict[str, torch.Tensor] = {}
-        """By name, [steps] float32; NaN where a step did not name it."""
+        self._keep = keep
+        self._values: dict[str, torch.Tensor] = {}
+        """By name, [steps] float32 on the host, page-locked for a GPU; NaN where a step did not name it."""
+        self._stored = 0
+        """Number of steps whose losses are stored."""
         self._sums: dict[str, torch.Tensor] = {}
         """Sums over the micro-batches of the current step."""
         self._step = 0
@@ -62,21 +69,28 @@ class NamedLosses:
                 self._sums[name] = self._sums[name] + loss.detach() if name in self._sums else loss.detach()
 
     def step_done(self, micro_batches: int) -> None:
-        """Keep the step's means; call it outside of the step. Steps after the training's are not kept."""
+        """Send the step's means to the host; call it after the step, and before the clock's `step_done`. Steps after
+        the training's are not kept."""
         if self._sums and self._step < self._steps:
             for name, loss in self._sums.items():
-                if name not in self._kept:
-                    self._kept[name] = torch.full((self._steps,), torch.nan, device=self._device)
-                self._kept[name][self._step].copy_(loss / micro_batches, non_blocking=True)
+                if name not in self._values:
+                    on_gpu = self._device.type == "cuda"
+                    self._values[name] = torch.full((self._steps,), torch.nan, pin_memory=on_gpu)
+                self._values[name][self._step].copy_(loss / micro_batches, non_blocking=True)
         self._sums.clear()
         self._step += 1
 
-    def rows(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """[rows] of the table `named_losses`."""
-        steps = min(self._step, self._steps)
-        tables = []
-        for name, kept in self._kept.items():
-            rows = np.empty(steps, TABLES["named_losses"])
-            rows["step"], rows["name"], rows["loss"] = np.arange(steps), name, kept[:steps].cpu().numpy()
-            tables.append(rows)
-        return np.concatenate(tables) if tables else np.empty(0, TABLES["named_losses"])
+    def store(self, completed: int) -> None:
+        """Store the losses of the first `completed` steps that are not stored yet. The device has passed these steps.
+        A loss has no rows of steps before the first that named it."""
+        completed = min(completed, self._steps)
+        if completed <= self._stored:
+            return
+        if self._values:
+            rows = np.empty((completed - self._stored, len(self._values)), TABLES["named_losses"])
+            rows["step"] = np.arange(self._stored, completed)[:, np.newaxis]
+            for column, (name, values) in enumerate(self._values.items()):
+                rows["name"][:, column] = name
+                rows["loss"][:, column] = values[self._stored : completed].numpy()
+            self._keep(rows.ravel())
+        self._stored = completed

@@ -4,6 +4,7 @@ of the parameters (`train.ema_decay`)."""
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +22,13 @@ from bench.common.nearest import did_you_mean
 from bench.common.own_function import OPTIMIZER, SCHEDULE, Found
 from bench.records.run_spec import TrainSpec
 from bench.train.error_text import describe, line_in
+from bench.train.run_length import RunLength
 
 if TYPE_CHECKING:
     from torch.amp.grad_scaler import GradScaler
 
 _MOST_TRIED_STEPS = 100_000
+_EPOCHS = re.compile(r"(\d+(?:\.\d+)?) epochs?")
 _SHORT = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 _NAMED_PARAMETERS = 3
 """Most parameters that an error names."""
@@ -40,17 +43,18 @@ def is_ours(train: TrainSpec) -> bool:
     )
 
 
-def build(model: nn.Module, train: TrainSpec) -> list[torch.optim.Optimizer]:
+def build(model: nn.Module, train: TrainSpec, length: RunLength) -> list[torch.optim.Optimizer]:
     """The suite's optimizers of a model: one, unless the user's function makes several.
 
-    `model` is the one that the workload made, after the strategy has distributed it. Torch's defaults hold for settings
+    `model` is the one that the workload made, after the strategy has distributed it. A user's function also gets the
+    run's `steps` and `steps_per_epoch` if it has parameters of these names. Torch's defaults hold for settings
     that the suite does not give. Raises InputError if the optimizer cannot be made or leaves out parameters."""
     where = f"train.optimizer {train.optimizer}"
     if OPTIMIZER.is_own(train.optimizer):
         own = OPTIMIZER.load(train.optimizer)
-        made = _called(
-            own, lambda: own.call(model, learning_rate=train.learning_rate, **train.optimizer_options)
-        )
+        given = own.asked_of({"steps": length.steps, "steps_per_epoch": length.steps_per_epoch})
+        given |= {"learning_rate": train.learning_rate, **train.optimizer_options}
+        made = _called(own, lambda: own.call(model, **given))
         optimizers = list(made) if isinstance(made, list | tuple) else [made]
         if not optimizers or not all(isinstance(one, torch.optim.Optimizer) for one in optimizers):
             raise InputError(
@@ -75,33 +79,58 @@ def build(model: nn.Module, train: TrainSpec) -> list[torch.optim.Optimizer]:
     return [_called(where, lambda: kind(model.parameters(), **options))]
 
 
-def schedules(optimizers: Sequence[torch.optim.Optimizer], train: TrainSpec, steps: int) -> list[LRScheduler]:
+def schedules(
+    optimizers: Sequence[torch.optim.Optimizer], train: TrainSpec, length: RunLength
+) -> list[LRScheduler]:
     """The learning-rate schedule of each optimizer, to be stepped once per optimizer step; empty if it is constant.
 
-    scalebench's own schedules end at total_steps [default: `steps`]. Raises InputError if one cannot be made."""
+    A user's function gets the number of steps, and `steps_per_epoch` if it has a parameter of that name. In the options
+    of torch's classes `run` and `3 epochs` are numbers of steps. scalebench's own schedules end at total_steps, else
+    with the run. Raises InputError if one cannot be made."""
     if train.lr_schedule == "constant":
         return []
     options = train.lr_schedule_options
     if SCHEDULE.is_own(train.lr_schedule):
         own = SCHEDULE.load(train.lr_schedule)
-        made = [_called(own, lambda one=one: own.call(one, steps, **options)) for one in optimizers]  # type: ignore[misc]
+        given = own.asked_of({"steps_per_epoch": length.steps_per_epoch}) | options
+        made = [_called(own, lambda one=one: own.call(one, length.steps, **given)) for one in optimizers]  # type: ignore[misc]
         wrong = [one for one in made if not isinstance(one, LRScheduler)]
         if wrong:
             raise InputError(
                 f"{own.label}() returned {wrong[0]!r}: return a torch.optim.lr_scheduler.LRScheduler"
             )
     elif train.lr_schedule in SCHEDULE.ours:
-        return [LambdaLR(one, _factor(train, train.total_steps or steps)) for one in optimizers]
+        return [LambdaLR(one, _factor(train, train.total_steps or length.steps)) for one in optimizers]
     else:
         where = f"train.lr_schedule {train.lr_schedule}"
         kind = _torch_class(lr_scheduler, LRScheduler, train.lr_schedule, where)
-        made = [_called(where, lambda one=one: kind(one, **options)) for one in optimizers]  # type: ignore[misc]
+        given = _in_steps(options, length, "train.lr_schedule_options")
+        made = [_called(where, lambda one=one: kind(one, **given)) for one in optimizers]  # type: ignore[misc]
     if any(isinstance(one, ReduceLROnPlateau) for one in made):
         raise InputError(
             "train.lr_schedule: ReduceLROnPlateau follows a result of validation, which a step does not have: use "
             "constant, which is the same until its patience is over"
         )
     return made
+
+
+def _in_steps(value: Any, length: RunLength, key: str) -> Any:
+    """The value of a key with optimizer steps in place of `run` and `3 epochs`, also in its items. Raises InputError
+    for the epochs of a stream."""
+    if isinstance(value, dict):
+        return {name: _in_steps(item, length, f"{key}.{name}") for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_steps(item, length, key) for item in value]
+    if value == "run":
+        return length.steps
+    if not isinstance(value, str) or not (epochs := _EPOCHS.fullmatch(value)):
+        return value
+    steps = length.steps_in(float(epochs[1]))
+    if steps is None:
+        raise InputError(
+            f"{key}: {value}: the length of a stream is not known: give a number of steps, or run"
+        )
+    return steps
 
 
 def try_schedules(made: Sequence[LRScheduler], train: TrainSpec, steps: int) -> None:

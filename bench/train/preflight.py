@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.common.errors import InputError
 from bench.common.own_part import label
-from bench.records.run_spec import TrainSpec
+from bench.records.run_spec import MeasureSpec, TrainSpec
 
 if TYPE_CHECKING:
     from torch import nn
@@ -105,17 +105,21 @@ def _optimizer_problem(job: dict[str, Any], workload: Workload) -> str | None:
     from bench import workloads
     from bench.train import optimizer
     from bench.train.members import trained_members
+    from bench.train.run_length import run_length
 
     train = TrainSpec(**job["train"])
     if optimizer.is_ours(train):
         return None
+    measure = MeasureSpec(**job["measure"])
+    global_batch = job["global_batch"]  # 0 until find_batch has found it
+    length = run_length(measure, workloads.epoch_size(workload), global_batch or 1)
 
     def problem(model: nn.Module, train: TrainSpec) -> str | None:
         members = trained_members(model) if workloads.makes_steps(workload) else {"": model}
         try:
             for member in members.values():
-                schedules = optimizer.schedules(optimizer.build(member, train), train, job["steps"] or 1)
-                optimizer.try_schedules(schedules, train, job["steps"] or 0)
+                schedules = optimizer.schedules(optimizer.build(member, train, length), train, length)
+                optimizer.try_schedules(schedules, train, length.steps if global_batch else 0)
         except InputError as error:
             return str(error)
         return None

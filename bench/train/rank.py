@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import faulthandler
 import json
-import math
 import os
 import random
 import signal
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +116,10 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
 
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
-    training, model = _training(job, spec, workload, device)
+    scratch = Path(job.scratch)
+    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+    keep_named_losses = partial(rank_tables.append, scratch, "named_losses", writer)
+    training, model = _training(job, spec, workload, device, keep_named_losses)
     own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     digests: list[int] = []
@@ -134,15 +136,9 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     clock = _clock(job, spec, training.steps, device)
     process_group.barrier(device)
     barrier_ns = clock.barrier()
-    file = Path(job.scratch) / evals.FILE_NAME
+    file = scratch / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
-    scratch = Path(job.scratch)
-    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    try:
-        training.run(clock, (lambda _: None) if spec.probe else validation)
-    finally:
-        with suppress(RuntimeError):  # after an error on the device nothing can be read from it
-            rank_tables.append(scratch, "named_losses", writer, training.named_losses.rows())
+    training.run(clock, (lambda _: None) if spec.probe else validation)
     after_training.run(training, clock, scratch, writer)
     # 0: no tensor could be read, so nothing shows which batches are equal
     same = same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
@@ -151,10 +147,11 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     stream = workloads.stream_of(workload)
     return {
         **model,
-        "dataset_size": workload.dataset_size if stream is None else None,
+        "dataset_size": workloads.epoch_size(workload),
         "sharding": stream.sharding if stream is not None else None,
         **counted,
         "couples_examples": couples_examples(workload, training.model),
+        "metric": getattr(type(workload), "metric", None),
         "same_batch": same,
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),
@@ -225,13 +222,18 @@ def _workload(spec: RunSpec) -> Workload:
 
 
 def _training(
-    job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
+    job: RankJob,
+    spec: RunSpec,
+    workload: Workload,
+    device: torch.device,
+    keep_named_losses: Callable[[Any], None],
 ) -> tuple[Training, dict[str, int]]:
-    from bench import strategies
+    from bench import strategies, workloads
     from bench.data import loader
     from bench.train import after_training, checkpointing
     from bench.train.loop import Training
     from bench.train.members import Members, has_members
+    from bench.train.run_length import run_length
 
     kind = strategies.load(spec.strategy)
     make = partial(kind, kind.Options(**spec.strategy_options))
@@ -247,11 +249,7 @@ def _training(
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = _compiled(model, spec.train.compile_mode)
-    measured_steps = spec.measure.steps
-    if measured_steps is None:
-        assert spec.measure.epochs is not None, "a suite has steps or epochs"
-        measured_steps = math.ceil(spec.measure.epochs * workload.dataset_size / spec.global_batch)
-    steps = spec.measure.warmup + measured_steps
+    steps = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch).steps
     training = Training(
         spec=spec,
         workload=workload,
@@ -263,6 +261,7 @@ def _training(
             workload, spec, job.rank, steps + after_training.batches_after(spec, strategy, steps)
         ),
         steps=steps,
+        keep_named_losses=keep_named_losses,
     )
     return training, {"parameters": parameters, "units": units}
 

@@ -66,9 +66,8 @@ class Validation:
 
 def _epoch(training: Training, steps: int) -> float | None:
     """Passes over the data in that many steps; null for a stream, whose length is not known."""
-    if workloads.stream_of(training.workload) is not None:
-        return None
-    return steps * training.spec.global_batch / training.workload.dataset_size
+    size = workloads.epoch_size(training.workload)
+    return None if size is None else steps * training.spec.global_batch / size
 
 
 def score(training: Training, rank: int) -> Score | None:

@@ -35,6 +35,7 @@ class Workload(Protocol):
     """Frozen keyword-only dataclass of the workload's parameters, with defaults."""
     sources: ClassVar[tuple[str, ...]]
     """Values of `data.source` that it accepts; `synthetic` stands for generated data."""
+    # Optional: `metric = "Dice"`, a class attribute, if the score of `evaluate` is not an accuracy.
     # Optional: `couples_examples = True` if an example's loss depends on the others of its batch, as a contrastive loss
     # does. Then there is no verdict on whether world sizes train alike. BatchNorm is detected without it.
     # Optional: `batch_norm = True` if the model has BatchNorm. A suite that combines it with fsdp and parameters in
@@ -159,6 +160,11 @@ def is_stream(name: str, source: str) -> bool:
 def stream_of(workload: Workload) -> Stream | None:
     """The stream that takes the place of the workload's examples; null without one."""
     return getattr(workload, _STREAM, None)
+
+
+def epoch_size(workload: Workload) -> int | None:
+    """Examples in an epoch; null for a stream, whose length is not known."""
+    return workload.dataset_size if stream_of(workload) is None else None
 
 
 def first_batch(workload: Workload, examples: int) -> Batch:

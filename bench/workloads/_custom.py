@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.common.errors import InputError
 from bench.common.own_part import NoOptions, OwnPart
+from bench.records.vocabulary import is_metric
 
 if TYPE_CHECKING:
     import torch
@@ -98,6 +99,12 @@ def _check_attributes(whole: Any, label: str) -> None:
     if not named or not sources:
         raise InputError(
             f'sources of {label} is {sources!r}: give a class attribute with a tuple of names, as in ("synthetic",)'
+        )
+    metric = getattr(whole, "metric", "accuracy")
+    if not isinstance(metric, str) or not is_metric(metric):
+        raise InputError(
+            f"metric of {label} is {metric!r}: give a class attribute with the name of what evaluate() scores, of up "
+            'to 32 letters and digits, as in "Dice" or "recall@5"'
         )
 
 

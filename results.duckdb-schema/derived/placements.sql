@@ -47,7 +47,8 @@ final AS (
         avg(tokens_per_s / throughput) AS tokens_per_example,  -- mean over ok repeats
         any_value(time_per_epoch_s * throughput) AS dataset_size,
         min(best_val_loss) AS best_val_loss,  -- smallest over repeats
-        max(best_val_accuracy) AS best_val_accuracy  -- fraction; largest over repeats
+        max(best_val_accuracy) AS best_val_accuracy,  -- largest over repeats; accuracy, or the score of metric
+        any_value(metric) AS metric
     FROM summaries
     GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads
 )

@@ -52,7 +52,9 @@ final AS (
         throughput * tokens_per_example AS tokens_per_s,  -- null if the workload has no tokens
         first_loss, mean_loss, final_loss,
         nonfinite_losses,  -- number of single-rank losses that were NaN or infinite, over all steps, warm-up included
-        best_val_loss, best_val_accuracy,  -- fraction; largest over the run's validations
+        best_val_loss,
+        best_val_accuracy,  -- accuracy, or the score that metric names; largest over the run's validations
+        metric,
         -- throughput: examples per second over the measured steps, for imports over the whole time; null unless ok
         -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
         CASE

@@ -7,6 +7,6 @@ CREATE TABLE evals (
     step INTEGER,                  -- optimizer steps completed before it, warm-up included
     epoch DOUBLE,                  -- passes over the data completed before it, a fraction
     val_loss DOUBLE,               -- mean over the held-out examples
-    val_accuracy DOUBLE,           -- fraction; null if the workload has none
+    val_accuracy DOUBLE,           -- accuracy, or the score that runs.metric names; null if the workload has none
     elapsed_s DOUBLE  -- time from the run's common barrier to the start of the validation, earlier validations included
 );

@@ -1,5 +1,5 @@
--- One row per training step of a rank and loss that the workload names besides the one it trains, warm-up included. A rank
--- that is killed has none.
+-- One row per training step of a rank and loss that the workload names besides the one it trains, warm-up included, from
+-- the first step that names it. If a rank is killed, its completed steps have their rows.
 CREATE TABLE named_losses (
     session_id VARCHAR,
     run_id VARCHAR,

@@ -25,6 +25,7 @@ CREATE TABLE runs (
     accumulate INTEGER,            -- micro-batches per optimizer step
     tokens_per_example DOUBLE,     -- a mean if the workload counts tokens; null if it has none
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
+    metric VARCHAR,                -- the workload's name for the score in val_accuracy, such as Dice; null: accuracy
     same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
     parameters BIGINT,             -- number of parameters of the whole model
     units INTEGER,  -- parts that FSDP shards separately: the blocks that the workload names, plus the rest

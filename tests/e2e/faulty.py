@@ -113,7 +113,7 @@ class Workload:
             endless()
         return {"x": self.examples[indices], "key": keys}
 
-    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def loss(self, model: nn.Module, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         time.sleep(self.options.step_s)
         rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
         step = int(batch["key"][0]) // (len(batch["key"]) * world)
@@ -129,7 +129,8 @@ class Workload:
             raise RuntimeError("planted: Connection reset by peer")
         if self.options.fault != "none" and step == self.options.at_step and rank == self.options.on_rank:
             factor = globals()[self.options.fault]()
-        return model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
+        loss = model(batch["x"]).square().mean() * (1.0 if factor is None else factor)
+        return {"loss": loss, "number_of_step": torch.tensor(float(step))}
 
     def _wait(self, moment: str) -> None:
         """Wait until the file is gone; a second file next to it shows that the wait has begun."""

@@ -94,12 +94,17 @@ def test_a_rank_that_never_returns_times_out_with_every_ranks_stack(faults: tupl
         ("nan-fails", 6),  # the step with the faulty loss was completed
     ],
 )
-def test_every_completed_step_is_kept(faults: tuple[Path, Marked, Any], case: str, completed: int) -> None:
-    steps = pq.read_table(faults[0] / "s" / f"{case}.1x2.r0" / "steps.node0.parquet").to_pydict()
-    by_rank = {
-        rank: [s for s, r in zip(steps["step"], steps["rank"], strict=True) if r == rank] for rank in (0, 1)
-    }
-    assert by_rank == {rank: list(range(completed)) for rank in (0, 1)}
+def test_every_completed_step_is_kept_with_the_losses_that_it_names(
+    faults: tuple[Path, Marked, Any], case: str, completed: int
+) -> None:
+    folder = faults[0] / "s" / f"{case}.1x2.r0"
+    for table in ("steps", "named_losses"):
+        rows = pq.read_table(folder / f"{table}.node0.parquet").to_pydict()
+        by_rank = {
+            rank: [s for s, r in zip(rows["step"], rows["rank"], strict=True) if r == rank] for rank in (0, 1)
+        }
+        assert by_rank == {rank: list(range(completed)) for rank in (0, 1)}, table
+    assert rows["loss"] == rows["step"]
 
 
 def test_a_loss_that_is_not_finite_is_a_finding_unless_the_suite_says_fail(

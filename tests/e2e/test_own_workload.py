@@ -67,7 +67,7 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Pat
 
 
 def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
-    install(tmp_path, "net_package", "net = net_package:Net", NET)
+    install(tmp_path, "net_package", "net = net_package:Net", NET + "    metric = 'Dice'\n")
     (tmp_path / "looks.py").write_text(LOOKS)
     (tmp_path / "next_to_it.py").write_text("KEY = 'points'")
     marked.environment["PYTHONPATH"] = str(tmp_path)
@@ -90,6 +90,8 @@ def test_a_packages_three_methods_train_alike_on_one_rank_and_two(tmp_path: Path
     }  # fmt: skip
     looks = runs.pop("looks.1x1.r0")
     assert {run["spec"]["workload"] for run in runs.values()} == {"net"}
+    assert {run["outcome"]["metric"] for run in runs.values()} == {"Dice"}
+    assert looks["outcome"]["metric"] is None
     _flops_are_counted_or_it_is_said_why_not(runs, looks, done.stderr)
     asked = "SELECT run_id, final_loss FROM run_summary WHERE case_name <> 'looks' ORDER BY 1"
     answer = json.loads(marked.run("sql", asked, "--results", str(results), "--format", "json").stdout)

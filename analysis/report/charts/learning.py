@@ -19,10 +19,12 @@ from analysis.report.drawing.chart import (
     layered,
     limit_note,
     line_tooltip,
+    metric_name,
     sentences,
     size_dash,
 )
 from analysis.report.drawing.nonfinite import crosses, has_nonfinite, nonfinite_note
+from analysis.wording.metric import ACCURACY
 
 HEIGHT = 320
 """CSS pixels, including axes."""
@@ -46,19 +48,22 @@ def _chart(
     wide: bool = False,
 ) -> Chart:
     """A line per case and placement, over step, epoch and wall time as far as they are known. `title` is the y axis's,
-    `form` the d3 format of the tooltip's numbers. With `has_points`, each value has a mark."""
+    `form` the d3 format of the tooltip's numbers. With `has_points`, each value has a mark. `{metric}` in question and
+    title is the name that the rows' workloads give their score."""
 
     def draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
+        metric = metric_name(rows)
+        named = title.format(metric=metric)
         few = few_sizes(rows)
         tooltip = line_tooltip(
             alt.Tooltip("repeat:Q", title="repeat"),
             alt.Tooltip("step:Q", title="step"),
             alt.Tooltip("epoch:Q", title="epoch", format=".3~f"),
             alt.Tooltip("time_s:Q", title="wall time, s", format=",.4~r"),
-            alt.Tooltip(f"{field}:Q", title=title.partition(" (")[0], format=form),
+            alt.Tooltip(f"{field}:Q", title=named.partition(" (")[0], format=form),
         )
         axis = _percent_axis(few.rows, field) if "%" in form else alt.Axis()
-        y = alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=axis)
+        y = alt.Y(f"{field}:Q", title=named, scale=alt.Scale(zero=False), axis=axis)
         detail = alt.Detail("placement:N")
         views = {}
         for label, (over, name, number) in _BY.items():
@@ -78,9 +83,10 @@ def _chart(
             views[label] = layered(*layers, height=HEIGHT)
         left_out = limit_note(rows, "case_name", "those that end highest and lowest")
         note = sentences(left_out, few.note, nonfinite_note(rows, field))
-        return Drawing(views=views, choice="x axis", note=note)
+        return Drawing(views=views, choice="x axis", note=note, question=question.format(metric=metric))
 
-    return Chart(order=order, question=question, reading=reading, draw=draw, wide=wide)
+    usual = question.format(metric=ACCURACY)
+    return Chart(order=order, question=usual, reading=reading, draw=draw, wide=wide)
 
 
 def _width(rows: pl.DataFrame, cases: Cases) -> alt.Size:
@@ -117,11 +123,11 @@ CHARTS = {
     ),
     "validation_accuracy": _chart(
         order=74,
-        question="How fast does the validation accuracy rise?",
+        question="How fast does the validation {metric} rise?",
         reading="A point per validation, first ok repeat of each placement. Wall time: to the end of the last step "
         "before the validation.",
         field="val_accuracy",
-        title="validation accuracy (%)",
+        title="validation {metric} (%)",
         form=".2%",
     ),
     "validation_loss": _chart(

@@ -11,6 +11,7 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from analysis.report.drawing import theme
+from analysis.wording.metric import metric_of
 
 ROWS = "rows"
 """Name of the data in a specification; the page provides them once."""
@@ -30,6 +31,8 @@ class Drawing:
     """The property that the labels distinguish: `x axis`."""
     note: str = ""
     """A note on omitted rows; plain text."""
+    question: str = ""
+    """The title, if it depends on the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,11 @@ class Chart:
     machine: bool = False
     """The chart shows runs that measure the machine. A page does not list it as missing if the session trains, nor the
     other charts if the session measures the machine."""
+
+
+def metric_name(rows: pl.DataFrame) -> str:
+    """The name of what the rows' validations score; without a column `metric` it is accuracy."""
+    return metric_of(rows.get_column("metric").unique() if "metric" in rows.columns else ())
 
 
 def sentences(*notes: str) -> str:

@@ -64,7 +64,7 @@ def figure(
     return render(
         "sections/figure",
         name=name,
-        question=chart.question,
+        question=drawn.question or chart.question,
         reading=chart.reading,
         note=drawn.note,
         wide=chart.wide,

@@ -15,7 +15,7 @@ WITH chosen AS (
 shown AS (
     SELECT
         session_id, run_id, attempt, repeat, case_name, workload, scaling, strategy, placement AS chosen,
-        steps_completed AS steps
+        steps_completed AS steps, metric
     FROM first_runs
     JOIN chosen USING (case_name, workload, scaling, strategy, placement)
     WHERE list_contains($session_ids, session_id)
@@ -24,14 +24,14 @@ final AS (
     SELECT
         session_id, case_name, workload, scaling, strategy, chosen, repeat, min(step) AS step,
         avg(loss) AS loss, nonfinite,
-        NULL::DOUBLE AS val_loss, NULL::DOUBLE AS val_accuracy
+        NULL::DOUBLE AS val_loss, NULL::DOUBLE AS val_accuracy, NULL::VARCHAR AS metric
     FROM training_steps
     JOIN shown USING (session_id, run_id, attempt)
     GROUP BY
         session_id, case_name, workload, scaling, strategy, chosen, repeat, nonfinite,
         if(steps <= 150, step, step * 100 // steps)
     UNION ALL BY NAME
-    SELECT session_id, case_name, workload, scaling, strategy, chosen, repeat, step, val_loss, val_accuracy
+    SELECT session_id, case_name, workload, scaling, strategy, chosen, repeat, step, val_loss, val_accuracy, metric
     FROM evals
     JOIN shown USING (session_id, run_id, attempt)
     WHERE step IS NOT NULL  -- an import knows only its best value

@@ -1,7 +1,10 @@
--- One row per validation of the first ok repeat of each case and placement: accuracy, a fraction, with the epoch it has
--- reached and the wall time at which its last step ended; up to 60 validations of a run. Beyond 8 cases: the 4 whose
--- last accuracy at their largest size is highest and the 4 lowest.
-SELECT case_name, workers, placement, repeat, step, epoch, time_s, value AS val_accuracy, of_all
-FROM validation_curves(val_accuracy)
+-- One row per validation of the first ok repeat of each case and placement: accuracy, or the score that `metric` names,
+-- with the epoch it has reached and the wall time at which its last step ended; up to 60 validations of a run. Beyond 8
+-- cases: the 4 whose last value at their largest size is highest and the 4 lowest.
+SELECT
+    case_name, workers, placement, repeat, step, validation_curves.epoch, time_s, value AS val_accuracy,
+    first_runs.metric, of_all
+FROM validation_curves(val_accuracy) AS validation_curves
+JOIN first_runs USING (session_id, case_name, workers, placement, repeat)
 WHERE session_id = $session_id AND (of_all <= 8 OR place <= 4 OR place > of_all - 4)
 ORDER BY case_name, workers, placement, step;

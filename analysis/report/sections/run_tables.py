@@ -11,6 +11,7 @@ from analysis.report.html.render import render
 from analysis.report.sections.summary_table import by_case
 from analysis.tables.column import Column, shown
 from analysis.tables.scaling import throughput_unit
+from analysis.wording.metric import metric_of
 
 MOST_ROWS = 500
 """Rows of a folded table; the CSV has all."""
@@ -24,7 +25,7 @@ def placements(points: list[Row]) -> Markup:
     first = measured[:MOST_ROWS]
     return render(
         "sections/placements",
-        columns=shown(_PLACEMENT_COLUMNS, first),
+        columns=shown(_placement_columns(first), first),
         groups=by_case(first),
         most=MOST_ROWS,
         count=len(measured),
@@ -46,24 +47,28 @@ def _status(row: Row) -> Markup:
     return label(row["status"], {"ok": "good", "skipped": "none"}.get(row["status"], "bad"))
 
 
-_PLACEMENT_COLUMNS = [
-    Column("placement", text_cell("placement")),
-    Column("ranks", count_cell("world_size"), number=True, needs=("world_size",)),
-    Column("nodes", count_cell("nodes"), number=True, needs=("nodes",)),
-    Column("threads per rank", count_cell("threads"), number=True, needs=("threads",)),
-    Column("batch per rank", count_cell("batch_per_rank"), number=True, needs=("batch_per_rank",)),
-    Column("global batch", count_cell("global_batch"), number=True, needs=("global_batch",)),
-    Column("repeats ok", lambda row: f"{row['repeats']} of {row['runs']}", number=True, needs=("repeats",)),
-    Column("time of a run", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
-    Column("best validation loss", number_cell("best_val_loss"), number=True, needs=("best_val_loss",)),
-    Column(
-        "best validation accuracy",
-        number_cell("best_val_accuracy", units.percent),
-        number=True,
-        needs=("best_val_accuracy",),
-    ),
-    Column("Slurm job", text_cell("slurm_job_id"), needs=("slurm_job_id",)),
-]
+def _placement_columns(rows: list[Row]) -> list[Column]:
+    metric = metric_of(row["metric"] for row in rows if row["best_val_accuracy"] is not None)
+    return [
+        Column("placement", text_cell("placement")),
+        Column("ranks", count_cell("world_size"), number=True, needs=("world_size",)),
+        Column("nodes", count_cell("nodes"), number=True, needs=("nodes",)),
+        Column("threads per rank", count_cell("threads"), number=True, needs=("threads",)),
+        Column("batch per rank", count_cell("batch_per_rank"), number=True, needs=("batch_per_rank",)),
+        Column("global batch", count_cell("global_batch"), number=True, needs=("global_batch",)),
+        Column(
+            "repeats ok", lambda row: f"{row['repeats']} of {row['runs']}", number=True, needs=("repeats",)
+        ),
+        Column("time of a run", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
+        Column("best validation loss", number_cell("best_val_loss"), number=True, needs=("best_val_loss",)),
+        Column(
+            f"best validation {metric}",
+            number_cell("best_val_accuracy", units.percent),
+            number=True,
+            needs=("best_val_accuracy",),
+        ),
+        Column("Slurm job", text_cell("slurm_job_id"), needs=("slurm_job_id",)),
+    ]
 
 
 def _run_columns(unit: str) -> list[Column]:

@@ -131,6 +131,13 @@ def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
             ("    Options = Options", "    Options = Options\n    sources = 'synthetic'"),
             "sources of my_model.py:Mine",
         ),
+        *(
+            (
+                ("    Options = Options", f"    Options = Options\n    metric = {metric}"),
+                "metric of my_model.py:Mine is .*: give a class attribute with the name of what evaluate",
+            )
+            for metric in ("None", "''", "'a\\nb'", "'x' * 33", "'<b>'", "lambda self: 1")
+        ),
         (
             ("    Options = Options", "    Options = Options\n    sources = ()"),
             r"sources of my_model.py:Mine is \(\): give a class attribute with a tuple of names",

@@ -13,9 +13,17 @@ from torch import nn
 from bench.common.errors import InputError
 from bench.records.run_spec import TrainSpec
 from bench.train import optimizer
+from bench.train.run_length import RunLength
 from tests.unit.suite.test_installed_workloads import folder, install
 
 __all__ = ["folder"]
+
+
+def of(steps: int, dataset_size: int | None = 10, global_batch: int = 4) -> RunLength:
+    return RunLength(steps=steps, dataset_size=dataset_size, global_batch=global_batch)
+
+
+TEN = of(10)
 
 
 class One(nn.Module):
@@ -27,7 +35,7 @@ class One(nn.Module):
 
 
 def build(train: TrainSpec) -> torch.optim.Optimizer:
-    (made,) = optimizer.build(One([0.0]), train)
+    (made,) = optimizer.build(One([0.0]), train, TEN)
     return made
 
 
@@ -35,7 +43,7 @@ def _rates(steps: int, **train: object) -> list[float]:
     """Learning rate of each step, for a peak of 1."""
     spec = TrainSpec(learning_rate=1.0, **train)  # type: ignore[arg-type]
     made = build(spec)
-    schedules, rates = optimizer.schedules([made], spec, steps), []
+    schedules, rates = optimizer.schedules([made], spec, of(steps)), []
     for _ in range(steps):
         rates.append(made.param_groups[0]["lr"])
         made.step()
@@ -65,7 +73,7 @@ def _trained(train: TrainSpec) -> torch.Tensor:
     """A parameter after three steps with gradients 1, 2 and 3."""
     model = One([1.0, -2.0])
     parameter = model.weight
-    (made,) = optimizer.build(model, train)
+    (made,) = optimizer.build(model, train, TEN)
     for step in range(3):
         parameter.grad = torch.full_like(parameter, step + 1.0)
         made.step()
@@ -146,16 +154,16 @@ def test_a_packages_functions_are_chosen_by_their_names(folder: Path) -> None:
     train = TrainSpec(
         optimizer="FineMuon", lr_schedule="fine_halved", lr_schedule_options={"after": 1}, learning_rate=1e-3
     )
-    made = optimizer.build(nn.Linear(3, 2), train)
+    made = optimizer.build(nn.Linear(3, 2), train, TEN)
     assert [type(one) for one in made] == [torch.optim.Muon, torch.optim.AdamW]
-    (first, _) = optimizer.schedules(made, train, 10)
+    (first, _) = optimizer.schedules(made, train, TEN)
     assert isinstance(first, torch.optim.lr_scheduler.StepLR)
     for name, wanted in (
         ("fine_muo", "unknown optimizer 'fine_muo'"),
         ("forgotten", "unknown optimizer 'forgotten'"),
     ):
         with pytest.raises(InputError, match=wanted):
-            optimizer.build(nn.Linear(3, 2), TrainSpec(optimizer=name))
+            optimizer.build(nn.Linear(3, 2), TrainSpec(optimizer=name), TEN)
 
 
 @pytest.fixture
@@ -170,10 +178,10 @@ def test_a_users_function_makes_several_optimizers_with_a_schedule_each(own: Pat
         lr_schedule=f"{own}:halved", lr_schedule_options={"after": 1},
     )  # fmt: skip
     model = nn.Linear(3, 2)
-    muon, adamw = made = optimizer.build(model, train)
+    muon, adamw = made = optimizer.build(model, train, TEN)
     assert (muon.param_groups[0]["params"], muon.param_groups[0]["lr"]) == ([model.weight], 0.01)
     assert (adamw.param_groups[0]["params"], adamw.param_groups[0]["weight_decay"]) == ([model.bias], 0.1)
-    for one, schedule in zip(made, optimizer.schedules(made, train, 10), strict=True):
+    for one, schedule in zip(made, optimizer.schedules(made, train, TEN), strict=True):
         one.step()
         schedule.step()
     assert (muon.param_groups[0]["lr"], adamw.param_groups[0]["lr"]) == (0.005, 0.0005)
@@ -214,7 +222,7 @@ def test_what_cannot_be_made_is_refused_with_its_reason(own: Path, train: dict[s
     spec = TrainSpec(**given)
     assert not optimizer.is_ours(spec)
     with pytest.raises(InputError, match=said):
-        optimizer.schedules(optimizer.build(nn.Linear(3, 2), spec), spec, 10)
+        optimizer.schedules(optimizer.build(nn.Linear(3, 2), spec, TEN), spec, TEN)
 
 
 def test_an_overflow_skips_the_step_of_every_optimizer_so_that_clipping_spreads_it_to_none() -> None:
@@ -232,9 +240,86 @@ def test_an_overflow_skips_the_step_of_every_optimizer_so_that_clipping_spreads_
 
 def test_a_schedule_that_refuses_a_later_step_is_refused_at_once() -> None:
     train = TrainSpec(lr_schedule="OneCycleLR", lr_schedule_options={"max_lr": 0.1, "total_steps": 10})
-    (made,) = optimizer.build(nn.Linear(3, 2), train)
-    optimizer.try_schedules(optimizer.schedules([made], train, 10), train, 10)
+    (made,) = optimizer.build(nn.Linear(3, 2), train, TEN)
+    optimizer.try_schedules(optimizer.schedules([made], train, TEN), train, 10)
     with pytest.raises(
         InputError, match="OneCycleLR, which the run steps 11 times, raised ValueError: Tried to step 11"
     ):
-        optimizer.try_schedules(optimizer.schedules([made], train, 11), train, 11)
+        optimizer.try_schedules(optimizer.schedules([made], train, of(11)), train, 11)
+
+
+BY_EPOCHS = """
+import torch
+
+
+def by_epoch(optimizer, steps, steps_per_epoch, factor=1.0):
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: factor * (1 if steps_per_epoch is None else 0.5 ** (step // steps_per_epoch))
+    )
+
+
+def make(model, learning_rate, steps, steps_per_epoch):
+    return torch.optim.SGD(model.parameters(), lr=learning_rate * steps, weight_decay=steps_per_epoch)
+
+
+def with_its_own(model, learning_rate, steps=3):
+    return torch.optim.SGD(model.parameters(), lr=learning_rate * steps)
+"""
+
+
+def test_a_users_functions_get_the_length_of_the_run_and_of_an_epoch_by_name(tmp_path: Path) -> None:
+    (tmp_path / "by.py").write_text(BY_EPOCHS)
+    train = TrainSpec(
+        optimizer=f"{tmp_path}/by.py:make", learning_rate=0.5,
+        lr_schedule=f"{tmp_path}/by.py:by_epoch", lr_schedule_options={"factor": 4.0},
+    )  # fmt: skip
+    (made,) = optimizer.build(One([0.0]), train, TEN)
+    assert (made.defaults["lr"], made.defaults["weight_decay"]) == (5.0, 3)  # 10 examples in batches of 4
+    (schedule,) = optimizer.schedules([made], train, TEN)
+    rates = []
+    for _ in range(7):
+        rates += schedule.get_last_lr()
+        made.step()
+        schedule.step()
+    assert rates == [20, 20, 20, 10, 10, 10, 5]
+    (of_a_stream,) = optimizer.schedules([made], train, of(10, None))
+    assert of_a_stream.get_last_lr() == [20]
+
+
+def test_an_option_of_that_name_comes_from_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "by.py").write_text(BY_EPOCHS)
+    train = TrainSpec(
+        optimizer=f"{tmp_path}/by.py:with_its_own", optimizer_options={"steps": 2}, learning_rate=0.5
+    )
+    (made,) = optimizer.build(One([0.0]), train, TEN)
+    assert made.defaults["lr"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "attribute", "steps"),
+    [
+        ("OneCycleLR", {"max_lr": 0.1, "total_steps": "run"}, "total_steps", 10),
+        ("OneCycleLR", {"max_lr": 0.1, "total_steps": "4 epochs"}, "total_steps", 10),
+        ("CosineAnnealingLR", {"T_max": "3 epochs"}, "T_max", 8),
+        ("StepLR", {"step_size": "0.5 epochs", "gamma": 0.5}, "step_size", 2),
+        ("StepLR", {"step_size": "1 epoch"}, "step_size", 3),
+        ("MultiStepLR", {"milestones": ["1 epoch", 7, "run"]}, "milestones", {3: 1, 7: 1, 10: 1}),
+        ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "mode": "exp_range"}, "mode", "exp_range"),
+    ],
+)
+def test_torchs_schedules_count_in_epochs_and_runs(
+    name: str, options: dict[str, Any], attribute: str, steps: object
+) -> None:
+    train = TrainSpec(optimizer="sgd", momentum=0.9, lr_schedule=name, lr_schedule_options=options)
+    (made,) = optimizer.schedules([build(train)], train, TEN)
+    assert getattr(made, attribute) == steps
+
+
+def test_the_epochs_of_a_stream_are_refused_with_the_place() -> None:
+    train = TrainSpec(lr_schedule="MultiStepLR", lr_schedule_options={"milestones": [1, "3 epochs"]})
+    with pytest.raises(
+        InputError,
+        match=r"train.lr_schedule_options.milestones: 3 epochs: the length of a stream is not known: give a number "
+        "of steps, or run",
+    ):
+        optimizer.schedules([build(train)], train, of(10, None))

@@ -20,6 +20,7 @@ from analysis.report.drawing.chart import (
     case_colour,
     distinct,
     layered,
+    metric_name,
     panels,
     sentences,
 )
@@ -204,16 +205,17 @@ def _ideal(rows: pl.DataFrame, measure: Measure, y: alt.Y) -> list[alt.Chart]:
 
 def over_steps(field: str, title: str, question: str, reading: str, axis: alt.Axis) -> Chart:
     def draw(rows: pl.DataFrame, names: Cases) -> Drawing:
+        named = title.format(metric=metric_name(rows))
         start = base().encode(
             x=alt.X(
                 "step:Q", title="step", scale=alt.Scale(zero=True), axis=alt.Axis(format="d", tickCount=4)
             ),
-            y=alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=axis),
+            y=alt.Y(f"{field}:Q", title=named, scale=alt.Scale(zero=False), axis=axis),
             color=case_colour(rows, names, "session"),
             tooltip=_tooltip(
                 alt.Tooltip("repeat:Q", title="repeat"),
                 alt.Tooltip("step:Q", title="step"),
-                alt.Tooltip(f"{field}:Q", title=title, format=".5~r"),
+                alt.Tooltip(f"{field}:Q", title=named, format=".5~r"),
             ),
         )
         layers = [start.mark_line()]
@@ -274,8 +276,8 @@ _KINDS = [
         value="val_accuracy",
         chart=over_steps(
             "val_accuracy",
-            "validation accuracy (%)",
-            "Does it become as accurate?",
+            "validation {metric} (%)",
+            "Does validation score as high?",
             f"{_CHOSEN} One point per validation.",
             alt.Axis(tickCount=4, format=".0%"),
         ),
