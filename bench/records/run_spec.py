@@ -65,7 +65,7 @@ class TrainSpec:
     """
     lr_schedule_options: dict[str, Any] = field(default_factory=dict)
     """Arguments of a schedule that is torch's or your own, as in `{max_lr: 0.01, total_steps: 100}`. For torch's,
-    `run` is the number of optimizer steps of the run, and `3 epochs` that in three epochs."""
+    `run` is the number of optimizer steps of the run, and `3 epochs` the number in three epochs."""
     warmup_steps: Annotated[int, Ge(0)] = 0
     """Optimizer steps over which the learning rate rises; not for `constant`."""
     total_steps: Annotated[int, Ge(1)] | None = None
