@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.compare.comparison import OWN_FILE, Comparison, Difference
+from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
@@ -152,9 +152,8 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     if found.key.startswith(OWN_FILE) and None in (found.baseline, found.candidate):
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
-    key = (
-        found.key if " " in found.key else found.key.replace("_", " ")
-    )  # not in the name of a file or package
+    # names of files and packages keep their underscores
+    key = found.key if found.key.startswith((OWN_FILE, OWN_PACKAGE)) else found.key.replace("_", " ")
     what = SETTINGS if found.key == "settings" else name(key)
     return f"{what}: {_values(found, name)}{of}"
 

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from bench.agent.scratch_keeper import Keeper
 from bench.common import safe_path
@@ -91,7 +92,8 @@ class WarmServer:
         """Call `main(answer, question)` of `module` in a forked process and return what it sends to `answer`.
 
         `receive` gets our end of `answer` and the process's id; by default the first message is the answer. The process
-        is killed once `stop_fd` can be read, or if `receive` raises. Raises EndedError if it sends nothing."""
+        is killed if `stop_fd` can be read before the first message, or if `receive` raises. Raises EndedError if it
+        sends nothing."""
         return self._answer(_call_main, module, question, stop_fd=stop_fd, receive=receive).decode()
 
     def _answer(
@@ -104,11 +106,12 @@ class WarmServer:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=target, args=(theirs, *arguments))
         _start(process)
+        assert process.pid is not None
         theirs.close()
         try:
             if stop_fd is not None and ours not in wait([ours, stop_fd]):
                 process.kill()
-            return receive(ours, process.pid or 0)
+            return receive(ours, process.pid)
         except EOFError:
             process.join()
             raise EndedError(process.exitcode) from None
@@ -118,8 +121,12 @@ class WarmServer:
         finally:
             ours.close()
             process.join()
-            if process.pid is not None:
-                kill_group(process.pid)  # processes that a user's code has left
+            kill_group(process.pid)  # processes that a user's code has left
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that is removed with this process, even if it is killed. Call `start` first."""
+        return Path(_config()["tempdir"])
 
     def fork(self, job_json: str) -> ForkServerProcess:
         """Start a rank. It is not daemonic: a daemonic process could not start loader workers."""
@@ -128,11 +135,17 @@ class WarmServer:
         return process
 
 
+def _config() -> dict[str, Any]:
+    """multiprocessing's own settings of this process."""
+    config: dict[str, Any] = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    return config
+
+
 def _use_removed_socket_folder() -> None:
     """Put multiprocessing's sockets into a folder that a keeper removes if this process is killed.
 
     multiprocessing's own folder would be left behind, and its sockets' paths would be too long with a long $TMPDIR."""
-    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    config = _config()
     if "tempdir" not in config:
         folder = tempfile.gettempdir()
         folder = folder if len(os.fsencode(folder)) <= _LONGEST_FOLDER_BYTES else "/tmp"  # noqa: S108 - mkdtemp in it is safe

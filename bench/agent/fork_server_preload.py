@@ -15,6 +15,7 @@ import torch.utils.data  # noqa: F401
 import torchvision.datasets  # noqa: F401
 
 import bench.data.loader
+import bench.machine.own_packages
 import bench.train.after_training
 import bench.train.check_workload
 import bench.train.counts

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import bench
+from bench.common.own_file import is_foreign
 from bench.records.messages import Fault, Progress
 from bench.records.run_spec import RunSpec
 
@@ -18,12 +17,6 @@ _TAIL_BYTES = 1 << 16
 """End of a log that is searched for stacks; far more than the stacks of one rank."""
 _STACK = re.compile(r"^(?:Current thread|Thread) 0x.*\n((?:  .*\n)+)", re.M)
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
-_NOT_THE_USERS = (
-    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platlib", "purelib")},
-    f"{Path(bench.__file__).parent}/",
-    "<",
-)
-"""Beginnings of the paths of Python's, installed and scalebench's files."""
 
 
 def timed_out(run: RunSpec, reported: list[Progress], silent: Sequence[str] = ()) -> Fault:
@@ -92,7 +85,7 @@ def in_user_code(log: Path) -> str | None:
     """The innermost frame of the user's files, such as `mine.py:12, in wait`, of all stacks that faulthandler wrote
     into that file; null if there is none."""
     frames = [frame for stack in _stacks(log) for frame in stack]
-    return next((_named(frame) for frame in frames if not frame[0].startswith(_NOT_THE_USERS)), None)
+    return next((_named(frame) for frame in frames if not is_foreign(frame[0])), None)
 
 
 def innermost(log: Path) -> str | None:

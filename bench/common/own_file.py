@@ -10,11 +10,25 @@ import ast
 import functools
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import bench
 from bench.common.errors import InputError
+
+_NOT_THE_USERS = (
+    *(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")),
+    f"{Path(bench.__file__).parent}/",
+    "<",
+)
+"""Beginnings of the paths of Python's and scalebench's code; `<` is code without a file."""
+
+
+def is_foreign(file: str) -> bool:
+    """Whether the file's code is Python's, installed or scalebench's, and not the user's."""
+    return file.startswith(_NOT_THE_USERS) or "/site-packages/" in file or "/dist-packages/" in file
 
 
 def execute(path: Path) -> ModuleType:

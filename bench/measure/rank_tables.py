@@ -8,8 +8,9 @@ columns `rank` and `node`, whose values are in the file's name.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,18 @@ class Written:
 
 def append(folder: Path, table: str, writer: Writer, rows: np.ndarray[Any, np.dtype[Any]]) -> None:
     """Add rows of TABLES[table]."""
-    name = f"{table}.node{writer.node}.task{writer.local_task}.rank{writer.rank}.raw"
-    with (folder / name).open("ab", buffering=0) as file:
+    with (folder / _name(table, writer)).open("ab", buffering=0) as file:
         append_whole(file, rows.astype(TABLES[table], copy=False).tobytes())
+
+
+def appending(folder: Path, table: str, writer: Writer) -> Callable[[np.ndarray[Any, np.dtype[Any]]], None]:
+    """A function that adds rows of TABLES[table] after every step: the file, which its first call makes, stays open."""
+    open_file = functools.cache(lambda: (folder / _name(table, writer)).open("ab", buffering=0))
+    return lambda rows: append_whole(open_file(), rows.astype(TABLES[table], copy=False).tobytes())
+
+
+def _name(table: str, writer: Writer) -> str:
+    return f"{table}.node{writer.node}.task{writer.local_task}.rank{writer.rank}.raw"
 
 
 def read(folder: Path) -> Iterator[Written]:

@@ -7,8 +7,8 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
@@ -18,12 +18,12 @@ from typing import Any
 from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
-from bench.common.own_function import SCHEDULE
+from bench.common.own_function import OPTIMIZER, SCHEDULE
 from bench.records.run_spec import PlannedRun, RunSpec
 
 _NOTICE_S = 30.0
 """After each such time, half the limit at most, the user is told which call is waited for."""
-_STACKS_S = 2.0
+_STACKS_S = 10.0
 """Time for a busy machine to write the stacks of a call that takes too long."""
 
 
@@ -39,12 +39,14 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
             alike = json.dumps({**job, **same}, sort_keys=True)
             first = jobs.setdefault(alike, job)
             first["timeout_s"] = max(first["timeout_s"], job["timeout_s"])
+            # the smallest known batch has the most steps for a schedule to refuse; 0 is not known yet
+            known = [one["global_batch"] for one in (first, job) if one["global_batch"]]
+            first["global_batch"] = min(known, default=0)
             if run.spec.case_name not in first["case_names"]:
                 first["case_names"].append(run.spec.case_name)
-    with tempfile.NamedTemporaryFile(prefix="bench-stacks-") as stacks:
-        asked = json.dumps({"jobs": list(jobs.values()), "stacks": stacks.name})
-        receive = partial(_receive, Path(stacks.name))
-        problems = json.loads(server.ask("bench.train.preflight", asked, receive=receive))
+    stacks = server.folder / "stacks"
+    asked = json.dumps({"jobs": list(jobs.values()), "stacks": str(stacks)})
+    problems = json.loads(server.ask("bench.train.preflight", asked, receive=partial(_receive, stacks)))
     if problems:
         raise InputError("\n".join(problems))
 
@@ -66,9 +68,11 @@ def question(spec: RunSpec) -> dict[str, Any]:
 
 
 def _length(spec: RunSpec) -> dict[str, Any]:
-    """The keys of `measure` that say how long the run is; constant unless a schedule may refuse a step, because jobs
-    that are alike are checked once."""
-    if not SCHEDULE.is_own(spec.train.lr_schedule) and not spec.train.lr_schedule_options:
+    """The keys of `measure` that say how long the run is; constant unless a schedule or an own optimizer depends on it,
+    because jobs that are alike are checked once."""
+    train = spec.train
+    is_own = OPTIMIZER.is_own(train.optimizer) or SCHEDULE.is_own(train.lr_schedule)
+    if not is_own and not train.lr_schedule_options:
         return {"warmup": 0, "steps": 1}
     return {key: getattr(spec.measure, key) for key in ("warmup", "steps", "epochs")}
 
@@ -84,8 +88,8 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
             waited_s = time.monotonic() - began_s
             if waited_s >= limit_s:
                 raise InputError(
-                    f"{doing['cases']}: the check before the session waited {limit_s:g} s (measure.timeout_s) for "
-                    f"{doing['call']}{_place(stacks, pid)}: let it end sooner, or raise measure.timeout_s"
+                    f"{doing['cases']}: {doing['call']} did not end within {limit_s:g} s (measure.timeout_s)"
+                    f"{_place(stacks, pid)}: make it faster, or raise measure.timeout_s"
                 )
             sys.stderr.write(
                 f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
@@ -95,10 +99,11 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
 
 
 def _place(stacks: Path, pid: int) -> str:
-    """`, which is at mine.py:12, in read`, of the process or of one that it started; empty if that is not known."""
-    os.killpg(pid, signal.SIGUSR1)
+    """`; it is at mine.py:12, in read`, of the process or of one that it started; empty if that is not known."""
     until_s = time.monotonic() + _STACKS_S
     while (place := timeout.in_user_code(stacks)) is None and time.monotonic() < until_s:
-        time.sleep(0.05)
+        with suppress(ProcessLookupError):  # it may have ended
+            os.killpg(pid, signal.SIGUSR1)  # again: processes that write at once may mix their stacks
+        time.sleep(0.5)
     place = place or timeout.innermost(stacks)
-    return "" if place is None else f", which is at {place}"
+    return "" if place is None else f"; it is at {place}"

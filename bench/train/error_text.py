@@ -82,15 +82,26 @@ def _of_an_ended_worker(error: BaseException) -> str | None:
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if not isinstance(error, OSError | EOFError) or not any(map(_hands_over, frames)):
         return None
+    from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
     loaders = [frame.f_locals.get("self") for frame in frames]
-    workers = {one.sentinel: one for loader in loaders for one in getattr(loader, "_workers", ())}
-    codes = [workers[ended].exitcode for ended in wait(list(workers), _ENDS_S)]
-    if not codes:
-        return None
-    how = f"was killed by {Signals(-codes[0]).name}" if codes[0] < 0 else f"ended with exit code {codes[0]}"
-    return (
-        f"a loader process {how} before its batches were read: do not end it in the loader, as with os._exit"
-    )
+    iterators = [one for one in loaders if isinstance(one, _MultiProcessingDataLoaderIter)]
+    workers = [worker for one in iterators for worker in one._workers]
+    ended = wait([worker.sentinel for worker in workers], _ENDS_S)
+    for worker in (worker for worker in workers if worker.sentinel in ended):
+        worker.join(_ENDS_S)  # its files are closed shortly before it can be asked for its exit code
+        if worker.exitcode is not None and worker.exitcode < 0:
+            names = {one.value: one.name for one in Signals}
+            return (
+                f"a loader process was killed by {names.get(-worker.exitcode, 'a signal')} before its batches were "
+                "read: if memory ran out, use fewer data.workers or smaller batches"
+            )
+        if worker.exitcode is not None:
+            return (
+                f"a loader process ended with exit code {worker.exitcode} before its batches were read: do not end it "
+                "in the loader, as with os._exit"
+            )
+    return None
 
 
 def _hands_over(frame: FrameType) -> bool:

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from pathlib import Path
 
-import bench
 from bench.common.files import digest
-
-_NOT_OWN = tuple(
-    {
-        *(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib")),
-        f"{Path(bench.__file__).parent}/",
-    }
-)
+from bench.common.own_file import is_foreign
 
 
 def digests() -> dict[str, str]:
@@ -23,7 +15,7 @@ def digests() -> dict[str, str]:
     found = {}
     for name, module in list(sys.modules.items()):
         file = _file(module)
-        if file is None or (not name.startswith("bench_own_") and _is_foreign(file)):
+        if file is None or (not name.startswith("bench_own_") and is_foreign(file)):
             continue
         try:
             if Path(file).is_file():  # a pipe would block
@@ -41,7 +33,3 @@ def _file(module: object) -> str | None:
     except Exception:  # an object without variables, or whose variables raise
         return None
     return str(file) if isinstance(file, str) and file.startswith("/") else None
-
-
-def _is_foreign(file: str) -> bool:
-    return file.startswith(_NOT_OWN) or "/site-packages/" in file or "/dist-packages/" in file

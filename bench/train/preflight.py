@@ -69,6 +69,7 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     from bench.train import check_strategy
     from bench.train.check_workload import checked
 
+    calls(f"the import of {label(job['workload'])} and of the strategy {label(job['strategy'])}")
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):

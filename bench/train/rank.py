@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import functools
 import json
 import os
 import random
@@ -106,7 +107,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
     from bench import workloads
     from bench.data import loader
-    from bench.machine.own_code import packages
+    from bench.machine.own_packages import packages
     from bench.measure import evals, rank_tables
     from bench.measure.rank_tables import Writer
     from bench.train import after_training, own_modules, process_group
@@ -118,16 +119,22 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     scratch = Path(job.scratch)
     writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    keep_named_losses = partial(rank_tables.append, scratch, "named_losses", writer)
+    keep_named_losses = rank_tables.appending(scratch, "named_losses", writer)
     training, model = _training(job, spec, workload, device, keep_named_losses)
     own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
+    # of the first batch; 0: no tensor could be read, so nothing shows which batches are equal
     digests: list[int] = []
+
+    @functools.cache
+    def same() -> bool | None:
+        """All ranks ask at the same time, once."""
+        return same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
 
     def note(digest: int) -> None:
         digests.append(digest)
         if spec.ranks_per_batch > 1:  # others would train on nonsense until the end
-            same_batch(process_group.gathered(digest, device), spec.ranks_per_batch)
+            same()
 
     counts = Counts(workload)
     training.batches = loader.noting_the_first(
@@ -140,8 +147,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
     training.run(clock, (lambda _: None) if spec.probe else validation)
     after_training.run(training, clock, scratch, writer)
-    # 0: no tensor could be read, so nothing shows which batches are equal
-    same = same_batch(process_group.gathered(digests[0], device), spec.ranks_per_batch)
+    all_same = same()
     counted = counts.outcome(spec, training.steps, device)
     process_group.leave()
     stream = workloads.stream_of(workload)
@@ -152,7 +158,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         **counted,
         "couples_examples": couples_examples(workload, training.model),
         "metric": getattr(type(workload), "metric", None),
-        "same_batch": same,
+        "same_batch": all_same,
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),
         # a method may have imported more since
@@ -249,7 +255,7 @@ def _training(
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = _compiled(model, spec.train.compile_mode)
-    steps = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch).steps
+    length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
     training = Training(
         spec=spec,
         workload=workload,
@@ -258,9 +264,12 @@ def _training(
         model=model,
         device=device,
         batches=loader.batches(
-            workload, spec, job.rank, steps + after_training.batches_after(spec, strategy, steps)
+            workload,
+            spec,
+            job.rank,
+            length.steps + after_training.batches_after(spec, strategy, length.steps),
         ),
-        steps=steps,
+        length=length,
         keep_named_losses=keep_named_losses,
     )
     return training, {"parameters": parameters, "units": units}

@@ -85,8 +85,8 @@ def test_it_is_named_and_ends_the_call_with_2_and_its_place(tmp_path: Path, case
     )
     assert done.returncode == 2, done.stderr
     assert f"bench: case {case}: still waiting for {call} (" in done.stderr
-    waited = "the check before the session waited 10 s (measure.timeout_s) for"
-    assert f"bench: case {case}: {waited} {call}, which is at mine.py:{WAIT}, in wait: " in done.stderr
+    ended = f"{call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
+    assert f"bench: case {case}: {ended}" in done.stderr
     assert not (tmp_path / "r").exists()
     assert marked.left() == []
 
