@@ -17,11 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from bench import strategies, workloads
-from bench.common import entry_points
-from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
-from bench.strategies._custom import STRATEGY
-from bench.workloads._custom import WORKLOAD
+from bench.machine.own_packages import packages
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -80,24 +76,6 @@ class OwnCode:
         return None
 
 
-def packages(spec: RunSpec) -> list[metadata.Distribution]:
-    """The installed packages whose entry points a run uses."""
-    kinds = (
-        (WORKLOAD.group, workloads.names()),
-        (STRATEGY.group, strategies.names()),
-        (LOADER.group, ["synthetic"]),
-        (OPTIMIZER.group, OPTIMIZER.ours),
-        (SCHEDULE.group, SCHEDULE.ours),
-    )
-    found = [
-        entry.dist
-        for name, (group, shipped) in zip(spec.parts, kinds, strict=True)
-        if ":" not in name and name not in shipped
-        for entry in entry_points.found(group).get(name, [])
-    ]
-    return list({one.name: one for one in found if one is not None}.values())
-
-
 def of_run(spec: RunSpec) -> list[OwnCode]:
     """The code of the files that the suite names, and of each package whose entry points a run uses.
 
@@ -123,20 +101,32 @@ def of_package(package: metadata.Distribution) -> OwnCode:
 
 
 def merged(facts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """All keys; different values of a key, as of two repositories, are listed."""
+    """All keys; different values of a key are listed. With several repositories each commit follows the name of its
+    repository: `nets 4d5e… changed, project 1a2b…`."""
     by_key: dict[str, set[str]] = {}
-    for key, value in (item for one in facts for item in one.items()):
-        by_key.setdefault(key, set()).add(value)
-    return {key: ", ".join(sorted(values)) for key, values in by_key.items()}
+    repositories: set[tuple[str, str]] = set()
+    for one in facts:
+        for key, value in one.items():
+            by_key.setdefault(key, set()).add(value)
+        if "own_repository" in one:
+            repositories.add((one["own_repository"], one.get("own_commit", "")))
+    found = {key: ", ".join(sorted(values)) for key, values in by_key.items()}
+    if len(repositories) > 1:
+        found["own_repository"] = ", ".join(name for name, _ in sorted(repositories))
+        commits = [f"{name} {commit.replace(', ', ' ')}" for name, commit in sorted(repositories) if commit]
+        found |= {"own_commit": ", ".join(commits)} if commits else {}
+    return found
 
 
 def _source(package: metadata.Distribution) -> Path | None:
     """The folder of an editable install, or the one that Python finds the package in; null for site-packages."""
-    with suppress(ValueError, KeyError, TypeError):  # what an installer wrote may be anything
+    # what an installer wrote may be anything; RuntimeError: nested too deeply, or links in a circle
+    with suppress(ValueError, KeyError, TypeError, RuntimeError):
         installed = json.loads(package.read_text("direct_url.json") or "{}")
-        url = urlsplit(installed["url"])
-        if installed["dir_info"]["editable"] and url.scheme == "file":
-            return Path(unquote(url.path)).resolve()
+        if isinstance(installed["url"], str) and installed["dir_info"]["editable"]:
+            url = urlsplit(installed["url"])
+            if url.scheme == "file":
+                return Path(unquote(url.path)).resolve()
     folder = Path(str(package.locate_file(""))).resolve()
     return None if {"site-packages", "dist-packages"} & set(folder.parts) else folder
 

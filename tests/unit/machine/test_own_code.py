@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from bench.machine.fingerprint import fingerprint
-from bench.machine.own_code import OwnCode, merged, of_files, of_run, packages
+from bench.machine.own_code import OwnCode, merged, of_files, of_run
+from bench.machine.own_packages import packages
 from tests.factory import Case, specs
 
 SPEC = specs(Case(name="ddp", step_ms={2: 10.0}), "s", "smoke", [])[0]
@@ -264,6 +265,50 @@ def test_a_part_of_an_installed_package_has_its_version(
     assert packages(SPEC) == []
 
 
+def test_a_shipped_workloads_source_is_not_a_packages_loader_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "nets", "2", "bench.loaders", "mnist = nets:load")
+    monkeypatch.syspath_prepend(tmp_path)
+    data = replace(SPEC.data, source="mnist")
+    assert packages(replace(SPEC, workload="mnist_cnn", data=data)) == []
+    assert [one.name for one in packages(replace(SPEC, workload="spiral_mlp", data=data))] == ["nets"]
+
+
+@pytest.mark.parametrize("metadata", ["Name: nets\n", "Version: 2\n", ""])
+def test_a_package_without_a_name_or_a_version_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metadata: str
+) -> None:
+    information = install(tmp_path, "nets", "2", "bench.optimizers", "mine = nets:make")
+    (information / "METADATA").write_text(metadata)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert of_run(replace(SPEC, train=replace(SPEC.train, optimizer="mine"))) == []
+
+
+@pytest.mark.parametrize(
+    "url", ['{"url": 5, "dir_info": {"editable": true}}', "[" * 100_000, "5", '{"url": "file://["}', "{"]
+)
+def test_odd_metadata_of_an_installer_say_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    folder = tmp_path / "site-packages"
+    information = install(folder, "nets", "2", "bench.optimizers", "mine = nets:make")
+    (information / "direct_url.json").write_text(url)
+    monkeypatch.syspath_prepend(folder)
+    codes = of_run(replace(SPEC, train=replace(SPEC.train, optimizer="mine")))
+    assert codes == [OwnCode(version={"version of nets": "2"})]
+
+
+def test_of_several_repositories_each_commit_follows_its_own_name() -> None:
+    changed = {"own_repository": "nets", "own_commit": "b, changed"}
+    assert merged([changed, {}, changed]) == changed
+    assert merged([changed, {"own_repository": "nets", "own_commit": "a"}, {"own_repository": "new"}]) == {
+        "own_repository": "nets, nets, new",
+        "own_commit": "nets a, nets b changed",
+    }
+    assert merged([{"own_repository": "a"}, {"own_repository": "b"}]) == {"own_repository": "a, b"}
+
+
 def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
     top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,7 +323,7 @@ def test_an_editable_install_has_its_repository_next_to_that_of_the_suites_file(
     modules = {str(top / "train/my_model.py"): "1", str(tmp_path / "my nets/parts.py"): "2", "/else.py": "3"}
     assert merged(code.facts(modules) for code in of_run(spec)) == {
         "own_repository": "my nets, project",
-        "own_commit": f"{head(top)}, {head(top)}, changed",
+        "own_commit": f"my nets {head(top)} changed, project {head(top)}",
         "version of nets": "2",
         "content of my_model.py": "1",
         "content of parts.py": "2",
@@ -294,7 +339,8 @@ def test_a_package_that_is_found_by_its_folder_is_known_by_it_once(
     package = {**found(top), "version of nets": "2"}
     (code,) = of_run(spec)
     assert code.facts({str(top / "parts.py"): "1"}) == {**package, "content of parts.py": "1"}
-    both = of_run(replace(spec, workload=f"{top}/train/my_model.py:Net"))
+    own = replace(SPEC.train, optimizer=f"{top}/train/my_model.py:make")
+    both = of_run(replace(spec, train=own))
     assert merged(code.facts({str(top / "train/my_model.py"): "1"}) for code in both) == {
         **package,
         "content of my_model.py": "1",
