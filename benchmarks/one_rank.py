@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bench.measure.clock_cpu import CpuClock
 from bench.measure.recorder import StepFile
 from bench.records.run_spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
 from bench.train.loop import Clock, Training
+from bench.train.run_length import run_length
 
 
 def training(
@@ -44,7 +46,8 @@ def training(
     model = strategy.wrap(workload.model(), [], device=device, precision=precision)
     return Training(
         spec=spec, workload=workload, strategy=strategy, own_model=model, model=model, device=device,
-        batches=loader.batches(workload, spec, 0, steps), steps=steps,
+        batches=loader.batches(workload, spec, 0, steps),
+        length=run_length(spec.measure, workload.dataset_size, batch),
     )  # fmt: skip
 
 
@@ -71,7 +74,7 @@ def block(loop: Training, clock: Clock) -> interleaved.Block:
     """A block of steps of the measured loop, without validation."""
 
     def steps(count: int) -> None:
-        loop.steps = count
+        loop.length = replace(loop.length, steps=count)
         loop.run(clock, lambda _step: None)  # it waits for the device at its end
 
     return steps

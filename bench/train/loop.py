@@ -23,7 +23,6 @@ from bench.train.members import Members, trained_members
 from bench.train.named_losses import NamedLosses
 from bench.train.optimizer import Ema
 from bench.train.own_step import OwnStep, Trained
-from bench.train.run_length import RunLength
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from bench.records.run_spec import RunSpec
     from bench.strategies import Strategy
     from bench.train.own_step import Phase
+    from bench.train.run_length import RunLength
     from bench.workloads import Batch, Workload
 
 
@@ -77,8 +77,7 @@ class Training:
     """The one to train: `own_model`, or what wraps it."""
     device: torch.device
     batches: Iterator[Batch]
-    steps: int
-    """Warm-up and measured optimizer steps together."""
+    length: RunLength
     keep_named_losses: Callable[[np.ndarray[Any, np.dtype[Any]]], None] = lambda _rows: None
     """Stores rows of the table `named_losses`, at the end of each step."""
 
@@ -86,14 +85,9 @@ class Training:
         train = self.spec.train
         makes_steps = workloads.makes_steps(self.workload)
         members = trained_members(self.own_model) if makes_steps else {"": self.own_model}
-        length = RunLength(
-            steps=self.steps,
-            dataset_size=workloads.epoch_size(self.workload),
-            global_batch=self.spec.global_batch,
-        )
-        built = {name: optimizers.build(member, train, length) for name, member in members.items()}
+        built = {name: optimizers.build(member, train, self.length) for name, member in members.items()}
         self.optimizers = [one for several in built.values() for one in several]
-        self.schedules = optimizers.schedules(self.optimizers, train, length)
+        self.schedules = optimizers.schedules(self.optimizers, train, self.length)
         self.scaler = precision.scaler(
             train.precision, self.device, sharded=getattr(self.strategy, "sharded_scaler", False)
         )
@@ -116,6 +110,11 @@ class Training:
         self.named_losses = NamedLosses(self.steps, self.device, self.keep_named_losses)
         self.garbage = Garbage(self.spec.measure.garbage_collection)
         self.compilations = Compilations()
+
+    @property
+    def steps(self) -> int:
+        """Warm-up and measured optimizer steps together."""
+        return self.length.steps
 
     def _clip_of(self, member: str | None) -> Callable[[], None] | None:
         """Clips the gradient of a member, or of the whole model; null if the suite clips nothing."""

@@ -16,6 +16,7 @@ from bench.measure.clock_cpu import CpuClock
 from bench.measure.recorder import StepFile
 from bench.records.run_spec import MeasureSpec
 from bench.train.loop import Training
+from bench.train.run_length import run_length
 
 
 def training(every: int) -> Training:
@@ -34,7 +35,7 @@ def training(every: int) -> Training:
         model=model,
         device=device,
         batches=batches,
-        steps=10,
+        length=run_length(run.measure, made.dataset_size, run.global_batch),
     )
 
 

@@ -21,6 +21,7 @@ from bench.measure.recorder import NonFiniteLossError, StepFile, StrictStepFile
 from bench.records.run_spec import MeasureSpec, TrainSpec
 from bench.train.compilation import replays_graphs
 from bench.train.loop import Training
+from bench.train.run_length import run_length
 from bench.train.validate import score
 
 WARMUP, STEPS = 3, 8
@@ -47,7 +48,7 @@ def training(train: dict[str, Any] | None = None, **measure: Any) -> Training:
         model=model,
         device=device,
         batches=loader.batches(made, run, 0, STEPS),
-        steps=STEPS,
+        length=run_length(run.measure, made.dataset_size, run.global_batch),
     )
 
 
