@@ -23,13 +23,24 @@ class Found(NamedTuple):
     file: Path | None
     """The file that the suite names; null for an entry point."""
 
-    def asked_of(self, offered: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the offered arguments that the function has a parameter for, by name."""
+    def asked_of(self, offered: Mapping[str, Any], by_position: tuple[str, ...]) -> dict[str, Any]:
+        """Those of the offered arguments that the function has a parameter for, which can be given by name.
+
+        `by_position`: what its first parameters are given. Raises InputError if one of them has the name of an offered
+        argument, whose value it would not get."""
         try:
-            parameters = inspect.signature(self.call).parameters
+            parameters = inspect.signature(self.call).parameters.values()
         except (TypeError, ValueError):  # written in C
             return {}
-        return {name: value for name, value in offered.items() if name in parameters}
+        first = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+        for place, one in zip(by_position, first, strict=False):
+            if one.name in offered:
+                raise InputError(
+                    f"{self.label}() has {one.name} in the place of {place}: its parameters begin with "
+                    f"{', '.join(by_position)}, and {one.name} may follow"
+                )
+        named = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+        return {name: value for name, value in offered.items() if name in named}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
 from bench.common.own_function import OPTIMIZER, SCHEDULE, Found
 from bench.records.run_spec import TrainSpec
+from bench.records.vocabulary import LARGEST_COUNT
 from bench.train.error_text import describe, line_in
 from bench.train.run_length import RunLength
 
@@ -52,7 +53,9 @@ def build(model: nn.Module, train: TrainSpec, length: RunLength) -> list[torch.o
     where = f"train.optimizer {train.optimizer}"
     if OPTIMIZER.is_own(train.optimizer):
         own = OPTIMIZER.load(train.optimizer)
-        given = own.asked_of({"steps": length.steps, "steps_per_epoch": length.steps_per_epoch})
+        given = own.asked_of(
+            {"steps": length.steps, "steps_per_epoch": length.steps_per_epoch}, by_position=("model",)
+        )
         given |= {"learning_rate": train.learning_rate, **train.optimizer_options}
         made = _called(own, lambda: own.call(model, **given))
         optimizers = list(made) if isinstance(made, list | tuple) else [made]
@@ -92,7 +95,8 @@ def schedules(
     options = train.lr_schedule_options
     if SCHEDULE.is_own(train.lr_schedule):
         own = SCHEDULE.load(train.lr_schedule)
-        given = own.asked_of({"steps_per_epoch": length.steps_per_epoch}) | options
+        by_name = {"steps_per_epoch": length.steps_per_epoch}
+        given = own.asked_of(by_name, by_position=("optimizer", "steps")) | options
         made = [_called(own, lambda one=one: own.call(one, length.steps, **given)) for one in optimizers]  # type: ignore[misc]
         wrong = [one for one in made if not isinstance(one, LRScheduler)]
         if wrong:
@@ -116,16 +120,20 @@ def schedules(
 
 def _in_steps(value: Any, length: RunLength, key: str) -> Any:
     """The value of a key with optimizer steps in place of `run` and `3 epochs`, also in its items. Raises InputError
-    for the epochs of a stream."""
+    for the epochs of a stream, and for what is no number of epochs."""
     if isinstance(value, dict):
         return {name: _in_steps(item, length, f"{key}.{name}") for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_in_steps(item, length, key) for item in value]
     if value == "run":
         return length.steps
-    if not isinstance(value, str) or not (epochs := _EPOCHS.fullmatch(value)):
+    if not isinstance(value, str) or "epoch" not in value.lower():
         return value
-    steps = length.steps_in(float(epochs[1]))
+    epochs = _EPOCHS.fullmatch(value)
+    number = float(epochs[1]) if epochs else math.inf
+    if number > LARGEST_COUNT:
+        raise InputError(f"{key}: {value!r} is not a number of epochs: write it as `3 epochs`")
+    steps = length.steps_in(number)
     if steps is None:
         raise InputError(
             f"{key}: {value}: the length of a stream is not known: give a number of steps, or run"

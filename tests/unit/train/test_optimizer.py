@@ -295,6 +295,69 @@ def test_an_option_of_that_name_comes_from_the_suite(tmp_path: Path) -> None:
     assert made.defaults["lr"] == 1.0
 
 
+PLACES = """
+import torch
+
+
+def none(model, steps, /, learning_rate):
+    pass
+
+
+def only_by_name(*models, learning_rate, steps):
+    return torch.optim.SGD(models[0].parameters(), lr=learning_rate * steps)
+
+
+def of_the_suite(model, learning_rate, **options):
+    return torch.optim.SGD(model.parameters(), lr=learning_rate + len(options))
+
+
+def steps_first(steps, learning_rate):
+    pass
+
+
+def epoch_second(optimizer, steps_per_epoch):
+    pass
+
+
+def epoch_by_name(*given, steps_per_epoch):
+    return torch.optim.lr_scheduler.StepLR(given[0], steps_per_epoch)
+"""
+
+
+def test_the_length_is_given_by_name_and_never_in_the_place_of_another_argument(tmp_path: Path) -> None:
+    (tmp_path / "by.py").write_text(PLACES)
+
+    def made(name: str) -> torch.optim.Optimizer:
+        return build(TrainSpec(optimizer=f"{tmp_path}/by.py:{name}", learning_rate=0.5))
+
+    assert (made("only_by_name").defaults["lr"], made("of_the_suite").defaults["lr"]) == (5.0, 0.5)
+    with pytest.raises(InputError, match=r"missing 1 required positional argument: 'steps'"):
+        made("none")
+    with pytest.raises(
+        InputError,
+        match=r"^by.py:steps_first\(\) has steps in the place of model: its parameters begin with model, and steps "
+        "may follow$",
+    ):
+        made("steps_first")
+    second = TrainSpec(lr_schedule=f"{tmp_path}/by.py:epoch_second")
+    with pytest.raises(
+        InputError, match=r"has steps_per_epoch in the place of steps: .* begin with optimizer, steps, and"
+    ):
+        optimizer.schedules([build(second)], second, TEN)
+    by_name = TrainSpec(lr_schedule=f"{tmp_path}/by.py:epoch_by_name")
+    (schedule,) = optimizer.schedules([build(by_name)], by_name, TEN)
+    assert isinstance(schedule, torch.optim.lr_scheduler.StepLR)
+    assert schedule.step_size == 3
+
+
+@pytest.mark.parametrize("text", ["3epochs", "3 Epochs", "-1 epochs", "1e3 epochs", f"{'9' * 400} epochs"])
+def test_what_is_no_number_of_epochs_is_refused_with_the_way_to_write_it(text: str) -> None:
+    train = TrainSpec(lr_schedule="StepLR", lr_schedule_options={"step_size": text})
+    said = "^train.lr_schedule_options.step_size: '.*' is not a number of epochs: write it as `3 epochs`$"
+    with pytest.raises(InputError, match=said):
+        optimizer.schedules([build(train)], train, TEN)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "attribute", "steps"),
     [
