@@ -103,8 +103,8 @@ def _check_attributes(whole: Any, label: str) -> None:
     metric = getattr(whole, "metric", "accuracy")
     if not isinstance(metric, str) or not is_metric(metric):
         raise InputError(
-            f"metric of {label} is {metric!r}: give a class attribute with the name of what evaluate() scores, of up "
-            'to 32 letters and digits, as in "Dice" or "recall@5"'
+            f"metric of {label} is {metric!r}: `metric` names the score of evaluate(): rename your attribute, or give "
+            'text of up to 32 letters and digits, as in "Dice" or "recall@5"'
         )
 
 

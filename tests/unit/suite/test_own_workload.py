@@ -134,7 +134,7 @@ def test_a_class_that_is_no_workload_is_told_what_it_lacks(suite: Path) -> None:
         *(
             (
                 ("    Options = Options", f"    Options = Options\n    metric = {metric}"),
-                "metric of my_model.py:Mine is .*: give a class attribute with the name of what evaluate",
+                r"metric of my_model.py:Mine is .*: `metric` names the score of evaluate\(\): rename your",
             )
             for metric in ("None", "''", "'a\\nb'", "'x' * 33", "'<b>'", "lambda self: 1")
         ),
