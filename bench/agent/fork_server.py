@@ -37,6 +37,8 @@ _ENVIRONMENT = {
 }
 _LONGEST_FOLDER_BYTES = 60
 """Longest temporary folder that leaves room for a socket's path in it: a Unix socket's path has at most 107 bytes."""
+_ENDS_S = 10.0
+"""Time for a process that has sent its answer to end by itself."""
 
 
 class EndedError(InputError):
@@ -113,6 +115,8 @@ class WarmServer:
                 process.kill()
             return receive(ours, process.pid)
         except EOFError:
+            process.join(_ENDS_S)
+            process.kill()  # it has closed its files and goes on
             process.join()
             raise EndedError(process.exitcode) from None
         except BaseException:  # `receive` or a signal handler raised: the answer is no longer wanted
@@ -120,8 +124,9 @@ class WarmServer:
             raise
         finally:
             ours.close()
+            process.join(_ENDS_S)
+            kill_group(process.pid)  # also processes that a user's code has left
             process.join()
-            kill_group(process.pid)  # processes that a user's code has left
 
     @property
     def folder(self) -> Path:

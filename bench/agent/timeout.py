@@ -83,8 +83,8 @@ def outside_torch(log: Path) -> str | None:
 
 def in_user_code(log: Path) -> str | None:
     """The innermost frame of the user's files, such as `mine.py:12, in wait`, of all stacks that faulthandler wrote
-    into that file; null if there is none."""
-    frames = [frame for stack in _stacks(log) for frame in stack]
+    into that file, main threads before others; null if there is none."""
+    frames = [frame for stack in reversed(_stacks(log)) for frame in stack]
     return next((_named(frame) for frame in frames if not is_foreign(frame[0])), None)
 
 

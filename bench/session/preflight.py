@@ -81,7 +81,7 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
     """The answer of the process that checks. Tells the user which call takes long. Raises InputError for one that takes
     longer than a run may."""
     message = answer.recv_bytes()
-    while isinstance(doing := json.loads(message), dict):
+    while isinstance(doing := json.loads(message), dict):  # an announced call
         limit_s, began_s = doing["timeout_s"], time.monotonic()
         waited_s = 0.0
         while not answer.poll(min(_NOTICE_S, limit_s / 2, limit_s - waited_s)):
@@ -94,7 +94,13 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
             sys.stderr.write(
                 f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
             )
-        message = answer.recv_bytes()
+        try:
+            message = answer.recv_bytes()
+        except EOFError:
+            raise InputError(
+                f"{doing['cases']}: the process of the check before the session ended during {doing['call']}: it ran "
+                "out of memory, crashed, or called os._exit"
+            ) from None
     return message
 
 

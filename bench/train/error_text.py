@@ -64,23 +64,31 @@ def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
 
 
 def describe(error: BaseException) -> str:
-    """Type and first line of the message, at most 2,000 characters; the whole traceback is in the rank's log."""
-    name, message = type(error).__name__, _of_an_ended_worker(error) or str(error).strip()
+    """Type and first line of the message, at most 2,000 characters, control characters escaped; the whole traceback is
+    in the rank's log."""
+    if ended := _of_an_ended_worker(error):
+        return ended
+    name, message = type(error).__name__, str(error).strip()
     lines = message.splitlines() or ["no message"]
+    first = lines[0]
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
         frames = [number for number, line in enumerate(lines) if line.startswith("  ")]
         if frames and frames[-1] + 1 < len(lines):
             _, _, raised = lines[frames[-1] + 1].partition(": ")
-            return f"{name} in a loader process: {raised or 'no message'}"[:2000]
-    return f"{name}: {lines[0]}"[:2000]
+            name, first = f"{name} in a loader process", raised or "no message"
+    escaped = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in first[:2000])
+    return f"{name}: {''.join(escaped)}"[:2000]
 
 
 def _of_an_ended_worker(error: BaseException) -> str | None:
-    """The cause of an error of reading a batch from a DataLoader's process that has ended: what it had to hand over is
-    gone, so torch only says `Connection reset by peer`, as if another rank had died. Null for other errors."""
+    """The cause of an error of reading a batch from a DataLoader's process that has ended; null for other errors. Torch
+    notices it first, or what the process had to hand over is gone: then the error says `Connection reset by peer`, as
+    if another rank had died."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    if not isinstance(error, OSError | EOFError) or not any(map(_hands_over, frames)):
+    is_noticed = isinstance(error, RuntimeError) and str(error).startswith("DataLoader worker ")
+    is_gone = isinstance(error, OSError | EOFError) and any(map(_hands_over, frames))
+    if not is_noticed and not is_gone:
         return None
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 

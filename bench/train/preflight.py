@@ -48,7 +48,7 @@ def main(answer: Connection, question_json: str) -> None:
 
         try:
             problem = _problem(job, calls)
-        except (Exception, SystemExit) as error:  # a user's method may raise in a later call only
+        except BaseException as error:  # of a user, who may raise anything, also in a later call only
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
@@ -91,7 +91,7 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
             reason = f"{error.filename} cannot be read: {error.strerror}"
         return reason
     train = TrainSpec(**job["train"])
-    calls(f"the model of {label(job['workload'])} and its optimizer")
+    calls(f"the model, the optimizer and the schedule of {label(job['workload'])}")
     if train.checkpointing and not _blocks(workload):
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workloads.validation_size(workload) == 0:

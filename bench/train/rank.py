@@ -10,7 +10,6 @@ import random
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from bench.train.rank_job import NO_OUTCOME, RankJob
 if TYPE_CHECKING:
     import torch
 
+    from bench.measure.rank_tables import Writer
     from bench.strategies import Strategy
     from bench.train.loop import Clock, Training
     from bench.workloads import Workload
@@ -39,10 +39,9 @@ def main(job_json: str) -> None:
     _become_a_rank(job)
     try:
         outcome = _run(job, spec)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
-        signal.signal(
-            signal.SIGCHLD, signal.SIG_DFL
-        )  # torch's handler would raise here if a loader process ends
+    except BaseException as error:  # a model may raise anything
+        # torch's handler would raise here if a loader process ends
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
@@ -108,8 +107,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     from bench import workloads
     from bench.data import loader
     from bench.machine.own_packages import packages
-    from bench.measure import evals, rank_tables
-    from bench.measure.rank_tables import Writer
+    from bench.measure import evals
     from bench.train import after_training, own_modules, process_group
     from bench.train.check_workload import couples_examples
     from bench.train.counts import Counts
@@ -118,9 +116,8 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     workload = _workload(spec)
     memory = MemoryLimit(spec.measure.memory_limit_bytes, device)
     scratch = Path(job.scratch)
-    writer = Writer(node=job.node, local_task=job.local_task, rank=job.rank)
-    keep_named_losses = rank_tables.appending(scratch, "named_losses", writer)
-    training, model = _training(job, spec, workload, device, keep_named_losses)
+    writer = _writer(job)
+    training, model = _training(job, spec, workload, device)
     own_code = job.rank == 0 and bool(spec.own_files or packages(spec))
     modules = own_modules.digests() if own_code else {}
     # of the first batch; 0: no tensor could be read, so nothing shows which batches are equal
@@ -227,15 +224,18 @@ def _workload(spec: RunSpec) -> Workload:
     return workload
 
 
+def _writer(job: RankJob) -> Writer:
+    from bench.measure.rank_tables import Writer
+
+    return Writer(node=job.node, local_task=job.local_task, rank=job.rank)
+
+
 def _training(
-    job: RankJob,
-    spec: RunSpec,
-    workload: Workload,
-    device: torch.device,
-    keep_named_losses: Callable[[Any], None],
+    job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
 ) -> tuple[Training, dict[str, int]]:
     from bench import strategies, workloads
     from bench.data import loader
+    from bench.measure import rank_tables
     from bench.train import after_training, checkpointing
     from bench.train.loop import Training
     from bench.train.members import Members, has_members
@@ -270,7 +270,7 @@ def _training(
             length.steps + after_training.batches_after(spec, strategy, length.steps),
         ),
         length=length,
-        keep_named_losses=keep_named_losses,
+        keep_named_losses=rank_tables.appending(Path(job.scratch), "named_losses", _writer(job)),
     )
     return training, {"parameters": parameters, "units": units}
 

@@ -10,6 +10,7 @@ import pytest
 from processes import Marked
 
 CODE = """
+import os
 import time
 import torch
 from torch import nn
@@ -27,6 +28,11 @@ class Net:
         return model(batch["x"]).mean()
 class Prepares(Net):
     def prepare(self):
+        wait()
+
+class Closes(Net):
+    def prepare(self):
+        os.closerange(3, 200)
         wait()
 
 class Endless(IterableDataset):
@@ -48,6 +54,8 @@ device: cpu
 measure: {warmup: 1, steps: 2, repeats: 1, timeout_s: TIMEOUT}
 cases:
   - {name: prepares, workload: {name: "./mine.py:Prepares"}, data: "./mine.py:batches", strategy: single,
+     scaling: none, batch_per_rank: 2, world: 1}
+  - {name: closes, workload: {name: "./mine.py:Closes"}, data: "./mine.py:batches", strategy: single,
      scaling: none, batch_per_rank: 2, world: 1}
   - {name: loads, workload: {name: "./mine.py:Net"}, data: "./mine.py:hangs", strategy: single,
      scaling: none, batch_per_rank: 2, world: 1}
@@ -87,6 +95,21 @@ def test_it_is_named_and_ends_the_call_with_2_and_its_place(tmp_path: Path, case
     assert f"bench: case {case}: still waiting for {call} (" in done.stderr
     ended = f"{call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
     assert f"bench: case {case}: {ended}" in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert marked.left() == []
+
+
+def test_a_process_that_closes_its_files_is_not_waited_for(tmp_path: Path) -> None:
+    marked = Marked(tmp_path)
+    suite = written(tmp_path, 100_000)
+    done = marked.run(
+        "suite", suite, "--case", "closes", "--results", str(tmp_path / "r"), "--ranks-per-node", "1"
+    )
+    assert done.returncode == 2, done.stderr
+    assert (
+        "bench: case closes: the process of the check before the session ended during prepare() of "
+        in done.stderr
+    )
     assert not (tmp_path / "r").exists()
     assert marked.left() == []
 

@@ -6,8 +6,9 @@ import faulthandler
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
-from bench.agent.timeout import outside_torch
+from bench.agent.timeout import in_user_code, outside_torch
 
 CODE = "import os, signal\ndef step():\n    os.kill(os.getpid(), signal.SIGUSR1)\nstep()\n"
 
@@ -48,6 +49,18 @@ def test_the_main_thread_counts_whatever_others_do(tmp_path: Path) -> None:
     other.join()
     assert (tmp_path / "rank0.log").read_text().count("hread 0x") >= 2
     assert outside_torch(tmp_path / "rank0.log") == "my_model.py:3, in step"
+
+
+def test_the_users_main_thread_comes_before_the_users_other_threads(tmp_path: Path) -> None:
+    leave, names = threading.Event(), dict[str, Any]()
+    exec(compile("def idle(leave):\n    leave.wait()\n", "/models/idle.py", "exec"), names)
+    other = threading.Thread(target=names["idle"], args=(leave,))
+    other.start()
+    ask(tmp_path / "rank0.log", "/models/my_model.py")
+    leave.set()
+    other.join()
+    assert "/models/idle.py" in (tmp_path / "rank0.log").read_text()
+    assert in_user_code(tmp_path / "rank0.log") == "my_model.py:3, in step"
 
 
 def test_without_a_stack_nothing_is_known(tmp_path: Path) -> None:
