@@ -48,7 +48,7 @@ def main(answer: Connection, question_json: str) -> None:
 
         try:
             problem = _problem(job, calls)
-        except BaseException as error:  # of a user, who may raise anything, also in a later call only
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a later call of a user's method
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))

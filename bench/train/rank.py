@@ -39,7 +39,7 @@ def main(job_json: str) -> None:
     _become_a_rank(job)
     try:
         outcome = _run(job, spec)
-    except BaseException as error:  # a model may raise anything
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
         # torch's handler would raise here if a loader process ends
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         memory_limit.lift()

@@ -12,6 +12,7 @@ from bench.session.preflight import question
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
 from bench.train import preflight
+from bench.train.error_text import describe
 
 SUITE = """\
 title: Asks for much
@@ -35,18 +36,8 @@ def _problems(folder: Path, *settings: str, data: Path | None = None) -> list[st
     return problems
 
 
-def test_whatever_the_users_code_raises_is_a_problem_on_one_printable_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from torch import nn\n"
-        "class Odd(BaseException):\n    pass\n"
-        "class Mine:\n"
-        "    def prepare(self):\n        raise Odd('\\x1b[2Jgone\\x00')\n"
-        "    def model(self):\n        return nn.Linear(1, 1)\n"
-        "    def loss(self, model, batch):\n        return 0\n"
-        "    def batch(self, places, keys):\n        return {}\n"
-    )
-    (problem,) = _problems(tmp_path, f"workload.name={tmp_path}/mine.py:Mine")
-    assert problem == "case one: Odd: \\x1b[2Jgone\\x00 (in prepare() of mine.py:Mine, line 6)"
+def test_an_error_is_described_on_one_printable_line() -> None:
+    assert describe(ValueError("\x1b[2Jgone\x00\nmore")) == r"ValueError: \x1b[2Jgone\x00"
 
 
 def test_compiling_without_a_compiler_is_refused(tmp_path: Path) -> None:
