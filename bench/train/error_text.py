@@ -82,13 +82,10 @@ def describe(error: BaseException) -> str:
 
 
 def _of_an_ended_worker(error: BaseException) -> str | None:
-    """The cause of an error of reading a batch from a DataLoader's process that has ended; null for other errors. Torch
-    notices it first, or what the process had to hand over is gone: then the error says `Connection reset by peer`, as
-    if another rank had died."""
+    """The cause of an error of reading a batch from a DataLoader's process that has ended: what it had to hand over is
+    gone, so torch only says `Connection reset by peer`, as if another rank had died. Null for other errors."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    is_noticed = isinstance(error, RuntimeError) and str(error).startswith("DataLoader worker ")
-    is_gone = isinstance(error, OSError | EOFError) and any(map(_hands_over, frames))
-    if not is_noticed and not is_gone:
+    if not isinstance(error, OSError | EOFError) or not any(map(_hands_over, frames)):
         return None
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
