@@ -17,6 +17,9 @@ SMALLER = {
     "script ddpm_scaling --image old.sif": "script smoke --quick --case single --image old.sif",
     "ddpm_scaling ": "smoke --quick --repeats 1 --case ddp_strong ",
     "--rounds 5": "--rounds 2",
+    # all that the commands before have measured would take a minute
+    "job=$(sbatch": "mkdir few && cp -r $(ls -d results/*/ | head -2) few && job=$(sbatch",
+    "per_session.sh results": "per_session.sh few",
     "--array=0-99": "--array=0-1",
     "--cpus-per-task 32": "--cpus-per-task 2",
     "--cpus-per-task=32": "--cpus-per-task=2",

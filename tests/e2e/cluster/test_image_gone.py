@@ -92,6 +92,10 @@ MOMENTS: dict[str, Moment] = {
     "the database is written": Moment(waits_to_write="../results.duckdb", status="ok", done=2),
 }
 
+SHIPS = ("torch is loaded", "ranks are set up", "validations", "the database is written")
+"""Moments at which a suite that ships is stopped, too: the code of its workload is in the image."""
+STOPS = [(name, "./own.yaml") for name in MOMENTS] + [(name, "smoke") for name in SHIPS]
+
 
 class Sessions:
     """A results folder with one session per moment and suite, each in its own step on one node."""
@@ -186,8 +190,7 @@ def sessions(cluster: Any, nodes: Nodes, image: str) -> Sessions:
 
 
 @pytest.mark.usefixtures("idle_nodes")
-@pytest.mark.parametrize("suite", ["./own.yaml", "smoke"], ids=["file", "ships"])
-@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize(("name", "suite"), STOPS)
 def test_a_step_that_is_stopped_without_its_image_ends_as_one_with_it(
     sessions: Sessions, name: str, suite: str
 ) -> None:

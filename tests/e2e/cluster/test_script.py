@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+FAULTY = Path(__file__).parents[1] / "faulty.py"
 SUITE = "smoke --quick --repeats 1 --case ddp_strong --device cpu"
+SLOW = {
+    "title": "Slow",
+    "why": "To be stopped.",
+    "workload": {"name": "./faulty.py:Workload", "step_s": 0.02},
+    "device": "cpu",
+    "measure": {"warmup": 1, "steps": 200, "repeats": 1},
+    "cases": [
+        {"name": "ddp_strong", "strategy": "ddp", "scaling": "strong", "global_batch": 8, "world": [1, 2]}
+    ],
+}
+"""Each run takes four seconds, in which a signal comes."""
 SIZE = "--nodes 2 --gpus-per-node 4 --cpus-per-task 2 --time 10"
 
 Job = tuple[int, str]
@@ -32,6 +45,11 @@ class Folder:
         done = self.cluster.run(line, timeout=600)
         assert done.returncode == 0, done.stdout + done.stderr
         return str(done.stdout)
+
+    def save_slow_suite(self) -> None:
+        """Save SLOW as `slow.yaml`."""
+        shutil.copy(FAULTY, self.outside)
+        (self.outside / "slow.yaml").write_text(json.dumps(SLOW))  # JSON is YAML
 
     def print_script(self, image: str, options: str) -> str:
         return self.run(f"apptainer run {image} script {options} --image {image} > job.sh && cat job.sh")
@@ -110,7 +128,8 @@ def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(ended: tuple[Fo
 
 
 def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: Folder, image: str) -> None:
-    folder.print_script(image, f"{SUITE} {SIZE} --world 1,2 --set measure.steps=200 --session stopped")
+    folder.save_slow_suite()
+    folder.print_script(image, f"./slow.yaml {SIZE} --session stopped")
     job = folder.submit()
     folder.signal_once(job, "^.1/2. .* ok ", after_s=2)
     code, said = folder.wait(job)
@@ -130,8 +149,8 @@ def test_two_images_are_measured_in_turn_and_the_same_script_goes_on_where_it_wa
     folder: Folder, image: str
 ) -> None:
     folder.run(f"ln -s {shlex.quote(image)} old.sif")
-    suite = f"smoke --quick --case ddp_strong --device cpu {SIZE} --world 2 --image old.sif --image {image}"
-    suite += " --set measure.steps=300"  # seconds in which the signal comes
+    folder.save_slow_suite()
+    suite = f"./slow.yaml {SIZE} --world 2 --image old.sif --image {image}"
     folder.run(f"apptainer run {image} script {suite} --rounds 2 --session ab > job.sh")
     job = folder.submit()
     folder.signal_once(job, "^session ab-b-r1")

@@ -57,15 +57,15 @@ SHAPES = {
         warnings=["each node gives 4 slots and 1 CPU: ranks share cores"],
     ),
     "one task per GPU": Shape(
-        srun="-N2 --ntasks-per-node=4 --gpus-per-task=1",
-        ranks=ALL_OF_8,
+        srun="-N2 --ntasks-per-node=2 --gpus-per-task=1",
+        ranks={"ddp.1x1.r0": 1, "ddp.1x2.r0": 2, "ddp.2x2.r0": 4},
         facts={
-            "n1": {f"task{task}_slots": "1" for task in range(4)}
-            | {f"task{task}_gpu_ids": str(task) for task in range(4)}
-            | {"slurm_tres_per_task": "gres/gpu=1", "slurm_gpus_on_node": "4"},
-            "n2": {f"task{4 + task}_slots": "1" for task in range(4)}
-            | {f"task{4 + task}_gpu_ids": str(task) for task in range(4)}
-            | {"slurm_step_tasks_per_node": "4(x2)"},
+            "n1": {f"task{task}_slots": "1" for task in range(2)}
+            | {f"task{task}_gpu_ids": str(task) for task in range(2)}
+            | {"slurm_tres_per_task": "gres/gpu=1", "slurm_gpus_on_node": "2"},
+            "n2": {f"task{2 + task}_slots": "1" for task in range(2)}
+            | {f"task{2 + task}_gpu_ids": str(task) for task in range(2)}
+            | {"slurm_step_tasks_per_node": "2(x2)"},
         },
     ),
     "four tasks that share a node's GPUs": Shape(
