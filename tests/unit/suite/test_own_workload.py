@@ -86,6 +86,13 @@ def test_a_workloads_file_that_is_set_is_looked_for_in_the_current_folder(
     assert case.workload.name == f"{elsewhere}/other.py:Mine"
 
 
+def test_a_workloads_file_that_changes_the_folder_moves_no_other_path(suite: Path) -> None:
+    (suite.parent / "my_model.py").write_text(f"import os\nos.chdir('/')\n{MODEL}")
+    before = Path.cwd()
+    load_suite(str(suite))
+    assert Path.cwd() == before
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
