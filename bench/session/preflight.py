@@ -87,21 +87,22 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
         while not answer.poll(min(_NOTICE_S, limit_s / 2, limit_s - waited_s)):
             waited_s = time.monotonic() - began_s
             if waited_s >= limit_s:
-                raise InputError(
-                    f"{doing['cases']}: {doing['call']} did not end within {limit_s:g} s (measure.timeout_s)"
-                    f"{_place(stacks, pid)}: make it faster, or raise measure.timeout_s"
-                )
+                late = f"did not end within {limit_s:g} s (measure.timeout_s){_place(stacks, pid)}"
+                raise _refused(doing, f"{doing['call']} {late}: make it faster, or raise measure.timeout_s")
             sys.stderr.write(
                 f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
             )
         try:
             message = answer.recv_bytes()
         except EOFError:
-            raise InputError(
-                f"{doing['cases']}: the process of the check before the session ended during {doing['call']}: it ran "
-                "out of memory, crashed, or called os._exit"
-            ) from None
+            gone = f"the process of the check before the session ended during {doing['call']}"
+            raise _refused(doing, f"{gone}: it ran out of memory, crashed, or called os._exit") from None
     return message
+
+
+def _refused(doing: dict[str, Any], problem: str) -> InputError:
+    """With the problems that were found before this one."""
+    return InputError("\n".join([*doing["problems"], f"{doing['cases']}: {problem}"]))
 
 
 def _place(stacks: Path, pid: int) -> str:

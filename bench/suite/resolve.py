@@ -34,7 +34,8 @@ _EVERYTHING = Selection()
 def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> ResolvedSuite:
     """The suite NAME or FILE, complete and checked. Raises InputError with every problem and its place."""
     path = find(name_or_file)
-    with chdir("."):  # a file of the user's may change the folder when it is imported; paths of options would move
+    # A file of the user's may change the folder when it is imported, and relative paths with it.
+    with chdir("."):
         return resolve(read(path), path, selection)
 
 

@@ -31,7 +31,7 @@ _TF32 = (8, 0)
 
 def main(answer: Connection, question_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of problems, empty if there are none. Before each call that
-    may take long it sends an object with `cases`, `call` and the `timeout_s` of a run.
+    may take long it sends an object with `cases`, `call`, the `timeout_s` of a run, and the `problems` found so far.
 
     The question has `jobs`, and the file `stacks`, to which SIGUSR1 writes the stacks of this process."""
     from bench.train.error_text import describe, place_of
@@ -40,11 +40,15 @@ def main(answer: Connection, question_json: str) -> None:
     stacks = Path(question["stacks"]).open("w")  # noqa: SIM115 - for the life of the process
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
     cases: dict[str, dict[str, None]] = {}  # problem -> its cases, in order
+
+    def problems() -> list[str]:
+        return [f"{_named(names)}: {problem}" for problem, names in cases.items()]
+
     for job in question["jobs"]:
 
         def calls(call: str, job: dict[str, Any] = job) -> None:
             doing = {"cases": _named(job["case_names"]), "call": call, "timeout_s": job["timeout_s"]}
-            answer.send_bytes(json.dumps(doing).encode())
+            answer.send_bytes(json.dumps({**doing, "problems": problems()}).encode())
 
         try:
             problem = _problem(job, calls)
@@ -52,8 +56,7 @@ def main(answer: Connection, question_json: str) -> None:
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
             cases.setdefault(problem, {}).update(dict.fromkeys(job["case_names"]))
-    problems = [f"{_named(names)}: {problem}" for problem, names in cases.items()]
-    answer.send_bytes(json.dumps(problems).encode())
+    answer.send_bytes(json.dumps(problems()).encode())
 
 
 def _named(cases: Collection[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,10 @@ class Prepares(Net):
     def prepare(self):
         wait()
 
+class Fails(Net):
+    def prepare(self):
+        raise FileNotFoundError("no corpus")
+
 class Closes(Net):
     def prepare(self):
         os.closerange(3, 200)
@@ -53,6 +58,8 @@ title: Hangs
 device: cpu
 measure: {warmup: 1, steps: 2, repeats: 1, timeout_s: TIMEOUT}
 cases:
+  - {name: fails, workload: {name: "./mine.py:Fails"}, data: "./mine.py:batches", strategy: single,
+     scaling: none, batch_per_rank: 2, world: 1}
   - {name: prepares, workload: {name: "./mine.py:Prepares"}, data: "./mine.py:batches", strategy: single,
      scaling: none, batch_per_rank: 2, world: 1}
   - {name: closes, workload: {name: "./mine.py:Closes"}, data: "./mine.py:batches", strategy: single,
@@ -71,6 +78,23 @@ def written(folder: Path, timeout_s: int) -> str:
     return str(folder / "mine.yaml")
 
 
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[..., str]:
+    """Check these cases of the suite; returns what is said on stderr. The check ends with 2, and leaves nothing."""
+
+    def checked(*cases: str, timeout_s: int) -> str:
+        marked = Marked(tmp_path)
+        chosen = [word for case in cases for word in ("--case", case)]
+        place = ("--results", str(tmp_path / "r"), "--ranks-per-node", "1")
+        done = marked.run("suite", written(tmp_path, timeout_s), *chosen, *place)
+        assert done.returncode == 2, done.stderr
+        assert not (tmp_path / "r").exists()
+        assert marked.left() == []
+        return done.stderr
+
+    return checked
+
+
 @pytest.mark.parametrize(
     ("case", "call"),
     [
@@ -79,39 +103,21 @@ def written(folder: Path, timeout_s: int) -> str:
         ("worker", "the first batch of mine.py:in_a_worker()"),
     ],
 )
-def test_it_is_named_and_ends_the_call_with_2_and_its_place(tmp_path: Path, case: str, call: str) -> None:
-    marked = Marked(tmp_path)
-    done = marked.run(
-        "suite",
-        written(tmp_path, 10),
-        "--case",
-        case,
-        "--results",
-        str(tmp_path / "r"),
-        "--ranks-per-node",
-        "1",
-    )
-    assert done.returncode == 2, done.stderr
-    assert f"bench: case {case}: still waiting for {call} (" in done.stderr
+def test_it_is_named_and_ends_the_call_with_2_and_its_place(
+    check: Callable[..., str], case: str, call: str
+) -> None:
+    said = check("fails", case, timeout_s=10)
+    assert f"bench: case {case}: still waiting for {call} (" in said
     ended = f"{call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
-    assert f"bench: case {case}: {ended}" in done.stderr
-    assert not (tmp_path / "r").exists()
-    assert marked.left() == []
+    assert "bench: case fails: prepare() of mine.py:Fails raised FileNotFoundError: no corpus (line " in said
+    assert f"case {case}: {ended}" in said
 
 
-def test_a_process_that_closes_its_files_is_not_waited_for(tmp_path: Path) -> None:
-    marked = Marked(tmp_path)
-    suite = written(tmp_path, 100_000)
-    done = marked.run(
-        "suite", suite, "--case", "closes", "--results", str(tmp_path / "r"), "--ranks-per-node", "1"
-    )
-    assert done.returncode == 2, done.stderr
+def test_a_process_that_closes_its_files_is_not_waited_for(check: Callable[..., str]) -> None:
+    said = check("closes", timeout_s=100_000)
     assert (
-        "bench: case closes: the process of the check before the session ended during prepare() of "
-        in done.stderr
+        "bench: case closes: the process of the check before the session ended during prepare() of " in said
     )
-    assert not (tmp_path / "r").exists()
-    assert marked.left() == []
 
 
 def test_ctrl_c_ends_it(tmp_path: Path) -> None:
