@@ -1,4 +1,5 @@
-"""ci/quickstart from a fresh clone, twice, as a newcomer runs it: from another folder, with the real suite."""
+"""ci/quickstart from a fresh clone, twice, as a newcomer runs it, except for its repeats: from another folder, with the
+real suite."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def quickstart(clone: Path, cwd: Path, *arguments: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def first(clone: Path) -> subprocess.CompletedProcess[str]:
-    return quickstart(clone, clone.parent)
+    return quickstart(clone, clone.parent, "--repeats", "1")
 
 
 @pytest.fixture(scope="module")
