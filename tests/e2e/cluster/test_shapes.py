@@ -130,7 +130,9 @@ def test_every_run_that_fits_is_ok_and_the_others_say_what_they_need(held: Held)
     assert held.step.wait() == 0, held.step.said
     runs = held.study.asked("SELECT run_id, status, world_size, error FROM runs")
     assert {run_id: ranks for run_id, status, ranks, _ in runs if status == "ok"} == held.shape.ranks
-    assert all(re.match(r"needs \d (slots|nodes)\b.*, (each node of )?this", error) for *_, error in runs if error)
+    assert all(
+        re.match(r"needs \d (slots|nodes)\b.*, (each node of )?this", error) for *_, error in runs if error
+    )
     assert len(runs) == 5
 
 
