@@ -31,14 +31,19 @@ def _texts(svg: bytes) -> str:
     return " ".join("".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text"))
 
 
-@pytest.fixture
-def exported(tmp_path: Path) -> Callable[..., Result]:
-    """`exported([Case(...)], "--format", "csv")`: the command on a session of these cases."""
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:
+    """`exported([Case(...)], "--format", "csv")`: the command on a session of these cases, which is loaded once."""
+    loaded: dict[str, Path] = {}
 
     def run(cases: list[Case], *arguments: str, environment: dict[str, str] | None = None) -> Result:
-        make_session(tmp_path, cases, environment={"0": environment} if environment else None)
-        load(tmp_path)
-        return CliRunner().invoke(command, [*arguments, "--results", str(tmp_path)])
+        session = repr((cases, environment))
+        if session not in loaded:
+            results = tmp_path_factory.mktemp("exported")
+            make_session(results, cases, environment={"0": environment} if environment else None)
+            load(results)
+            loaded[session] = results
+        return CliRunner().invoke(command, [*arguments, "--results", str(loaded[session])])
 
     return run
 
