@@ -82,18 +82,22 @@ def describe(error: BaseException) -> str:
 
 
 def _of_an_ended_worker(error: BaseException) -> str | None:
-    """The cause of an error of reading a batch from a DataLoader's process that has ended: what it had to hand over is
-    gone, so torch only says `Connection reset by peer`, as if another rank had died. Null for other errors."""
+    """The cause of an error of reading a batch from a DataLoader's process that has ended; null for other errors. Torch
+    notices it first, or what the process had to hand over is gone: then the error says `Connection reset by peer`, as
+    if another rank had died."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    if not isinstance(error, OSError | EOFError) or not any(map(_hands_over, frames)):
+    is_noticed = isinstance(error, RuntimeError) and str(error).startswith("DataLoader worker ")
+    is_gone = isinstance(error, OSError | EOFError) and any(map(_hands_over, frames))
+    if not is_noticed and not is_gone:
         return None
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
-    loaders = [frame.f_locals.get("self") for frame in frames]
-    iterators = [one for one in loaders if isinstance(one, _MultiProcessingDataLoaderIter)]
-    workers = [worker for one in iterators for worker in one._workers]
-    ended = wait([worker.sentinel for worker in workers], _ENDS_S)
-    for worker in (worker for worker in workers if worker.sentinel in ended):
+    found = [frame.f_locals.get("self") for frame in frames]
+    # Several frames are methods of one iterator.
+    iterators = dict.fromkeys(one for one in found if isinstance(one, _MultiProcessingDataLoaderIter))
+    workers = {worker.sentinel: worker for one in iterators for worker in one._workers}
+    for ended in wait(workers, _ENDS_S) if workers else ():
+        worker = workers[ended]
         worker.join(_ENDS_S)  # its files are closed shortly before it can be asked for its exit code
         if worker.exitcode is not None and worker.exitcode < 0:
             names = {one.value: one.name for one in Signals}

@@ -90,8 +90,7 @@ class Terminal:
 
         def sit_down() -> None:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-            if ignored:
-                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
 
         self.shown = b""
         self.process = subprocess.Popen(
