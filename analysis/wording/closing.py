@@ -87,13 +87,11 @@ def _judgement(point: Row) -> str:
     verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"
-    if point["verdict"] == "retrograde":
-        verdict += f", slower than on fewer {point['axis']}"
     low, high = point["verdict_lo"], point["verdict_hi"]
-    if low == high:
-        return verdict
     if not verdicts.is_open(point):
-        return f"{verdict}, though the interval reaches from {low} to {high}"
+        if point["verdict"] == "retrograde":
+            verdict += f", slower than on fewer {point['axis']}"
+        return verdict if low == high else f"{verdict}, though the interval reaches from {low} to {high}"
     repeats, more = point["repeats"], point["repeats_needed"]
     needed = ""
     if more is not None:
@@ -103,7 +101,7 @@ def _judgement(point: Row) -> str:
             if is_in_reason
             else f" (about {more:,} more needed, fewer on a quieter machine)"
         )
-    return f"{verdict}; undecided after {repeats} repeats{needed}: anything from {low} to {high}"
+    return f": undecided after {repeats} repeats{needed}, anything from {low} to {high}"
 
 
 def because(

@@ -54,6 +54,12 @@ def _file_of(part: OwnPart, name: str) -> Path:
     return Path(inspect.getfile(part.load_entry(name, entry_points.found(part.group)[name]).__bases__[0]))
 
 
+_UNUSED = re.compile(
+    r"Expected to have finished reduction.*did not receive grad for rank \d+: ([\d ]+)", re.S
+)
+"""DistributedDataParallel's message about parameters without a gradient."""
+
+
 def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
     """Frames in that file, the innermost last."""
     return [
@@ -71,6 +77,12 @@ def describe(error: BaseException) -> str:
     name, message = type(error).__name__, str(error).strip()
     lines = message.splitlines() or ["no message"]
     first = lines[0]
+    if unused := _UNUSED.search(message):
+        first = (
+            f"Expected to have finished reduction: the loss uses no value of parameters {unused[1].strip()} (their "
+            "places in model.parameters()), which ddp does not allow: take them out of the model, or set "
+            "strategy: {name: ddp, find_unused_parameters: true}"
+        )
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
         frames = [number for number, line in enumerate(lines) if line.startswith("  ")]

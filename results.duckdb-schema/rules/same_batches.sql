@@ -1,5 +1,5 @@
 -- title: All ranks train on the same examples
--- severity: warning
+-- severity: critical
 -- meaning: Data parallelism divides the global batch among the ranks. If all of them get the same examples, their
 --   gradients are equal too, and every rank but one repeats work. Throughput still counts the examples of all ranks, so
 --   the speedup is not one of training.

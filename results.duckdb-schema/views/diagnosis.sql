@@ -46,11 +46,13 @@ final AS (
         -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere
         CASE WHEN imported IS NULL THEN options END AS options,
         times,                         -- number of placements of the case with this finding; evidence is from the worst
-        -- finding_order: 1-based within the session: severity, then cost
+        -- finding_order: 1-based within the session: severity, then cost; critical findings that are not about time
+        -- come first
         row_number() OVER (
             PARTITION BY placed.session_id
             ORDER BY
-                list_position(['critical', 'warning', 'notice'], severity), cost DESC NULLS LAST, finding, case_name
+                list_position(['critical', 'warning', 'notice'], severity), severity = 'critical' AND cost IS NOT NULL,
+                cost DESC NULLS LAST, finding, case_name
         ) AS finding_order
     FROM placed
     JOIN diagnosis_rules USING (finding)

@@ -40,6 +40,7 @@ INSTEAD = {
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
+    "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
     # test_profiled.py shows that a trace is there
     "bench suite NAME --trace": "bench suite smoke --trace --dry-run",
     "bench compare SESSION:unet~precision=fp32 SESSION:unet~precision=bf16": "bench compare A:ddp B:ddp",

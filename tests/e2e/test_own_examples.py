@@ -30,8 +30,10 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[floa
     folder = tmp_path_factory.mktemp("own")
     shutil.copytree(OWN, folder / "own")
     marked, results = Marked(folder), ["--results", str(folder / "r")]
-    done = marked.run("suite", str(folder / "own/own.yaml"), "--quick", "--ranks-per-node", "2", *results)
-    assert done.returncode == 0, done.stderr
+    for suite in ("own", "graphs"):
+        path = str(folder / f"own/{suite}.yaml")
+        done = marked.run("suite", path, "--quick", "--ranks-per-node", "2", *results)
+        assert done.returncode == 0, done.stderr
     found: dict[str, list[list[float]]] = {}
     for row in json.loads(marked.run("sql", LOSSES, *results, "--format", "json").stdout):
         found.setdefault(row["case_name"], []).append(row["losses"])

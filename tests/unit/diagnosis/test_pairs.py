@@ -9,6 +9,7 @@ import pytest
 
 from tests.factory import BEGAN, Case, make_session
 from tests.planted import Planted, Step, plant
+from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import Rows, ask, load_first
 
 GB = 10**9
@@ -62,6 +63,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     variables = {"CUDA_LAUNCH_BLOCKING": "0", "PYTORCH_NO_CUDA_MEMORY_CACHING": "0"}
     make_session(folder, cases, environment={"0": GPU["0"] | variables}, session_id="idle")
+    slower = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
+    folder_of_wrong = make_session(
+        folder, [Case(name="wrong", step_ms=slower, outcome={"same_batch": True})], session_id="wrong"
+    )
+    for repeat in range(3):
+        rewrite_steps(folder_of_wrong, f"wrong.1x2.r{repeat}", {"loss": [1.0] * 12})
     growing = {
         n: about(computation=200.0 / n, communication=ms) for n, ms in {1: 0, 2: 10, 4: 20, 8: 35}.items()
     }
@@ -113,6 +120,12 @@ OPTIONS = {
     },
     "usual4": {("ddp", "regression"): None},
     "young1": {("ddp", "regression"): None},
+    "wrong": {
+        ("wrong", "different_loss"): None,
+        ("wrong", "same_batches"): None,
+        ("wrong", "negative_scaling"): None,
+        ("wrong", "small_batch"): "--set cases.wrong.global_batch=512",
+    },
 }
 
 
@@ -122,6 +135,11 @@ def test_a_session_of_two_causes_has_these_findings_and_no_others(found, session
         (row["case_name"], row["finding"]): row["options"] for row in found if row["session_id"] == session_id
     }
     assert options == OPTIONS[session_id]
+
+
+def test_a_training_that_is_wrong_comes_before_its_speed(found):
+    wrong = sorted((row["finding_order"], row["finding"]) for row in found if row["session_id"] == "wrong")
+    assert [name for _, name in wrong][:3] == ["different_loss", "same_batches", "negative_scaling"]
 
 
 def test_computation_is_compared_in_one_way_that_both_sides_know(results):

@@ -129,6 +129,7 @@ def test_another_workload_or_strategy_brings_none_of_the_old_options(write: obje
         ("warmup: 2", "warmup: 0123", 's.yaml:5:19: measure.warmup is "0123": it must be a valid integer'),
         ("warmup: 2", "warmup: true", "s.yaml:5:19: measure.warmup is true: it must be a valid integer"),
         ("steps: 100", "stepz: 100", "s.yaml:5:22: unknown key 'stepz' in measure; did you mean steps?"),
+        ("global_batch: 16", "batch: 16", "s.yaml:15:5: unknown key 'batch'; did you mean batch_per_rank, global_batch or find_batch?"),
         ("name: spiral_mlp", "name: spiral_mpl", f's.yaml:3:18: workload.name is "spiral_mpl": it must name one of the workloads {", ".join(workloads.names())}; did you mean spiral_mlp?'),
         ("name: spiral_mlp", "name: spiral_mlp, hiden: [3]", "s.yaml:3:30: unknown key 'hiden' in workload; did you mean hidden?"),
         ("name: spiral_mlp", "name: spiral_mlp, hidden: []", "s.yaml:3:38: spiral_mlp: hidden is []: give at least one width, each 1 or more"),

@@ -6,6 +6,12 @@ import json
 from multiprocessing import Pipe
 from pathlib import Path
 
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
 from bench.plan.plan import plan
 from bench.records.run_spec import Slots
 from bench.session.preflight import question
@@ -38,6 +44,30 @@ def _problems(folder: Path, *settings: str, data: Path | None = None) -> list[st
 
 def test_an_error_is_described_on_one_printable_line() -> None:
     assert describe(ValueError("\x1b[2Jgone\x00\nmore")) == r"ValueError: \x1b[2Jgone\x00"
+
+
+def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_ddp() -> None:
+    class Half(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)
+
+        def forward(self, values: torch.Tensor) -> torch.Tensor:
+            return self.used(values)  # type: ignore[no-any-return]
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        model = DistributedDataParallel(Half())
+        model(torch.ones(1, 2)).sum().backward()
+        with pytest.raises(RuntimeError) as refused:
+            model(torch.ones(1, 2))
+    finally:
+        dist.destroy_process_group()
+    assert describe(refused.value) == (
+        "RuntimeError: Expected to have finished reduction: the loss uses no value of parameters 2 3 (their places in "
+        "model.parameters()), which ddp does not allow: take them out of the model, or set strategy: {name: ddp, "
+        "find_unused_parameters: true}"
+    )
 
 
 def test_compiling_without_a_compiler_is_refused(tmp_path: Path) -> None:
