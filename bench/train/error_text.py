@@ -108,8 +108,8 @@ def _of_an_ended_worker(error: BaseException) -> str | None:
     # Several frames are methods of one iterator.
     iterators = dict.fromkeys(one for one in found if isinstance(one, _MultiProcessingDataLoaderIter))
     workers = {worker.sentinel: worker for one in iterators for worker in one._workers}
-    for ended in wait(workers, _ENDS_S) if workers else ():
-        worker = workers[ended]
+    ended = wait(workers, _ENDS_S) if workers else []
+    for worker in (worker for sentinel, worker in workers.items() if sentinel in ended):
         worker.join(_ENDS_S)  # its files are closed shortly before it can be asked for its exit code
         if worker.exitcode is not None and worker.exitcode < 0:
             names = {one.value: one.name for one in Signals}
