@@ -22,8 +22,8 @@ from analysis.wording.plain_text import printable
 OPEN, CLOSE = "\ue000", "\ue001"
 """Mark a name in a sentence. No name contains these private characters, because `printable` writes them out."""
 _OWN = {
-    # By code, which works in every typewriter font; their commands would switch to other fonts.
-    **{character: rf"\char{ord(character)}{{}}" for character in '\\{}$~^<>|"`'},
+    # By code, in typewriter: other fonts have other characters in these places, unless the document chooses T1.
+    **{character: rf"\texttt{{\char{ord(character)}}}" for character in '\\{}$~^<>|"`'},
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
     "÷": r"\ensuremath{\div}",

@@ -14,8 +14,7 @@ _SIMILAR = 0.5
 
 
 def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, tag: str | None = None) -> str:
-    """The id of the session with this name, or of the only one whose name begins so [default: the newest]; with a tag,
-    the id of the newest session that has it.
+    """The id of the session with this name [default: the newest]; with a tag, the id of the newest session that has it.
 
     Raises AnalysisError if there is none."""
     query = "SELECT session_id, tags FROM sessions ORDER BY created_at DESC, session_id DESC"
@@ -30,9 +29,6 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
         raise AnalysisError(f"no session has the tag {tag!r}; tags in use: {every}")
     if session is None:
         return known[0]
-    begin_so = [name for name in known if name.startswith(session)]
-    if session not in known and len(begin_so) == 1:
-        return begin_so[0]
     if session not in known:
         raise AnalysisError(f"no session {session!r}{_suggestion(session, known)}")
     return session

@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import parent_process
 from pathlib import Path
 from types import ModuleType
 
@@ -59,10 +62,26 @@ def _execute(path: Path, resolved: Path, _mtime_ns: int, _size: int) -> ModuleTy
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look up their module there
     try:
-        specification.loader.exec_module(module)
+        with current_folder_kept():
+            specification.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the file may raise anything
         raise InputError(f"{path} cannot be imported: {raised(error)}") from error
     return module
+
+
+@contextmanager
+def current_folder_kept() -> Iterator[None]:
+    """Return to the current folder after an import of the user's code, which may change it: the command's relative
+    paths would be others. A rank keeps the folder that its code chose."""
+    if parent_process() is not None:  # a rank, or the check before a session
+        yield
+        return
+    here = os.open(".", os.O_PATH)
+    try:
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def _refuse_hidden(path: Path, folder: Path) -> None:

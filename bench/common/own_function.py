@@ -91,7 +91,8 @@ class OwnFunction:
             )
         entry, where = entry_points.only(self.word, name, several)
         try:
-            found = entry.load()
+            with own_file.current_folder_kept():
+                found = entry.load()
         except (Exception, SystemExit) as error:  # a package may raise anything
             raise InputError(f"{where} cannot be imported: {own_file.raised(error)}") from error
         if not callable(found):

@@ -143,7 +143,8 @@ class OwnPart:
         """The completed class of an entry point. Raises InputError, with the package's name, if it cannot be used."""
         entry, where = entry_points.only(self.word, name, several)
         try:
-            kind = entry.load()
+            with own_file.current_folder_kept():
+                kind = entry.load()
         except (Exception, SystemExit) as error:  # a package may raise anything
             raise InputError(f"{where} cannot be imported: {own_file.raised(error)}") from error
         try:

@@ -28,8 +28,8 @@ _STACKS_S = 10.0
 
 
 def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
-    """Prepare every distinct workload of the plan once. Raises InputError with all problems, or with the first call
-    that takes longer than a run may."""
+    """Prepare every distinct workload of the plan once. Raises InputError with all problems. A call that takes longer
+    than a run may is the last one of them."""
     jobs: dict[str, dict[str, Any]] = {}
     for run in plan:
         if run.skip_reason is None:
@@ -88,7 +88,9 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
             waited_s = time.monotonic() - began_s
             if waited_s >= limit_s:
                 late = f"did not end within {limit_s:g} s (measure.timeout_s){_place(stacks, pid)}"
-                raise _refused(doing, f"{doing['call']} {late}: make it faster, or raise measure.timeout_s")
+                raise _with_earlier_problems(
+                    doing, f"{doing['call']} {late}: make it faster, or raise measure.timeout_s"
+                )
             sys.stderr.write(
                 f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
             )
@@ -96,12 +98,14 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
             message = answer.recv_bytes()
         except EOFError:
             gone = f"the process of the check before the session ended during {doing['call']}"
-            raise _refused(doing, f"{gone}: it ran out of memory, crashed, or called os._exit") from None
+            raise _with_earlier_problems(
+                doing, f"{gone}: it ran out of memory, crashed, or called os._exit"
+            ) from None
     return message
 
 
-def _refused(doing: dict[str, Any], problem: str) -> InputError:
-    """With the problems that were found before this one."""
+def _with_earlier_problems(doing: dict[str, Any], problem: str) -> InputError:
+    """The error that names the problems of other cases, found before, and then this one."""
     return InputError("\n".join([*doing["problems"], f"{doing['cases']}: {problem}"]))
 
 

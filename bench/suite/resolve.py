@@ -6,7 +6,6 @@ The result is complete and frozen: every default is filled in, and nothing is ch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import chdir
 from pathlib import Path
 
 from bench.common.errors import InputError
@@ -34,9 +33,7 @@ _EVERYTHING = Selection()
 def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> ResolvedSuite:
     """The suite NAME or FILE, complete and checked. Raises InputError with every problem and its place."""
     path = find(name_or_file)
-    # A file of the user's may change the folder when it is imported, and relative paths with it.
-    with chdir("."):
-        return resolve(read(path), path, selection)
+    return resolve(read(path), path, selection)
 
 
 def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:

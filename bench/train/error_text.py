@@ -18,6 +18,19 @@ from bench.workloads._custom import WORKLOAD
 
 _ENDS_S = 2.0
 """Time for a loader process that no longer answers to end."""
+_UNUSED = re.compile(
+    r"Expected to have finished reduction.*You can enable unused parameter detection"
+    r".*did not receive grad for rank \d+: ([\d ]+)",
+    re.S,
+)
+"""DistributedDataParallel's message about parameters without a gradient, if it does not search for them."""
+_MOST_UNUSED = 10
+"""Parameters that the error names."""
+_NOTICED = re.compile(
+    r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\) "
+    r"(?:exited unexpectedly(?: with exit code (\d+))?|is killed by signal: ([\w ]+))"
+)
+"""Torch's message about a loader process that has ended: its id, and its exit code or the signal, if known."""
 
 
 def place_of(error: BaseException, workload: str, strategy: str | None = None, source: str = "") -> str:
@@ -54,12 +67,6 @@ def _file_of(part: OwnPart, name: str) -> Path:
     return Path(inspect.getfile(part.load_entry(name, entry_points.found(part.group)[name]).__bases__[0]))
 
 
-_UNUSED = re.compile(
-    r"Expected to have finished reduction.*did not receive grad for rank \d+: ([\d ]+)", re.S
-)
-"""DistributedDataParallel's message about parameters without a gradient."""
-
-
 def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
     """Frames in that file, the innermost last."""
     return [
@@ -78,10 +85,12 @@ def describe(error: BaseException) -> str:
     lines = message.splitlines() or ["no message"]
     first = lines[0]
     if unused := _UNUSED.search(message):
+        places = unused[1].split()
+        more = f" and {len(places) - _MOST_UNUSED:,} more" if len(places) > _MOST_UNUSED else ""
         first = (
-            f"Expected to have finished reduction: the loss uses no value of parameters {unused[1].strip()} (their "
-            "places in model.parameters()), which ddp does not allow: take them out of the model, or set "
-            "strategy: {name: ddp, find_unused_parameters: true}"
+            "Expected to have finished reduction: the loss does not use every trained parameter, as ddp needs it: take "
+            "the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: true}; "
+            f"without gradient, by place among the trained ones: {', '.join(places[:_MOST_UNUSED])}{more}"
         )
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
@@ -98,31 +107,44 @@ def _of_an_ended_worker(error: BaseException) -> str | None:
     notices it first, or what the process had to hand over is gone: then the error says `Connection reset by peer`, as
     if another rank had died."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    is_noticed = isinstance(error, RuntimeError) and str(error).startswith("DataLoader worker ")
+    noticed = _NOTICED.match(str(error)) if isinstance(error, RuntimeError) else None
     is_gone = isinstance(error, OSError | EOFError) and any(map(_hands_over, frames))
-    if not is_noticed and not is_gone:
+    if noticed is not None and noticed[2]:
+        return _ended_with(int(noticed[2]))
+    if noticed is not None and noticed[3]:  # in words, as `Killed`, which may be in another language
+        return _killed_by(noticed[3].strip())
+    if noticed is None and not is_gone:
         return None
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
     found = [frame.f_locals.get("self") for frame in frames]
-    # Several frames are methods of one iterator.
-    iterators = dict.fromkeys(one for one in found if isinstance(one, _MultiProcessingDataLoaderIter))
+    iterators = [one for one in found if isinstance(one, _MultiProcessingDataLoaderIter)]
     workers = {worker.sentinel: worker for one in iterators for worker in one._workers}
     ended = wait(workers, _ENDS_S) if workers else []
+    codes = []
     for worker in (worker for sentinel, worker in workers.items() if sentinel in ended):
         worker.join(_ENDS_S)  # its files are closed shortly before it can be asked for its exit code
-        if worker.exitcode is not None and worker.exitcode < 0:
-            names = {one.value: one.name for one in Signals}
-            return (
-                f"a loader process was killed by {names.get(-worker.exitcode, 'a signal')} before its batches were "
-                "read: if memory ran out, use fewer data.workers or smaller batches"
-            )
         if worker.exitcode is not None:
-            return (
-                f"a loader process ended with exit code {worker.exitcode} before its batches were read: do not end it "
-                "in the loader, as with os._exit"
-            )
-    return None
+            codes.append(worker.exitcode)
+    if not codes:
+        return None
+    code = min(codes, key=lambda code: (code == 0, code))  # one that has read all of its stream ends with 0
+    names = {one.value: one.name for one in Signals}
+    return _killed_by(names.get(-code, "a signal")) if code < 0 else _ended_with(code)
+
+
+def _killed_by(signal: str) -> str:
+    return (
+        f"a loader process was killed by {signal} before its batches were read: if memory ran out, use fewer "
+        "data.workers or smaller batches"
+    )
+
+
+def _ended_with(code: int) -> str:
+    return (
+        f"a loader process ended with exit code {code} before its batches were read: do not end it in the loader, as "
+        "with os._exit"
+    )
 
 
 def _hands_over(frame: FrameType) -> bool:

@@ -54,10 +54,10 @@ SELECT
         THEN 'Reduce gradients in fp32: here their sums depend on the number of ranks.'
         WHEN precision <> 'fp32'
         THEN 'Repeat it in fp32. If the losses then agree, the cause was rounding. If not, look for anything that '
-            'depends on the rank: the order of the examples, seeds, dropout, or a loss that is not a mean over the '
-            'examples.'
-        ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, dropout, or '
-            'parameters that are not synchronised. The loss must be a mean over the examples: not a sum, and not a '
+            'depends on the rank: the order of the examples, seeds, random numbers in batch(), dropout, or a loss that '
+            'is not a mean over the examples.'
+        ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, random '
+            'numbers in batch(), dropout, or parameters that are not synchronised. The loss must be a mean over the examples: not a sum, and not a '
             'mean over tokens if the ranks have different numbers of tokens.'
     END AS advice,
     CASE

@@ -46,8 +46,7 @@ final AS (
         -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere
         CASE WHEN imported IS NULL THEN options END AS options,
         times,                         -- number of placements of the case with this finding; evidence is from the worst
-        -- finding_order: 1-based within the session: severity, then cost; critical findings that are not about time
-        -- come first
+        -- finding_order: 1-based within the session: severity, then cost; critical findings without a cost come first
         row_number() OVER (
             PARTITION BY placed.session_id
             ORDER BY

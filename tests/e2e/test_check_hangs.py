@@ -96,21 +96,23 @@ def check(tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize(
-    ("case", "call"),
+    ("cases", "call"),
     [
-        ("prepares", "prepare() of mine.py:Prepares"),
-        ("loads", "the first batch of mine.py:hangs()"),
-        ("worker", "the first batch of mine.py:in_a_worker()"),
+        (["prepares"], "prepare() of mine.py:Prepares"),
+        (["fails", "loads"], "the first batch of mine.py:hangs()"),
+        (["worker"], "the first batch of mine.py:in_a_worker()"),
     ],
 )
 def test_it_is_named_and_ends_the_call_with_2_and_its_place(
-    check: Callable[..., str], case: str, call: str
+    check: Callable[..., str], cases: list[str], call: str
 ) -> None:
-    said = check("fails", case, timeout_s=10)
-    assert f"bench: case {case}: still waiting for {call} (" in said
-    ended = f"{call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
-    assert "bench: case fails: prepare() of mine.py:Fails raised FileNotFoundError: no corpus (line " in said
-    assert f"case {case}: {ended}" in said
+    said = check(*cases, timeout_s=10)
+    assert f"bench: case {cases[-1]}: still waiting for {call} (" in said
+    fails = "case fails: prepare() of mine.py:Fails raised FileNotFoundError: no corpus (line "
+    hangs = f"case {cases[-1]}: {call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
+    *earlier, last = said.splitlines()[-len(cases) :]
+    assert last.removeprefix("bench: ").startswith(hangs)
+    assert [line.startswith(f"bench: {fails}") for line in earlier] == [True] * (len(cases) - 1)
 
 
 def test_a_process_that_closes_its_files_is_not_waited_for(check: Callable[..., str]) -> None:

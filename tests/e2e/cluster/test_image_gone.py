@@ -98,7 +98,7 @@ STOPS = [(name, "./own.yaml") for name in MOMENTS] + [(name, "smoke") for name i
 
 
 class Sessions:
-    """A results folder with one session per moment and suite, each in its own step on one node."""
+    """A results folder with one session per stop, each in its own step on one node."""
 
     def __init__(self, cluster: Any, nodes: Nodes, image: str) -> None:
         self._cluster, self._nodes, self._image = cluster, nodes, image

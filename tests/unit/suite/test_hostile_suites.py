@@ -57,6 +57,7 @@ def test_a_matrix_that_is_set_is_a_mapping_of_lists(tmp_path: Path, value: str) 
 def test_cases_that_multiply_are_refused_before_they_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert resolve._MOST_CASES == 5_000
     monkeypatch.setattr(resolve, "_MOST_CASES", 900)  # making all that are allowed takes seconds
     cases = [
         case(f"c{count}", f", matrix: {{train.seed: [{', '.join(map(str, range(count)))}]}}")

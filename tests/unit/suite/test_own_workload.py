@@ -86,11 +86,15 @@ def test_a_workloads_file_that_is_set_is_looked_for_in_the_current_folder(
     assert case.workload.name == f"{elsewhere}/other.py:Mine"
 
 
-def test_a_workloads_file_that_changes_the_folder_moves_no_other_path(suite: Path) -> None:
+def test_a_workloads_file_that_changes_the_folder_moves_no_other_path(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (suite.parent / "my_model.py").write_text(f"import os\nos.chdir('/')\n{MODEL}")
-    before = Path.cwd()
-    load_suite(str(suite))
-    assert Path.cwd() == before
+    suite.write_text(SUITE + SUITE.splitlines()[-1].replace("name: a", "name: b"))
+    monkeypatch.chdir(suite.parent)
+    one, two = load_suite("mine.yaml").cases
+    assert one.workload.name == two.workload.name == f"{suite.parent}/my_model.py:Mine"
+    assert Path.cwd() == suite.parent
 
 
 @pytest.mark.parametrize(

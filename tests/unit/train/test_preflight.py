@@ -50,10 +50,11 @@ def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_
     class Half(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)
+            self.frozen, self.used, self.unused = nn.Linear(2, 2), nn.Linear(2, 1), nn.Linear(2, 1)
+            self.frozen.requires_grad_(False)
 
         def forward(self, values: torch.Tensor) -> torch.Tensor:
-            return self.used(values)  # type: ignore[no-any-return]
+            return self.used(self.frozen(values))  # type: ignore[no-any-return]
 
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
@@ -64,9 +65,9 @@ def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_
     finally:
         dist.destroy_process_group()
     assert describe(refused.value) == (
-        "RuntimeError: Expected to have finished reduction: the loss uses no value of parameters 2 3 (their places in "
-        "model.parameters()), which ddp does not allow: take them out of the model, or set strategy: {name: ddp, "
-        "find_unused_parameters: true}"
+        "RuntimeError: Expected to have finished reduction: the loss does not use every trained parameter, as ddp needs "
+        "it: take the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: true}; "
+        "without gradient, by place among the trained ones: 2, 3"
     )
 
 

@@ -14,9 +14,9 @@ from tests.unit.analysis.export.conftest import HOSTILE, MANY, ORDINARY
     ("text", "written"),
     [
         ("ddp_strong", r"ddp\_strong"),
-        ("50 % & #1 ${}", r"50 \% \& \#1 \char36{}\char123{}\char125{}"),
+        ("50 % & #1 ${}", r"50 \% \& \#1 \texttt{\char36}\texttt{\char123}\texttt{\char125}"),
         ("a--b", r"a-{}-b"),
-        ("~^\\", r"\char126{}\char94{}\char92{}"),
+        ("~^\\", r"\texttt{\char126}\texttt{\char94}\texttt{\char92}"),
         ("é Ü ç ř", r"\'e \"U \c{c} \v{r}"),
         ("ß ø µ ± ×", r"\ss{} \o{} \ensuremath{\mu} \ensuremath{\pm} \ensuremath{\times}"),
         ("א😀", "[U+05D0][U+1F600]"),
@@ -28,7 +28,7 @@ def test_every_character_is_itself_or_its_number(text, written):
 
 
 def test_what_draws_nothing_is_written_out():
-    assert typewriter("a\u202eb\n") == r"\texttt{a\char92{}u202eb\char92{}n}"
+    assert typewriter("a\u202eb\n") == r"\texttt{a\texttt{\char92}u202eb\texttt{\char92}n}"
 
 
 def test_labels_are_names_that_ref_takes():
