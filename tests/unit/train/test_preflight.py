@@ -65,9 +65,9 @@ def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_
     finally:
         dist.destroy_process_group()
     assert describe(refused.value) == (
-        "RuntimeError: Expected to have finished reduction: the loss does not use every trained parameter, as ddp needs "
-        "it: take the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: true}; "
-        "without gradient, by place among the trained ones: 2, 3"
+        "RuntimeError: Expected to have finished reduction: the loss does not use every trained parameter, as ddp "
+        "needs it: take the others out of the model, freeze them, or set strategy: {name: ddp, "
+        "find_unused_parameters: true}; without gradient, by place among the trained ones: 2, 3"
     )
 
 

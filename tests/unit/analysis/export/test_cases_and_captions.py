@@ -22,8 +22,8 @@ from tests.unit.analysis.export.conftest import MANY, ORDINARY
 SVG = "{http://www.w3.org/2000/svg}"
 CAPTION = "50 % of A_b & $x$ \\input{x}\n on *two* H200"
 IN_LATEX = (
-    r"\caption{50 \% of A\_b \& \texttt{\char36}x\texttt{\char36} \texttt{\char92}input\texttt{\char123}x\texttt{\char125} on *two* H200}"
-    r"\label{tab:ordinary}"
+    r"\caption{50 \% of A\_b \& \texttt{\char36}x\texttt{\char36} \texttt{\char92}input\texttt{\char123}x"
+    r"\texttt{\char125} on *two* H200}\label{tab:ordinary}"
 )
 
 
