@@ -27,10 +27,10 @@ _UNUSED = re.compile(
 _MOST_UNUSED = 10
 """Parameters that the error names."""
 _NOTICED = re.compile(
-    r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\) "
+    r"DataLoader worker \(pid(?:\(s\))? [\d, ]+\) "
     r"(?:exited unexpectedly(?: with exit code (\d+))?|is killed by signal: ([\w ]+))"
 )
-"""Torch's message about a loader process that has ended: its id, and its exit code or the signal, if known."""
+"""Torch's message about a loader process that has ended; its exit code and its signal, if known."""
 
 
 def place_of(error: BaseException, workload: str, strategy: str | None = None, source: str = "") -> str:
@@ -88,9 +88,9 @@ def describe(error: BaseException) -> str:
         places = unused[1].split()
         more = f" and {len(places) - _MOST_UNUSED:,} more" if len(places) > _MOST_UNUSED else ""
         first = (
-            "Expected to have finished reduction: the loss does not use every trained parameter, as ddp needs it: take "
-            "the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: true}; "
-            f"without gradient, by place among the trained ones: {', '.join(places[:_MOST_UNUSED])}{more}"
+            "Expected to have finished reduction: the loss does not use every trained parameter, and ddp requires "
+            "that: take the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: "
+            f"true}}; trained parameters without gradient, by place: {', '.join(places[:_MOST_UNUSED])}{more}"
         )
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
@@ -103,16 +103,16 @@ def describe(error: BaseException) -> str:
 
 
 def _of_an_ended_worker(error: BaseException) -> str | None:
-    """The cause of an error of reading a batch from a DataLoader's process that has ended; null for other errors. Torch
-    notices it first, or what the process had to hand over is gone: then the error says `Connection reset by peer`, as
-    if another rank had died."""
+    """The cause of an error if a DataLoader's process has ended; null for other errors. Either torch notices the end,
+    or the rank reads a batch that the process can no longer hand over. Torch then says only `Connection reset by peer`,
+    as if another rank had died."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     noticed = _NOTICED.match(str(error)) if isinstance(error, RuntimeError) else None
     is_gone = isinstance(error, OSError | EOFError) and any(map(_hands_over, frames))
+    if noticed is not None and noticed[1]:
+        return _ended_with(int(noticed[1]))
     if noticed is not None and noticed[2]:
-        return _ended_with(int(noticed[2]))
-    if noticed is not None and noticed[3]:  # in words, as `Killed`, which may be in another language
-        return _killed_by(noticed[3].strip())
+        return _killed_by(f"a signal ({noticed[2].strip()})")
     if noticed is None and not is_gone:
         return None
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter

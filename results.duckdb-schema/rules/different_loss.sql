@@ -57,8 +57,8 @@ SELECT
             'depends on the rank: the order of the examples, seeds, random numbers in batch(), dropout, or a loss that '
             'is not a mean over the examples.'
         ELSE 'Look for anything that depends on the rank but should not: the order of the examples, seeds, random '
-            'numbers in batch(), dropout, or parameters that are not synchronised. The loss must be a mean over the examples: not a sum, and not a '
-            'mean over tokens if the ranks have different numbers of tokens.'
+            'numbers in batch(), dropout, or parameters that are not synchronised. The loss must be a mean over the '
+            'examples: not a sum, and not a mean over tokens if the ranks have different numbers of tokens.'
     END AS advice,
     CASE
         WHEN compression <> 'none' THEN option_of(case_name, 'strategy.gradient_compression', 'none')

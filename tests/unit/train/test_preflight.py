@@ -46,6 +46,23 @@ def test_an_error_is_described_on_one_printable_line() -> None:
     assert describe(ValueError("\x1b[2Jgone\x00\nmore")) == r"ValueError: \x1b[2Jgone\x00"
 
 
+@pytest.mark.parametrize(
+    ("torch_says", "described"),
+    [
+        (
+            "exited unexpectedly with exit code 3. Details are lost.",
+            "a loader process ended with exit code 3 before",
+        ),
+        ("is killed by signal: Killed. ", "a loader process was killed by a signal (Killed) before"),
+    ],
+)
+def test_a_loader_process_that_torch_knows_to_have_ended_is_described(
+    torch_says: str, described: str
+) -> None:
+    error = RuntimeError(f"DataLoader worker (pid 5) {torch_says}")
+    assert describe(error).startswith(f"{described} its batches were read: ")
+
+
 def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_ddp() -> None:
     class Half(nn.Module):
         def __init__(self) -> None:
@@ -65,9 +82,9 @@ def test_a_parameter_that_the_loss_does_not_use_is_an_error_with_a_remedy_under_
     finally:
         dist.destroy_process_group()
     assert describe(refused.value) == (
-        "RuntimeError: Expected to have finished reduction: the loss does not use every trained parameter, as ddp "
-        "needs it: take the others out of the model, freeze them, or set strategy: {name: ddp, "
-        "find_unused_parameters: true}; without gradient, by place among the trained ones: 2, 3"
+        "RuntimeError: Expected to have finished reduction: the loss does not use every trained parameter, and ddp "
+        "requires that: take the others out of the model, freeze them, or set strategy: {name: ddp, "
+        "find_unused_parameters: true}; trained parameters without gradient, by place: 2, 3"
     )
 
 
