@@ -101,7 +101,7 @@ def _judgement(point: Row) -> str:
             if is_in_reason
             else f" (about {more:,} more needed, fewer on a quieter machine)"
         )
-    return f": undecided after {repeats} repeats{needed}, anything from {low} to {high}"
+    return f": undecided after {repeats} repeats{needed}; it may be anything from {low} to {high}"
 
 
 def because(

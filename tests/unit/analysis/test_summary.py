@@ -194,16 +194,16 @@ def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
 def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
     (row,) = [row for row in ask("FROM scaling") if row["workers"] == 2]
     assert closing_sentence([row]).endswith(
-        f"]: undecided after 3 repeats (about {row['repeats_needed']} more needed), anything from acceptable to "
-        "excellent."
+        f"]: undecided after 3 repeats (about {row['repeats_needed']} more needed); it may be anything from "
+        "acceptable to excellent."
     )
     assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
     assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
-        "]: undecided after 3 repeats (about 7 more needed, fewer on a quieter machine), anything from acceptable "
-        "to excellent."
+        "]: undecided after 3 repeats (about 7 more needed, fewer on a quieter machine); it may be anything from "
+        "acceptable to excellent."
     )
     assert closing_sentence([row | {"repeats_needed": None}]).endswith(
-        "]: undecided after 3 repeats, anything from acceptable to excellent."
+        "]: undecided after 3 repeats; it may be anything from acceptable to excellent."
     )
 
 
