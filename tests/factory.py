@@ -84,6 +84,8 @@ class Case:
     """(n, repeat) -> earlier attempts, which failed."""
     oversubscribed: frozenset[int] = frozenset()
     baseline: str | None = None
+    rounds: bool = True
+    """Whether repeat r of every size is in round r, as `bench suite` runs them; otherwise there are no rounds."""
     until: float | None = None
     """The suite's measure.until."""
     max_repeats: int | None = None
@@ -154,14 +156,14 @@ def write_json(path: Path, value: Any) -> None:
 def specs(case: Case, session_id: str, suite: str, tags: Sequence[str]) -> list[RunSpec]:
     """Specs of every n and repeat, repeats outermost as the plan interleaves them."""
     return [
-        _spec(case, workers, repeat, session_id=session_id, suite=suite, tags=tags)
+        _spec(case, workers, repeat, position, session_id=session_id, suite=suite, tags=tags)
         for repeat in range(case.repeats)
-        for workers in case.step_ms
+        for position, workers in enumerate(case.step_ms)
     ]
 
 
 def _spec(
-    case: Case, workers: int, repeat: int, *, session_id: str, suite: str, tags: Sequence[str]
+    case: Case, workers: int, repeat: int, position: int, *, session_id: str, suite: str, tags: Sequence[str]
 ) -> RunSpec:
     world = workers if case.axis == "ranks" else 1
     nodes = -(-world // case.ranks_per_node)
@@ -198,6 +200,8 @@ def _spec(
         threads=threads,
         oversubscribed=workers in case.oversubscribed,
         repeat=repeat,
+        round=repeat if case.rounds else None,
+        position=position if case.rounds else None,
         device_type=case.device_type,
         batch_per_rank=case.batch // world if strong else case.batch,
         global_batch=case.batch if strong else case.batch * world,

@@ -41,7 +41,7 @@ def _settings(case: Case) -> dict[str, Any]:
 
 def planned(case: Case, spec: RunSpec) -> dict[str, Any]:
     names = ("run_id", "case_name", "strategy", "scaling", "axis", "workers", "world_size")
-    names += ("nodes", "ranks_per_node", "threads", "repeat")
+    names += ("nodes", "ranks_per_node", "threads", "repeat", "round", "position")
     skipped = case.statuses.get((spec.workers, spec.repeat)) == "skipped"
     reason = f"{spec.world_size} ranks on 1 slot" if skipped else None
     return {**{name: getattr(spec, name) for name in names}, "skip_reason": reason}

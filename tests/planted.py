@@ -85,6 +85,7 @@ class Planted:
     axis: Axis = "ranks"
     baseline: str | None = None
     ranks_per_node: int = 8
+    rounds: bool = True
 
     def step(self, spec: RunSpec) -> Step:
         steps = self.steps[spec.workers]
@@ -109,6 +110,7 @@ class Planted:
             accuracy=None,
             device_type="cuda" if self.clock_mhz else "cpu",
             baseline=self.baseline,
+            rounds=self.rounds,
         )
 
 

@@ -53,7 +53,7 @@ _FROM_SPEC = (
         "nodes",
         "ranks_per_node",
     ),
-    *("threads", "oversubscribed", "repeat", "baseline", "tags"),
+    *("threads", "oversubscribed", "repeat", "round", "position", "baseline", "tags"),
 )
 """Fields of a run's specification that are columns of `runs`, also for imported runs."""
 

@@ -31,9 +31,19 @@ _SUITE_OPTIONS = (
         "--set", "settings", metavar="KEY=VALUE", multiple=True,
         help="Override a key of the suite, as in train.precision=bf16; repeatable.",
     ),
+    click.option(
+        "--vary", metavar="KEY=V,V", multiple=True,
+        help="Run every case with each of these values, in turn within each round, as in train.precision=fp32,bf16;"
+        " repeatable.",
+    ),
     click.option("--world", metavar="N,...", help="Replace the cases' world sizes: 1,2,4 or 2x4 or auto."),
     click.option(
         "--repeats", type=click.IntRange(min=1), metavar="N", help="Run exactly N repeats.  [default: the suite's]"
+    ),
+    click.option(
+        "--order", "run_order", type=click.Choice(["random", "fixed"]),
+        help="Order of the runs in each round of repeats: drawn from the session's id, or as in the suite."
+        "  [default: random]",
     ),
     click.option(
         "--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device to run on.  [default: the suite's]"
@@ -102,7 +112,7 @@ def resolve(suite: str, options: Mapping[str, Any]) -> ResolvedSuite:
     from bench.suite.resolve import load_suite
     from bench.suite.selection import Selection
 
-    selecting = ("quick", "cases", "settings", "world", "repeats", "device")
+    selecting = ("quick", "cases", "settings", "vary", "world", "repeats", "device")
     return load_suite(suite, Selection(**{key: options[key] for key in selecting if key in options}))
 
 

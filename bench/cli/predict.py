@@ -18,7 +18,9 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 
 @click.command(name="predict")
 @click.argument("suite", metavar="NAME|FILE")
-@options_named("quick", "cases", "settings", "world", "device", "ranks_per_node", "results", "data_root")
+@options_named(
+    "quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "results", "data_root"
+)
 @click.option(
     "--bus-gbps", type=_POSITIVE, metavar="GB/S",
     help="Bus bandwidth in 10^9 bytes per second, as nccl-tests prints it: a 400 Gbit/s link has 50.",

@@ -12,7 +12,16 @@ from bench.cli._options import options_named, resolve
 @click.command(name="show")
 @click.argument("suite", metavar="NAME|FILE")
 @options_named(
-    "quick", "cases", "settings", "world", "repeats", "device", "ranks_per_node", "oversubscribe", "results"
+    "quick",
+    "cases",
+    "settings",
+    "vary",
+    "world",
+    "repeats",
+    "device",
+    "ranks_per_node",
+    "oversubscribe",
+    "results",
 )
 def command(suite: str, **options: Any) -> None:
     """Show the suite NAME, or the YAML file FILE: why it exists, its cases, and its plan on this machine."""

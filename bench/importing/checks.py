@@ -24,7 +24,12 @@ def check(file: str, rows: Sequence[Measurement]) -> None:
                 f"{one.world_size} ranks do not divide among {one.nodes} nodes: a placement has the same number on "
                 "each",
             )
-    for place, what in (*_duplicates(rows), *_unequal_within_cases(rows), *_unknown_examples(rows)):
+    for place, what in (
+        *_duplicates(rows),
+        *_twice_in_a_round(rows),
+        *_unequal_within_cases(rows),
+        *_unknown_examples(rows),
+    ):
         problems.add(place, what)
     problems.raise_if_any()
 
@@ -43,6 +48,16 @@ def _duplicates(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
                 one.place,
                 f"case {one.case}, world_size {one.world_size}, repeat {one.repeat} is already on {first.place}: "
                 "number the repeats",
+            )
+
+
+def _twice_in_a_round(rows: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
+    for first, *others in _grouped(rows, lambda one: (*one.size, one.round)).values():
+        for one in others if first.round is not None else ():
+            yield (
+                one.place,
+                f"case {one.case}, world_size {one.world_size} is already in round {one.round} on {first.place}: a "
+                "round has every size once; leave round empty if the order of the runs is not known",
             )
 
 

@@ -220,6 +220,7 @@ def _spec(one: Measurement | CollectiveRun, session_id: str, request: ImportRequ
         "threads": 1,
         "oversubscribed": False,
         "repeat": one.repeat,
+        **({"round": one.round, "position": one.position} if isinstance(one, Measurement) else {}),
         "probe": False,
         "tags": list(dict.fromkeys([*request.tags, *([one.tag] if one.tag else [])])),
         **({"device_type": "cuda"} if isinstance(one, CollectiveRun) else {}),

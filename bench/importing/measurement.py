@@ -21,6 +21,10 @@ class Measurement:
     world_size: int
     nodes: int = 1
     repeat: int
+    round: int | None = None
+    """Every size is measured once in a round."""
+    position: int | None = None
+    """Position in the round, in the order of time."""
     seconds: float
     examples: int | None = None
     """Examples that the training processed, over all epochs and ranks."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.common.files import read_json
 from bench.plan.find_batch import candidates, pending_sizes, probe_of
-from bench.plan.plan import by_size, most_runs
+from bench.plan.plan import by_size, most_repeats, most_runs
 from bench.records.run_spec import PlannedRun, RunSpec
 
 _VOLATILE = (
@@ -18,6 +18,8 @@ _VOLATILE = (
     "run_id",
     "attempt",
     "repeat",
+    "round",
+    "position",
     "tags",
     "baseline",
     "oversubscribed",
@@ -58,7 +60,8 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
     probes = [probe_of(run, size, None) for run in pending_sizes(hosted) for size in candidates(run.spec)]
     known = [(run, before[kind]) for run in (*hosted, *probes) if (kind := key(run.spec)) in before]
-    limits_s = [(runs[0], _most(runs) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
+    most = most_repeats(hosted)
+    limits_s = [(runs[0], _most(runs, most) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
     return Estimate(
         runs=len(hosted),
         runs_at_most=most_runs(hosted),
@@ -71,9 +74,10 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     )
 
 
-def _most(runs: list[PlannedRun]) -> int:
+def _most(runs: list[PlannedRun], most: dict[str, int]) -> int:
     """Largest number of runs of a size, probing runs included."""
-    return most_runs(runs) + (len(candidates(runs[0].spec)) if runs[0].pending else 0)
+    probes = len(candidates(runs[0].spec)) if runs[0].pending else 0
+    return max(len(runs), most[runs[0].spec.case_name]) + probes
 
 
 def _gpus(run: PlannedRun) -> int:

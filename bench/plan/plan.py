@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from bench.machine.slots import slots_per_node, threads_per_rank
 from bench.plan.find_batch import size_of
 from bench.plan.world_sizes import Placement, obstacle, placements
 from bench.records.run_spec import MOST_MICRO_BATCHES, MeasureSpec, PlannedRun, RunSpec, Slots
-from bench.records.vocabulary import DeviceType
+from bench.records.vocabulary import DeviceType, RunOrder
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite
@@ -41,10 +42,11 @@ def plan(
     trace: bool = False,
     selfcheck: bool | None = None,
     refuses: bool = True,
+    run_order: RunOrder = "random",
 ) -> tuple[PlannedRun, ...]:
-    """Every run in its order: the first repeats of all cases, then the second repeats, and so on.
+    """Every run, round by round: the first repeats of all cases, then the second repeats, and so on.
 
-    Repeats are interleaved so that drift of the machine does not look like a difference between cases. Raises
+    Within a round, the runs are listed in the suite's order and take place in the order of their positions. Raises
     InputError, with the numbers, if a batch does not divide or a strategy cannot have a world size; without `refuses`
     such a run gets a skip reason instead."""
     planners = [
@@ -73,7 +75,34 @@ def plan(
             f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
         )
     rounds = max((case.measure.repeats for case in suite.cases), default=0)
-    return tuple(run for repeat in range(rounds) for planner in planners for run in planner.runs(repeat))
+    return tuple(
+        run
+        for repeat in range(rounds)
+        for run in in_round(repeat, (run for planner in planners for run in planner.runs(repeat)), run_order)
+    )
+
+
+def in_round(number: int, runs: Iterable[PlannedRun], run_order: RunOrder) -> list[PlannedRun]:
+    """The same runs, each with its round and its position there.
+
+    A random order is drawn from the session's id: drift of the machine then favours no size, and the same session has
+    the same order."""
+
+    def draw(run: PlannedRun) -> bytes:
+        return sha256(f"{run.spec.session_id} {number} {run.spec.run_id}".encode()).digest()
+
+    listed = list(runs)
+    ordered = sorted(listed, key=draw) if run_order == "random" else listed
+    position = {run.spec.run_id: place for place, run in enumerate(ordered)}
+    return [
+        replace(run, spec=replace(run.spec, round=number, position=position[run.spec.run_id]))
+        for run in listed
+    ]
+
+
+def in_running_order(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    """Runs of a plan in the order in which they take place."""
+    return sorted(runs, key=lambda run: (run.spec.round or 0, run.spec.position or 0))
 
 
 def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
@@ -84,11 +113,24 @@ def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     return list(sizes.values())
 
 
+def most_repeats(runs: Iterable[PlannedRun]) -> dict[str, int]:
+    """Largest number of repeats of each case: its own, or that of a case with measure.until and this baseline."""
+    most: dict[str, int] = {}
+    for run in runs:
+        names = [run.spec.case_name]
+        if run.spec.measure.until and run.spec.baseline:
+            names.append(run.spec.baseline)
+        for name in names:
+            most[name] = max(most.get(name, 0), run.spec.measure.most_repeats)
+    return most
+
+
 def most_runs(runs: Iterable[PlannedRun]) -> int:
     """Number of runs with the repeats that measure.until may add to sizes that are not skipped."""
+    sizes = by_size(runs)
+    most = most_repeats(size[0] for size in sizes)
     return sum(
-        len(size) if size[0].skip_reason else max(len(size), size[0].spec.measure.most_repeats)
-        for size in by_size(runs)
+        len(size) if size[0].skip_reason else max(len(size), most[size[0].spec.case_name]) for size in sizes
     )
 
 

@@ -183,6 +183,10 @@ class RunSpec:
     oversubscribed: bool = False
     """Whether it has more ranks than slots; such runs are measured and marked, but not judged."""
     repeat: Whole
+    round: Whole | None = None
+    """0-based round of the session: one run of every size, in an order of its own; null without rounds."""
+    position: Whole | None = None
+    """0-based position in its round."""
     device_type: DeviceType
     batch_per_rank: Count
     """Examples per rank and optimizer step; 0 until find_batch has found the batch, and 0 without training. Ranks that

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from bench.records.run_spec import PlannedRun
-from bench.records.vocabulary import SCHEMA_VERSION, Axis, Scaling, UtcTime, Whole
+from bench.records.vocabulary import SCHEMA_VERSION, Axis, RunOrder, Scaling, UtcTime, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,8 @@ class PlanEntry:
     ranks_per_node: Whole
     threads: Whole
     repeat: Whole
+    round: Whole | None = None
+    position: Whole | None = None
     probe: bool = False
     skip_reason: str | None = None
     """Why the machine could not host it."""
@@ -52,6 +54,8 @@ class SessionHead:
     """Null while runs of the plan are left."""
     command: list[str] = field(default_factory=list)
     quick: bool = False
+    run_order: RunOrder | None = None
+    """Null if the session was imported."""
     tags: list[str] = field(default_factory=list)
     resolved: dict[str, Any] = field(default_factory=dict)
     """The suite with all defaults filled in."""

@@ -17,6 +17,8 @@ Scaling = Literal["none", "strong", "weak"]
 Axis = Literal["ranks", "threads"]
 """Kind of worker that is added: ranks, or threads of one rank."""
 DeviceType = Literal["cpu", "cuda"]
+RunOrder = Literal["random", "fixed"]
+"""Order of a round's runs: drawn from the session's id, or the suite's."""
 StepKind = Literal["warmup", "measured", "profiled", "no_sync"]
 """Purpose of a recorded step."""
 Sharding = Literal["round_robin", "loader"]
@@ -25,6 +27,7 @@ SelfcheckKind = Literal["bare", "instrumented"]
 """A step without time stamps, or with them."""
 
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+RUN_ORDERS: tuple[RunOrder, ...] = get_args(RunOrder)
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
 

@@ -50,10 +50,10 @@ class PlainLines:
 
     def round_begins(self, runs: tuple[PlannedRun, ...]) -> None:
         self._runs += len(runs)
-        widths = sorted({run.spec.measure.until or 0 for run in runs})
-        wider = " or ".join(percent(width) for width in widths)
-        sizes = "1 size is" if len(runs) == 1 else f"{len(runs)} sizes are"
-        self._console.print(f"{sizes} wider than {wider}: one more repeat")
+        widths = sorted({run.spec.measure.until for run in runs if run.spec.measure.until})
+        within = " or ".join(percent(width) for width in widths)
+        more = "1 more run" if len(runs) == 1 else f"{len(runs)} more runs"
+        self._console.print(f"throughput is not known within {within} yet: one more round, {more}")
 
     def note(self, text: str) -> None:
         self._console.print(text)

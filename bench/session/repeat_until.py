@@ -1,4 +1,4 @@
-"""`measure.until`: which cases and sizes get another repeat, after every run of the plan has ended."""
+"""`measure.until`: which cases get another round of repeats, after every run of the plan has ended."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.common.files import read_json
-from bench.plan.plan import by_size
+from bench.plan.plan import by_size, in_round, most_repeats
 from bench.records.run_spec import PlannedRun, RunSpec
 from bench.records.t_interval import relative_half_width
+from bench.records.vocabulary import RunOrder
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
 _COLUMNS = ("rank", "step", "start_ns", "step_ns")
 
 
 class Rounds:
-    """The rounds of one session. A round is one more repeat of every size whose interval is too wide, interleaved."""
+    """The rounds that a session adds. Each is one more repeat of every size of the cases whose intervals are too wide,
+    and of their baselines: speedup is estimated within rounds."""
 
-    def __init__(self, session: Path) -> None:
+    def __init__(self, session: Path, run_order: RunOrder) -> None:
         self._session = session
+        self._run_order = run_order
         self._throughputs: dict[str, float] = {}
         """Examples/s, by run."""
         self._ok: set[str] = set()
@@ -31,13 +34,24 @@ class Rounds:
 
     def further(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
         """The runs of the next round, in the plan's order; empty if all intervals are narrow enough."""
-        return tuple(_next_repeat(runs[-1]) for runs in by_size(plan) if self._is_too_wide(runs))
+        sizes, most = by_size(plan), most_repeats(plan)
+        growing = [runs for runs in sizes if len(runs) < most[runs[0].spec.case_name] and self._are_ok(runs)]
+        wide = {name for runs in growing if self._is_too_wide(runs) for name in _case_and_baseline(runs[0])}
+        more = [_next_repeat(runs[-1]) for runs in growing if runs[0].spec.case_name in wide]
+        number = 1 + max((run.spec.round or 0 for run in plan), default=0)
+        return tuple(in_round(number, more, self._run_order))
 
     def _is_too_wide(self, runs: list[PlannedRun]) -> bool:
-        """Whether the size needs another repeat and may have one; one that ran out of memory or failed may not."""
-        measure = runs[0].spec.measure
-        if measure.until is None or len(runs) >= measure.most_repeats:
+        """Whether the interval of the size's throughput is wider than measure.until."""
+        until = runs[0].spec.measure.until
+        if until is None:
             return False
+        known = [value for run in runs if (value := self._throughput(run)) is not None]
+        width = relative_half_width(known)
+        return width is None or width > until
+
+    def _are_ok(self, runs: list[PlannedRun]) -> bool:
+        """Whether the size may have another repeat; one that ran out of memory or failed may not."""
         for run in runs:
             run_id = run.spec.run_id
             path = self._session / run_id / "run.json"
@@ -45,9 +59,7 @@ class Rounds:
                 self._ok.add(run_id)
             if run.skip_reason is not None or run_id not in self._ok:
                 return False
-        known = [value for run in runs if (value := self._throughput(run)) is not None]
-        width = relative_half_width(known)
-        return width is None or width > measure.until
+        return True
 
     def _throughput(self, run: PlannedRun) -> float | None:
         """Examples/s, read once; null if another node's rows are not visible yet: then it is read in the next round."""
@@ -58,6 +70,10 @@ class Rounds:
                 return None
             self._throughputs[run_id] = found
         return self._throughputs[run_id]
+
+
+def _case_and_baseline(run: PlannedRun) -> set[str]:
+    return {run.spec.case_name, run.spec.baseline or run.spec.case_name}
 
 
 def _next_repeat(run: PlannedRun) -> PlannedRun:

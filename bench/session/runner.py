@@ -22,7 +22,7 @@ from bench.machine.cgroup import share_bytes
 from bench.machine.fingerprint import fingerprint
 from bench.machine.own_code import OwnCode
 from bench.plan.find_batch import measured, pending_sizes
-from bench.plan.plan import most_runs
+from bench.plan.plan import in_running_order, most_runs
 from bench.records.messages import Report
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
@@ -113,9 +113,10 @@ class Runner:
                 self._agents.await_ready()
                 plan = self._find_batches(plan)
                 probes = tuple(run for run in plan if run.spec.probe)
-                runs, rounds, number = measured(plan), Rounds(self._session.path), 0
+                rounds = Rounds(self._session.path, self._session.head()["run_order"])
+                runs, number = measured(plan), 0
                 while number < len(runs):
-                    for planned in runs[number:]:
+                    for planned in in_running_order(runs)[number:]:
                         number += 1
                         if self._told_to_stop():
                             return

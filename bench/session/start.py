@@ -22,6 +22,7 @@ from bench.plan.find_batch import measured
 from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
 from bench.records.session_head import SessionHead
+from bench.records.vocabulary import RunOrder
 from bench.session import preflight
 from bench.session.folder import SessionFolder, new_session_id, utc_now
 from bench.session.result import SessionResult, read_result
@@ -51,6 +52,8 @@ class SessionOptions(Selection):
     session: str | None
     resume: str | None
     tags: tuple[str, ...]
+    run_order: RunOrder | None = None
+    """Null: random."""
     reserve: float | None = None
     """Seconds before the end of the allocation that no run may need."""
 
@@ -76,7 +79,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         folder = _new_folder(options, results, suite)
         if folder.exists:
             folder.refuse_an_import()
-            if suite.to_json() != folder.head()["resolved"]:
+            begun = folder.head()
+            if suite.to_json() != begun["resolved"] or options.run_order not in (None, begun["run_order"]):
                 raise InputError(
                     f"session {folder.session_id} was begun with another suite or other options: choose another "
                     f"--session, or finish it as it was with --resume {folder.session_id}"
@@ -99,6 +103,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
             why=suite.why,
             created_at=created_at,
             quick=suite.quick,
+            run_order=options.run_order or "random",
             tags=list(options.tags),
             resolved=suite.to_json(),
             **_machine(folder, gathered),
@@ -171,6 +176,7 @@ def _plan(
         tags=options.tags,
         trace=options.trace,
         selfcheck=options.selfcheck,
+        run_order=options.run_order or "random",
     )
 
 
@@ -217,11 +223,11 @@ def _refuse_a_smaller_machine(session_id: str, then: Mapping[str, Any], slots: S
 def _refuse_options_of_a_plan(options: SessionOptions) -> None:
     """A resumed session keeps its plan: an option that would change it must not be ignored silently."""
     given = {
-        "--quick": options.quick, "--case": options.cases, "--set": options.settings, "--world": options.world,
-        "--repeats": options.repeats, "--device": options.device, "--tag": options.tags,
+        "--quick": options.quick, "--case": options.cases, "--set": options.settings, "--vary": options.vary,
+        "--world": options.world, "--repeats": options.repeats, "--device": options.device, "--tag": options.tags,
         "--data": options.data_root, "--oversubscribe": options.oversubscribe, "--trace": options.trace,
         "--selfcheck": options.selfcheck is True, "--no-selfcheck": options.selfcheck is False,
-        "NAME|FILE": options.suite, "--session": options.session,
+        "--order": options.run_order, "NAME|FILE": options.suite, "--session": options.session,
     }  # fmt: skip
     if changed := [name for name, value in given.items() if value]:
         raise InputError(

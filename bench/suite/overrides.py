@@ -1,4 +1,4 @@
-"""`--set KEY=VALUE`: the last word on a key."""
+"""`--set KEY=VALUE`, the last word on a key, and `--vary KEY=VALUE,VALUE`, every case once per value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.common.errors import InputError
 from bench.common.nearest import near_or_all
-from bench.suite.matrix import varied
+from bench.suite.matrix import combinations, varied
 from bench.suite.merge import put
 from bench.suite.models import Case
 from bench.suite.shorthand import with_named_strategy
@@ -89,6 +89,53 @@ def for_case(settings: list[Setting], case: Node) -> Node:
             )
         case = put(with_named_strategy(case), path, setting.value)
     return case
+
+
+def parse_vary(options: tuple[str, ...]) -> Node | None:
+    """A matrix of every KEY=VALUE,VALUE with its values read as YAML; null without options. Raises InputError."""
+    matrix: dict[str, Node] = {}
+    for option in options:
+        key, _, text = option.partition("=")
+        key, shown = key.strip(), f"--vary {option}"
+        values = parse(f"[{text}]", shown) if text.strip() else Node([], shown)
+        if not all(key.split(".")) or not isinstance(values.value, list) or len(values.value) < 2:
+            raise InputError(
+                f"{shown}: it takes KEY=VALUE,VALUE with two values or more, as in train.precision=fp32,bf16"
+            )
+        if key in matrix:
+            raise InputError(f"{shown}: {key} is varied twice; give all its values in one --vary")
+        root = key.partition(".")[0]
+        known = Case.model_fields.keys() - {"name", "baseline", "matrix"}
+        if root not in known:
+            raise InputError(f"{shown}: unknown key {root!r}{near_or_all(root, sorted(known))}")
+        matrix[key] = _placed(values, shown)
+    return Node(matrix, f"--vary {options[0]}") if options else None
+
+
+def variants(case: Node, vary: Node | None, settings: list[Setting]) -> list[Node]:
+    """One case per combination of its own matrix and of --vary.
+
+    The baseline of a case has the same values of --vary: a setting is compared, not mixed into the scaling."""
+    if vary is None:
+        return combinations(case)
+    for key, values in vary.value.items():
+        if varied(case, key):
+            raise InputError(
+                f"{values.where}: case {case.value['name'].value} varies that key in its matrix; leave one of them out"
+            )
+        if any(f"{'.'.join(setting.path)}.".startswith(f"{key}.") for setting in settings):
+            raise InputError(f"{values.where}: --set gives that key, too; leave one of them out")
+    found = []
+    for own in combinations(case):
+        name = own.value["name"].value
+        for variant in combinations(Node({**own.value, "matrix": vary}, own.where)):
+            values = variant.value
+            baseline = values.get("baseline")
+            if baseline is not None and baseline.value is not None:
+                suffix = values["name"].value.removeprefix(name)
+                values = {**values, "baseline": Node(f"{baseline.value}{suffix}", baseline.where)}
+            found.append(Node(values, variant.where))
+    return found
 
 
 def for_suite(settings: list[Setting], key: str, suite: Node) -> str:

@@ -12,11 +12,19 @@ from bench.common.errors import InputError
 from bench.common.nearest import near_or_all
 from bench.suite.check import WORDED_PROBLEMS, check, refuse
 from bench.suite.find import find
-from bench.suite.matrix import combinations
 from bench.suite.merge import merge, suite_as_written
 from bench.suite.models import Case, ResolvedSuite, SuiteFile
 from bench.suite.notes import notes
-from bench.suite.overrides import SECTIONS, Setting, for_case, for_suite, parse_settings, unknown_keys
+from bench.suite.overrides import (
+    SECTIONS,
+    Setting,
+    for_case,
+    for_suite,
+    parse_settings,
+    parse_vary,
+    unknown_keys,
+    variants,
+)
 from bench.suite.rules import broken_rules, secrets
 from bench.suite.selection import Selection, select
 from bench.suite.shorthand import with_data_source, written_out
@@ -38,15 +46,15 @@ def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> Resolve
 
 def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:
     """The suite of a file's nodes. Its quick section is checked with and without --quick."""
-    settings = parse_settings(selection.settings)
+    settings, vary = parse_settings(selection.settings), parse_vary(selection.vary)
     root = with_data_source(root)
     refuse(check(SuiteFile, root)[1], str(path))
     written = suite_as_written(root, selection.quick)
     refuse(unknown_keys(settings, written), str(path))
     has_quick = root.get("quick") is not None
-    cases, nodes, problems = _checked_cases(written, settings)
-    if has_quick or settings:
-        problems += _checked_cases(suite_as_written(root, not selection.quick), [])[2]
+    cases, nodes, problems = _checked_cases(written, settings, vary)
+    if has_quick or settings or vary is not None:
+        problems += _checked_cases(suite_as_written(root, not selection.quick), [], None)[2]
     refuse(problems, str(path))
     selected = select(tuple(cases), selection)
     without_quick = [f"{path.stem} has no section `quick`: with --quick it is run whole"]
@@ -68,14 +76,16 @@ def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> Resol
     )
 
 
-def _checked_cases(suite: Node, settings: list[Setting]) -> tuple[list[Case], dict[str, Node], list[str]]:
+def _checked_cases(
+    suite: Node, settings: list[Setting], vary: Node | None
+) -> tuple[list[Case], dict[str, Node], list[str]]:
     """Every case, its node by name, and the problems of all."""
     cases: list[Case] = []
     nodes: dict[str, Node] = {}
     problems: list[str] = []
     broken: dict[tuple[str, str], list[str]] = {}
     """Names of the cases that break a rule, by the place of the rule's key and the rule."""
-    for node in _expanded_cases(suite, settings):
+    for node in _expanded_cases(suite, settings, vary):
         case, wrong = check(Case, node)
         problems += wrong
         if len(problems) >= _FOUND_PROBLEMS:
@@ -98,7 +108,7 @@ def _checked_cases(suite: Node, settings: list[Setting]) -> tuple[list[Case], di
     return cases, nodes, problems
 
 
-def _expanded_cases(suite: Node, settings: list[Setting]) -> Iterator[Node]:
+def _expanded_cases(suite: Node, settings: list[Setting], vary: Node | None) -> Iterator[Node]:
     """Every case with the suite's sections, settings and one combination of its matrix, written out.
 
     Raises InputError before there are more than fit into memory."""
@@ -106,7 +116,7 @@ def _expanded_cases(suite: Node, settings: list[Setting]) -> Iterator[Node]:
     for own in suite.value["cases"].value:
         sections = {key: merge(suite.get(key), own.get(key)) for key in SECTIONS}
         case = Node({**own.value, **{key: item for key, item in sections.items() if item}}, own.where)
-        combined = combinations(for_case(settings, written_out(case)))
+        combined = variants(for_case(settings, written_out(case)), vary, settings)
         made, values = made + len(combined), values + len(combined) * combined[0].size
         if made > _MOST_CASES or values > _MOST_VALUES:
             raise InputError(

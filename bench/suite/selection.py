@@ -21,6 +21,8 @@ class Selection:
     quick: bool = False
     settings: tuple[str, ...] = ()
     """KEY=VALUE of every --set."""
+    vary: tuple[str, ...] = ()
+    """KEY=VALUE,VALUE,... of every --vary."""
     cases: tuple[str, ...] = ()
     """Globs; none selects every case."""
     world: str | None = None

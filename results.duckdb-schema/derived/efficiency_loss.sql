@@ -3,8 +3,9 @@
 -- the baseline's c) ÷ c. If a part takes t seconds of a rank's mean step, an example costs t × workers ÷ examples per
 -- step for it. The share of a term is this cost here minus at the baseline, ÷ c, from the parts of run_parts that are
 -- known on both sides in the same way. A term that is unknown is null and included in the remainder; the six terms add
--- up to 1 - efficiency. Intervals: two-sided 95 %, Welch on the difference of costs, with c taken as exact; the repeat
--- is the unit; null below two repeats on either side. docs/methodology.md has the formula of each term.
+-- up to 1 - efficiency. Intervals: two-sided 95 %; the repeat is the unit: Student's t on the shares of each round, as
+-- scaling does, or Welch's t on the difference of costs, with c taken as exact, where rounds are incomplete; null below
+-- two repeats on either side. docs/methodology.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
         *,
@@ -25,7 +26,7 @@ sides AS (
 -- have is used. Estimated parts derive from the baseline's one rank, and are compared with it.
 candidates AS (
     SELECT
-        sides.*, run_id, attempt, preference, way,
+        sides.*, run_id, attempt, round, preference, way,
         CASE WHEN side = 'baseline' AND way = 'estimated' THEN 'one rank' ELSE way END AS known_by,
         sides.workers / throughput AS run_cost_s,
         sides.workers / examples_per_step / 1e3 AS cost_s_per_ms
@@ -62,7 +63,7 @@ with_clocks AS (
 ),
 long AS (
     SELECT
-        pair, side, way, session_id, run_id, run_cost_s,
+        pair, side, way, session_id, run_id, round, run_cost_s,
         unnest(['data', 'imbalance', 'communication', 'clocks', 'work']) AS term,
         cost_s_per_ms * unnest([
             data_ms, imbalance_ms, communication_ms, clocks_ms,
@@ -79,11 +80,20 @@ known AS (
     FROM long
 ),
 with_remainder AS MATERIALIZED (
-    SELECT pair, side, way, term, term_s FROM known
+    SELECT pair, side, way, round, run_cost_s, term, term_s FROM known
     UNION ALL
-    SELECT pair, side, any_value(way), 'remainder', any_value(run_cost_s) - coalesce(sum(term_s), 0)
+    SELECT
+        pair, side, any_value(way), any_value(round), any_value(run_cost_s), 'remainder',
+        any_value(run_cost_s) - coalesce(sum(term_s), 0)
     FROM known
     GROUP BY pair, side, session_id, run_id
+),
+-- The share of a term in one round: its cost here minus that at the baseline, ÷ what an example costs here.
+over_rounds AS (
+    SELECT pair, term, list((here.term_s - baseline.term_s) / here.run_cost_s ORDER BY round) AS shares
+    FROM (FROM with_remainder WHERE side = 'here') AS here
+    JOIN (FROM with_remainder WHERE side = 'baseline') AS baseline USING (pair, term, round)
+    GROUP BY pair, term
 ),
 over_repeats AS (
     SELECT
@@ -94,31 +104,35 @@ over_repeats AS (
     FROM with_remainder
     GROUP BY pair, term
 ),
-differences AS (
+estimates AS (
     SELECT
-        *,
-        mean_of(here_s) - mean_of(baseline_s) AS difference_s,
+        pairs.*, known_by, term,
+        -- as scaling decides it for the ratio
+        CASE WHEN rounds IS NOT NULL THEN mean_of(shares)
+            ELSE (mean_of(here_s) - mean_of(baseline_s)) / cost_s
+        END AS mean_share,
         len(here_s) AS m,
         len(baseline_s) AS n,
-        variance_of(here_s) / m AS a,
-        variance_of(baseline_s) / n AS b,
-        welch_df(a, m, b, n) AS df
+        variance_of(here_s) / m / cost_s ** 2 AS a,
+        variance_of(baseline_s) / n / cost_s ** 2 AS b,
+        CASE WHEN rounds IS NOT NULL THEN variance_of(shares) / len(shares) ELSE a + b END AS variance,
+        CASE WHEN rounds IS NOT NULL THEN len(shares) - 1 ELSE welch_df(a, m, b, n) END AS df
     FROM over_repeats
+    LEFT JOIN over_rounds USING (pair, term)
+    JOIN pairs USING (pair)
 ),
 with_shares AS (
     SELECT
-        pairs.*, known_by,
-        term,
+        *,
         list_position(['data', 'imbalance', 'communication', 'clocks', 'work', 'remainder'], term) AS term_order,
         -- Means of throughputs are geometric; the remainder includes the difference that this makes.
         CASE
             WHEN term = 'remainder'
-            THEN 1 - efficiency - coalesce(sum(difference_s) FILTER (term <> 'remainder') OVER of_pair, 0) / cost_s
-            ELSE difference_s / cost_s
+            THEN 1 - efficiency - coalesce(sum(mean_share) FILTER (term <> 'remainder') OVER of_pair, 0)
+            ELSE mean_share
         END AS share,
-        t_quantile(df) * sqrt(a + b) / cost_s AS half_width
-    FROM differences
-    JOIN pairs USING (pair)
+        t_quantile(df) * sqrt(variance) AS half_width
+    FROM estimates
     WINDOW of_pair AS (PARTITION BY pair)
 ),
 -- The order of summation is not fixed between loads, so sums may differ in the sixteenth digit, and so may the rest of
@@ -131,6 +145,8 @@ final AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, baseline_case, baseline_workers, repeats,
         efficiency,
+        efficiency_lo,
+        efficiency_hi,
         -- is_decided: whether the interval of efficiency lies below 1 and spans at most two verdicts; null: no interval
         efficiency_hi < 1 AND NOT is_open(verdict_lo, verdict_hi) AS is_decided,
         term_order,                  -- 1 to 6; time that two terms share counts for the earlier one
@@ -138,7 +154,7 @@ final AS (
         term,
         share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
         share - half_width AS share_lo,
-        share + half_width AS share_hi,
+        CASE WHEN share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1
         share * cost_s AS rank_s_per_example,  -- rank-seconds per example beyond the baseline's
         -- lost_ms: lost time in a rank's mean step
         share * cost_s * 1e3 * examples_per_step / workers AS lost_ms,

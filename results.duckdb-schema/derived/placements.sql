@@ -32,6 +32,10 @@ final AS (
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,
         count(*) AS runs,  -- number of last attempts with any status
         count(throughput) AS repeats,  -- number of ok runs
+        -- logs: {block, value} of each ok run: its round and its ln(throughput)
+        coalesce(
+            list({'block': round, 'value': ln(throughput)} ORDER BY round, run_id) FILTER (throughput IS NOT NULL), []
+        ) AS logs,
         variance_of_log(throughput) AS log_variance,  -- sample variance of ln(throughput); null below two ok repeats
         -- throughput: examples/s over the measured steps (imports: the whole time); geometric mean over ok repeats
         geometric_mean(throughput) AS throughput,

@@ -30,7 +30,7 @@ final AS (
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
         world_size, nodes, ranks_per_node, threads,
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,
-        oversubscribed, repeat,
+        oversubscribed, repeat, round, position,
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,

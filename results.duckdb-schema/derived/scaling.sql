@@ -1,7 +1,8 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads), even if no repeat is ok; its numbers are
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
--- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput,
--- Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact. If the
+-- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput; for
+-- ratios on its differences within rounds, or Welch's t where rounds are incomplete (`rounds` is then null); null below
+-- two repeats on either side; a baseline's own row is exact. If the
 -- baseline ran on another kind of device, there is a speedup but no efficiency and no verdict, because a GPU is not
 -- comparable with a core.
 WITH points AS MATERIALIZED (
@@ -18,6 +19,7 @@ baselines AS (
         device_type AS baseline_device_type,
         axis AS baseline_axis,
         repeats AS baseline_repeats,
+        logs AS baseline_logs,
         throughput AS baseline_throughput,
         log_variance AS baseline_log_variance
     FROM points
@@ -35,6 +37,7 @@ smaller AS (
         lag(workers) OVER by_size AS next_smaller_workers,
         lag(throughput) OVER by_size AS next_smaller_throughput,
         lag(repeats) OVER by_size AS next_smaller_repeats,
+        lag(logs) OVER by_size AS next_smaller_logs,
         lag(log_variance) OVER by_size AS next_smaller_log_variance
     FROM (
         SELECT * FROM points
@@ -50,6 +53,10 @@ paired AS (
         points.*,
         baselines.*,
         next_smaller_workers, next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
+        differences_within(logs, baseline_logs) AS differences,
+        differences_within(logs, next_smaller_logs) AS smaller_differences,
+        are_enough_differences(differences, repeats, baseline_repeats) AS is_paired,
+        are_enough_differences(smaller_differences, repeats, next_smaller_repeats) AS is_smaller_paired,
         coalesce(
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
@@ -66,14 +73,37 @@ paired AS (
 ratios AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_baseline THEN 1 ELSE throughput / baseline_throughput END AS ratio,
-        log_variance / repeats AS a,
-        baseline_log_variance / baseline_repeats AS b,
-        next_smaller_log_variance / next_smaller_repeats AS c,
-        -- half_width of columns, in two steps, because two calls would take longer to plan
-        welch_df(a, repeats, b, baseline_repeats) AS ratio_df,
-        welch_df(a, repeats, c, next_smaller_repeats) AS smaller_df
+        CASE
+            WHEN is_baseline THEN 1
+            WHEN is_paired AND len(differences) < greatest(repeats, baseline_repeats) THEN exp(mean_of(differences))
+            ELSE throughput / baseline_throughput
+        END AS ratio,
+        CASE
+            WHEN is_smaller_paired THEN mean_of(smaller_differences) ELSE ln(throughput / next_smaller_throughput)
+        END AS smaller_log_ratio,
+        -- Two means with the variances a and b and so many units; the mean of differences counts as one of them.
+        CASE WHEN is_paired THEN variance_of(differences) ELSE log_variance END AS unit_variance,
+        CASE WHEN is_paired THEN len(differences) ELSE repeats END AS units,
+        CASE WHEN is_paired THEN 0 ELSE baseline_log_variance END AS other_variance,
+        CASE WHEN is_paired THEN 2 ELSE baseline_repeats END AS other_units,
+        unit_variance / units AS a,
+        other_variance / other_units AS b,
+        log_variance / repeats AS of_size,
+        next_smaller_log_variance / next_smaller_repeats AS of_smaller,
+        CASE WHEN is_smaller_paired THEN variance_of(smaller_differences) / len(smaller_differences)
+            ELSE of_size + of_smaller
+        END AS smaller_variance
     FROM paired
+),
+with_df AS (
+    SELECT
+        *,
+        welch_df(a, units, b, other_units) AS ratio_df,
+        CASE
+            WHEN is_smaller_paired THEN len(smaller_differences) - 1
+            ELSE welch_df(of_size, repeats, of_smaller, next_smaller_repeats)
+        END AS smaller_df
+    FROM ratios
 ),
 with_t AS (
     SELECT
@@ -83,8 +113,8 @@ with_t AS (
             WHEN is_baseline THEN 0
             ELSE t_quantile(ratio_df) * sqrt(a + b)
         END AS ratio_half_width,
-        t_quantile(smaller_df) * sqrt(a + c) AS smaller_half_width
-    FROM ratios
+        t_quantile(smaller_df) * sqrt(smaller_variance) AS smaller_half_width
+    FROM with_df
 ),
 with_half_widths AS (
     SELECT
@@ -122,7 +152,7 @@ judged AS MATERIALIZED (
         is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_compared,
         is_compared AND trains_differently IS NULL AS is_judged,
         -- Below two repeats on either side the point estimates decide.
-        coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
+        coalesce(smaller_log_ratio < -coalesce(smaller_half_width, 0), false)
             AS retrograde,
         -- verdict_lo: verdict if the efficiency were efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,
@@ -142,7 +172,7 @@ questions AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         'verdict' AS question,
-        repeats, log_variance, baseline_repeats, baseline_log_variance,
+        units, unit_variance, other_units, other_variance,
         list_min([abs(ln(efficiency / border)) FOR border IN [0.50, 0.75, 0.90, 1.05]]) AS wanted
     FROM judged
     WHERE verdict_lo <> verdict_hi
@@ -155,7 +185,7 @@ questions AS (
 answers AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, question,
-        more_units(log_variance, repeats, baseline_log_variance, baseline_repeats, wanted) AS more
+        more_units(unit_variance, units, other_variance, other_units, wanted) AS more
     FROM questions
 ),
 needs AS (
@@ -185,6 +215,8 @@ final AS (
         baseline_threads,              -- threads per rank of the baseline
         baseline_device_type,          -- kind of device of the baseline: cpu, cuda
         is_baseline,                   -- whether this row is the baseline
+        -- rounds: within which the ratio to the baseline is estimated; null: the means of repeats are compared
+        CASE WHEN is_paired AND NOT is_baseline THEN units END AS rounds,
         next_smaller_workers,  -- next smaller n of the case with ok runs, not oversubscribed; null at the smallest
         next_smaller_throughput,       -- throughput there, on the fewest nodes
         -- speedup: throughput ÷ the baseline's × the baseline's workers; under weak scaling the scaled speedup

@@ -1,8 +1,8 @@
 -- One row per session, placement and pair of cases that differ only in strategy, with DDP as the reference: workload,
 -- data, training settings, device, scaling and batch are the same. If several such cases use DDP, e.g. with different
--- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (Welch on
--- log throughput, two-sided 95 %, the repeat is the unit), how much memory it saves, and the resulting recommendation.
--- Equally fast: the whole interval is within 5 %; then memory decides, on CUDA, if it differs by 10 % or more.
+-- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (two-sided
+-- 95 %, as `ratio_half_width` estimates it), how much memory it saves, and the resulting recommendation. Equally fast:
+-- the whole interval is within 5 %; then memory decides, on CUDA, if it differs by 10 % or more.
 WITH settings AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
@@ -54,7 +54,7 @@ paired AS (
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
         reference.throughput / points.throughput AS time_ratio,
-        half_width(points.repeats, points.log_variance, reference.repeats, reference.log_variance) AS half_width,
+        ratio_half_width(reference.logs, points.logs) AS half_width,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio

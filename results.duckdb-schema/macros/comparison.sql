@@ -21,8 +21,9 @@ FROM compare_sides(
 -- side is a session or a list of sessions, limited to one case unless that is null. Call `compare` or `compare_cases`
 -- instead; this macro does their arithmetic. Cases match by name, workload, scaling and strategy; two cases given by
 -- name match by workload alone; all need the same unit of throughput. Unit: the session if both sides have two or more
--- with an ok repeat, else the repeat. Interval: two-sided 95 %, Welch on the difference of mean ln(throughput); null
--- below two units on either side.
+-- with an ok repeat, else the repeat. Interval: two-sided 95 %, null below two units on either side: Student's t on the
+-- differences of ln(throughput) within rounds (of two cases of a session) or sessions (of two cases of several), or
+-- Welch's t on the difference of means where the sides have no such blocks in common; `blocks` is then null.
 CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
@@ -49,6 +50,8 @@ paired AS (
         CASE WHEN baseline_sessions > 1 AND candidate_sessions > 1 THEN 'session' ELSE 'repeat' END AS unit,
         CASE unit WHEN 'session' THEN baselines.session_logs ELSE baselines.repeat_logs END AS baseline_logs,
         CASE unit WHEN 'session' THEN candidates.session_logs ELSE candidates.repeat_logs END AS candidate_logs,
+        differences_within(candidate_logs, baseline_logs) AS differences,
+        are_enough_differences(differences, len(candidate_logs), len(baseline_logs)) AS is_paired,
         fingerprint_difference(
             baselines.fingerprints, candidates.fingerprints, baselines.case_name = candidates.case_name
         ) AS fingerprint_diff,
@@ -62,17 +65,26 @@ paired AS (
         -- trainings/s of an import are not comparable with examples/s
         AND baselines.throughput_unit = candidates.throughput_unit
 ),
+with_means AS (
+    SELECT
+        *,
+        mean_of([element.value FOR element IN baseline_logs]) AS baseline_mean,
+        mean_of([element.value FOR element IN candidate_logs]) AS candidate_mean
+    FROM paired
+),
 with_moments AS (
     SELECT
         *,
-        mean_of(candidate_logs) - mean_of(baseline_logs) AS log_ratio,
-        len(baseline_logs) AS m,
-        len(candidate_logs) AS n,
-        variance_of(baseline_logs) AS baseline_variance,
-        variance_of(candidate_logs) AS candidate_variance,
+        CASE WHEN is_paired THEN mean_of(differences) ELSE candidate_mean - baseline_mean END AS log_ratio,
+        -- Two means with the variances a and b of m and n units; the mean of differences counts as one of them.
+        CASE WHEN is_paired THEN 2 ELSE len(baseline_logs) END AS m,
+        CASE WHEN is_paired THEN len(differences) ELSE len(candidate_logs) END AS n,
+        CASE WHEN is_paired THEN 0 ELSE variance_of([element.value FOR element IN baseline_logs]) END AS baseline_variance,
+        CASE WHEN is_paired THEN variance_of(differences) ELSE variance_of([element.value FOR element IN candidate_logs]) END
+            AS candidate_variance,
         baseline_variance / m AS a,
         candidate_variance / n AS b
-    FROM paired
+    FROM with_means
 ),
 with_welch AS (
     SELECT
@@ -133,8 +145,10 @@ final AS (
         baseline_repeats,              -- number of ok repeats
         candidate_repeats,             -- number of ok repeats
         unit,                          -- the independent units: session, repeat
-        exp(mean_of(baseline_logs)) AS baseline_throughput,  -- geometric mean over units
-        exp(mean_of(candidate_logs)) AS candidate_throughput,  -- geometric mean over units
+        -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
+        CASE WHEN is_paired THEN n END AS blocks,
+        exp(baseline_mean) AS baseline_throughput,  -- geometric mean over units
+        exp(candidate_mean) AS candidate_throughput,  -- geometric mean over units
         ratio,                         -- ratio of throughputs: above 1 the candidate is faster
         ratio_lo,
         ratio_hi,
@@ -179,7 +193,8 @@ sessions_of_it AS (
         any_value(world_size) AS world_size,
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
-        list(ln(throughput) ORDER BY repeat) FILTER (throughput IS NOT NULL) AS logs,
+        list({'block': session_id || ' ' || round, 'value': ln(throughput)} ORDER BY repeat)
+            FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
         bool_and(coalesce(made_by::VARCHAR <> '{}', false)) FILTER (throughput IS NOT NULL) AS is_fingerprinted
     FROM last_runs
@@ -195,10 +210,14 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         -- axis_threads: threads per rank if they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
-        -- repeat_logs: one value for each ok repeat
-        -- session_logs: mean over each session's ok repeats
+        -- repeat_logs: {block, value} of each ok repeat: its session and round, and its ln(throughput)
+        -- session_logs: the same of each session: the mean over its ok repeats
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
-        coalesce(list(mean_of(logs) ORDER BY session_id) FILTER (logs IS NOT NULL), []) AS session_logs,
+        coalesce(
+            list({'block': session_id, 'value': mean_of([element.value FOR element IN logs])} ORDER BY session_id)
+                FILTER (logs IS NOT NULL),
+            []
+        ) AS session_logs,
         -- fingerprints: of the ok repeats, each once per session, as JSON text
         coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints,
         bool_and(is_fingerprinted) AS is_fingerprinted  -- whether every ok repeat has a fingerprint

@@ -61,6 +61,18 @@ CREATE OR REPLACE MACRO welch_df(a, m, b, n) AS (
     END
 );
 
+-- Differences of two lists of {block, value}, one for each block that both have; blocks that are null have none. A
+-- block is a round of a session, or a session: what it has in common does not change a difference within it.
+CREATE OR REPLACE MACRO differences_within(here, there) AS (
+    flatten([[one.value - other.value FOR other IN there IF other.block = one.block] FOR one IN here])
+);
+
+-- Whether differences within blocks estimate the difference of m units from n others: if there are three or more, for
+-- at least half of the units of either side, or if both sides have the same blocks.
+CREATE OR REPLACE MACRO are_enough_differences(differences, m, n) AS (
+    coalesce(len(differences) >= CASE WHEN m = n AND m = 2 THEN 2 ELSE greatest(3, m / 2, n / 2) END, false)
+);
+
 -- Half-width of the 95 % interval of a difference of two mean logarithms (Welch), from each side's number of repeats
 -- and sample variance of the logarithm. If the other side's variance is zero, this is Student's interval. Null if a
 -- side has no variance. Returns one number per call.
@@ -74,6 +86,19 @@ CREATE OR REPLACE MACRO half_width(repeats, log_variance, other_repeats, other_l
 -- below two repeats. Returns one number per call.
 CREATE OR REPLACE MACRO mean_half_width(repeats, variance) AS (
     t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats)
+);
+
+-- Half-width of the 95 % interval of ln(throughput here ÷ there), from two lists of {block, value}: from the
+-- differences within blocks if they are enough, else Welch's.
+CREATE OR REPLACE MACRO ratio_half_width(here, there) AS (
+    CASE
+        WHEN are_enough_differences(differences_within(here, there), len(here), len(there))
+        THEN mean_half_width(len(differences_within(here, there)), variance_of(differences_within(here, there)))
+        ELSE half_width(
+            len(here), variance_of([element.value FOR element IN here]),
+            len(there), variance_of([element.value FOR element IN there])
+        )
+    END
 );
 
 -- An end of the interval of a share: within 0 and 1, and null if it is unknown. (`greatest` and `least` ignore nulls.)

@@ -12,7 +12,7 @@
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
-        throughput, throughput_unit, repeats, log_variance, step_parts.step_ms, communication_ms
+        throughput, throughput_unit, repeats, logs, step_parts.step_ms, communication_ms
     FROM placements
     LEFT JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms FROM step_parts
@@ -30,7 +30,7 @@ pairs AS (
         one.ranks_per_node AS one_ranks, one.placement AS one_placement, one.throughput AS one_throughput,
         one.communication_ms AS one_communication_ms,
         across.throughput / one.throughput AS ratio,
-        half_width(across.repeats, across.log_variance, one.repeats, one.log_variance) AS half_width
+        ratio_half_width(across.logs, one.logs) AS half_width
     FROM points AS across
     JOIN points AS one USING (session_id, case_name, threads)
     WHERE across.nodes > 1 AND one.nodes = 1 AND one.world_size > 1 AND one.world_size <= across.world_size

@@ -47,7 +47,7 @@ compared AS (
         points.*,
         switched_off.case_name AS off_case, other_case,
         switched_off.throughput / points.throughput AS time_ratio,
-        half_width(points.repeats, points.log_variance, switched_off.repeats, switched_off.log_variance) AS half_width
+        ratio_half_width(points.logs, switched_off.logs) AS half_width
     FROM points
     LEFT JOIN switched_off USING (
         session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,

@@ -8,6 +8,7 @@ CREATE TABLE sessions (
     finished_at TIMESTAMP,         -- UTC; null while the session runs
     command VARCHAR[],             -- command line that started the session, word by word
     quick BOOLEAN,                 -- whether the suite's quick section was merged in
+    run_order VARCHAR,             -- order of the runs of each round: random, fixed (--order); null if imported
     tags VARCHAR[],                -- given by --tag
     resolved JSON,                 -- the suite after quick, --set and matrix
     slots JSON,                    -- slots that the machine offers

@@ -16,7 +16,7 @@ from bench.importing.parse_cells import LONGEST_LINE, BadValueError, Source
 from bench.records.vocabulary import SCALINGS
 
 REQUIRED = ("case", "scaling", "world_size", "repeat", "seconds", "examples")
-OPTIONAL = ("nodes", "job_id", "strategy", "epochs", "val_loss", "val_accuracy", "tag")
+OPTIONAL = ("round", "position", "nodes", "job_id", "strategy", "epochs", "val_loss", "val_accuracy", "tag")
 COLUMNS = (*REQUIRED, *OPTIONAL)
 _MAY_BE_EMPTY = ("examples", *OPTIONAL)
 CASE = re.compile(r"[a-z0-9_-]{1,64}(~[A-Za-z0-9_.,=~+-]{1,80})?")
@@ -130,6 +130,8 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "world_size": lambda text: parse_cells.whole(text, 1, parse_cells.LARGEST_WORLD),
     "nodes": lambda text: parse_cells.whole(text, 1, parse_cells.LARGEST_WORLD),
     "repeat": lambda text: parse_cells.whole(text, 0, parse_cells.LARGEST_REPEAT),
+    "round": lambda text: parse_cells.whole(text, 0, parse_cells.LARGEST_REPEAT),
+    "position": lambda text: parse_cells.whole(text, 0, parse_cells.LARGEST_COUNT),
     "seconds": _seconds,
     "examples": lambda text: parse_cells.whole(text, 1, parse_cells.LARGEST_COUNT),
     "epochs": lambda text: parse_cells.whole(text, 1, parse_cells.LARGEST_COUNT),

@@ -123,7 +123,11 @@ def test_a_session_without_an_ok_repeat_of_a_case_is_no_unit(ask):
 def test_cases_of_a_session_are_compared_at_the_placements_that_both_ran(ask):
     one, two = ask("FROM compare_cases('settings', 'off', 'on') ORDER BY workers")
     assert (one["placement"], one["verdict"]) == ("1x1", "slower")
-    assert welch(two, logs([10.0, 10.1, 10.2]), logs([9.0, 9.2, 9.1]))
+    test = stats.ttest_rel(logs([9.0, 9.2, 9.1]), logs([10.0, 10.1, 10.2]))
+    low, high = np.exp(test.confidence_interval(0.95))
+    assert (two["unit"], two["blocks"]) == ("repeat", 3)
+    assert (two["ratio_lo"], two["ratio_hi"]) == pytest.approx((low, high), rel=1e-9)
+    assert two["p_value"] == pytest.approx(test.pvalue, rel=1e-6)
     assert (two["baseline_case"], two["case_name"], two["strategy"]) == ("off", "on", "fsdp")
 
 

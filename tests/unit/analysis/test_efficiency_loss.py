@@ -52,17 +52,17 @@ def _causes(causes: tuple[str, ...], **values: Any) -> Planted:
     return Planted(steps={1: ALONE, 2: _pair(causes)}, clock_mhz=clocks, **values)
 
 
+REPEATS = {
+    1: [Step(computation=400, data=8), Step(computation=420, data=4)],
+    2: [
+        Step(computation=230, data_of_all=4, communication=40, imbalance=10),
+        Step(computation=220, data_of_all=6, communication=48, imbalance=6),
+    ],
+}
 OTHERS = {
     # Two repeats each, with every cause.
-    "repeats": Planted(
-        steps={
-            1: [Step(computation=400, data=8), Step(computation=420, data=4)],
-            2: [
-                Step(computation=230, data_of_all=4, communication=40, imbalance=10),
-                Step(computation=220, data_of_all=6, communication=48, imbalance=6),
-            ],
-        },
-    ),
+    "repeats": Planted(steps=REPEATS, rounds=False),
+    "rounds": Planted(steps=REPEATS),
     "fsdp": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp"),
     "fsdp_profiled": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp", profiled="all"),
     "of_no_known_waits": Planted(steps={1: ALONE, 2: _pair(CAUSES)}, strategy="fsdp1", profiled="all"),
@@ -160,7 +160,17 @@ def test_a_share_of_the_cost_of_an_example_is_its_rank_seconds(rows):
     assert row["rank_s_per_example"] == pytest.approx(0.030 * 2 / row["global_batch"])
 
 
-def test_intervals_are_welchs_over_repeats(rows):
+def test_intervals_are_students_over_the_shares_of_each_round(rows):
+    work = _of(rows, "rounds")["work"]
+    # Two ranks halve the batch, so the computation of one rank is halved before the comparison.
+    shares = [(230 - 400 / 2) / 284, (220 - 420 / 2) / 280]
+    half = t.ppf(0.975, 1) * stdev(shares) / math.sqrt(2)
+    assert work["share"] == pytest.approx(mean(shares), rel=1e-6)
+    assert work["share_lo"] == pytest.approx(mean(shares) - half, rel=1e-6)
+    assert work["share_hi"] == pytest.approx(mean(shares) + half, rel=1e-6)
+
+
+def test_without_rounds_intervals_are_welchs_over_repeats(rows):
     terms = _of(rows, "repeats")
     step_ms = math.sqrt(284 * 280)  # the mean of throughputs is geometric
     # Two ranks halve the batch, so the computation of one rank is halved before the comparison.

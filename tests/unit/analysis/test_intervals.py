@@ -28,6 +28,14 @@ def _logs(step_ms: list[float]) -> np.ndarray:
     return np.log(64 / (np.array(step_ms) / 1e3))
 
 
+def _failed_at_four(failed, *, repeats=4, rounds=True):
+    """A session in which the last of these repeats on four ranks failed."""
+    statuses = {(4, repeat): "failed" for repeat in range(repeats - failed, repeats)}
+    return session_of(
+        Case(name="ddp", step_ms={1: 10.0, 4: 3.0}, repeats=repeats, statuses=statuses, rounds=rounds)
+    )
+
+
 @four_over_one
 def test_throughput_has_students_interval_on_its_log(rows):
     logs = _logs(FOUR)
@@ -38,8 +46,45 @@ def test_throughput_has_students_interval_on_its_log(rows):
 
 
 @four_over_one
-def test_speedup_has_welchs_interval_on_the_difference_of_logs(rows):
+def test_speedup_has_students_interval_on_differences_within_the_rounds_that_both_sizes_have(rows):
+    differences = _logs(FOUR) - _logs(ONE[:3])
+    low, high = stats.t.interval(0.95, df=2, loc=differences.mean(), scale=stats.sem(differences))
+    assert rows[1]["rounds"] == 3
+    assert rows[1]["speedup"] == pytest.approx(np.exp(differences.mean()), rel=1e-12)
+    assert rows[1]["speedup_lo"] == pytest.approx(np.exp(low), rel=1e-9)
+    assert rows[1]["speedup_hi"] == pytest.approx(np.exp(high), rel=1e-9)
+
+
+@measured(Case(name="ddp", step_ms={1: [10.0, 11.0, 12.0], 4: [3.0, 3.3, 3.6]}))
+def test_what_a_round_does_to_all_sizes_does_not_change_their_ratio(rows):
+    assert rows[1]["speedup"] == pytest.approx(10 / 3)
+    assert rows[1]["speedup_hi"] - rows[1]["speedup_lo"] == pytest.approx(0, abs=1e-6)
+    assert rows[1]["throughput_hi"] / rows[1]["throughput_lo"] > 1.4
+
+
+@pytest.mark.parametrize(
+    ("ask", "rounds"),
+    [
+        (_failed_at_four(1), 3),
+        (_failed_at_four(2), None),  # two rounds of four are too few
+        (_failed_at_four(1, repeats=3), None),
+        (_failed_at_four(0, repeats=2), 2),
+        (_failed_at_four(3, repeats=6), 3),
+        (_failed_at_four(4, repeats=7), None),  # three of seven are less than half
+        (_failed_at_four(0, rounds=False), None),
+    ],
+    indirect=["ask"],
+)
+def test_ratios_are_estimated_within_rounds_where_these_are_complete_enough(rows, rounds):
+    assert rows[1]["rounds"] == rounds
+
+
+@measured(
+    Case(name="ddp", step_ms={1: ONE, 4: [*FOUR, 1.0]}, repeats=4, statuses={(4, 3): "failed"}, rounds=False)
+)
+def test_without_rounds_speedup_has_welchs_interval_on_the_difference_of_logs(rows):
     test = stats.ttest_ind(_logs(FOUR), _logs(ONE), equal_var=False).confidence_interval(0.95)
+    assert rows[1]["rounds"] is None
     assert rows[1]["speedup_lo"] == pytest.approx(np.exp(test.low), rel=1e-4)
     assert rows[1]["speedup_hi"] == pytest.approx(np.exp(test.high), rel=1e-4)
     assert rows[1]["efficiency_lo"] == pytest.approx(rows[1]["speedup_lo"] / 4)

@@ -55,6 +55,15 @@ def test_without_a_variance_or_a_question_there_is_no_number(in_memory, sides):
 
 
 @measured(Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 2: NOISY}))
+def test_a_verdict_needs_rounds_until_its_interval_crosses_no_border(ask):
+    row = ask("FROM scaling WHERE workers = 2")[0]
+    variance = np.var(np.log([10.0, 10.1, 10.2]) - np.log(NOISY), ddof=1)
+    nearest = min(abs(np.log(border / row["efficiency"])) for border in verdicts.limits().values())
+    assert row["verdict_lo"] != row["verdict_hi"]
+    assert row["repeats_needed"] == searched(3, variance, 2, 0.0, nearest)
+
+
+@measured(Case(name="ddp", step_ms={1: [10.0, 10.1, 10.2], 2: NOISY}, rounds=False))
 def test_a_verdict_needs_repeats_until_its_interval_crosses_no_border(ask):
     row = ask("FROM scaling WHERE workers = 2")[0]
     assert (row["verdict_lo"], row["verdict"], row["verdict_hi"]) == ("acceptable", "good", "excellent")

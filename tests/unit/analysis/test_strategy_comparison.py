@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_rel
 
 from tests.factory import Case, write_json
 from tests.unit.analysis.conftest import measured, session_of
@@ -49,7 +49,7 @@ SLOWER = (112.0, 113.0, 114.0)
 
 @compared(SLOWER)
 def test_the_faster_one_is_recommended_with_its_interval(row):
-    difference = ttest_ind(np.log(SLOWER), np.log(DDP), equal_var=False)
+    difference = ttest_rel(np.log(SLOWER), np.log(DDP))
     lo, hi = (math.exp(end) for end in difference.confidence_interval())
     assert row["time_ratio_lo"] == pytest.approx(lo, rel=1e-3)
     assert row["time_ratio_hi"] == pytest.approx(hi, rel=1e-3)

@@ -89,7 +89,7 @@ def found(results: Path) -> Rows:
 
 SHARD = "--set cases.{}.strategy=fsdp"
 ALL_BATCHES = " ".join(
-    f"--set cases.{key}=512" for key in ("two.global_batch", "one.batch_per_rank", "three.global_batch")
+    f"--set cases.{key}=256" for key in ("two.global_batch", "one.batch_per_rank", "three.global_batch")
 )
 OPTIONS = {
     "clocks": {

@@ -15,10 +15,12 @@ def bad(*lines: str) -> str:
 
 def test_every_column_arrives(read):
     (row,) = read(
-        "tag,val_accuracy,val_loss,epochs,strategy,job_id,nodes,examples,seconds,repeat,world_size,scaling,case\n"
-        "paper,0.953,1.2e-1,50,fsdp,123_4,2,350000,57.14,3,8,weak,my-case_1\n"
+        "tag,val_accuracy,val_loss,epochs,strategy,job_id,nodes,position,round,examples,seconds,repeat,world_size,"
+        "scaling,case\n"
+        "paper,0.953,1.2e-1,50,fsdp,123_4,2,7,4,350000,57.14,3,8,weak,my-case_1\n"
     ).rows
     assert (row.case, row.scaling, row.world_size, row.nodes, row.repeat) == ("my-case_1", "weak", 8, 2, 3)
+    assert (row.round, row.position) == (4, 7)
     assert (row.seconds, row.examples, row.epochs) == (57.14, 350_000, 50)
     assert (row.val_loss, row.val_accuracy) == (0.12, 0.953)
     assert (row.job_id, row.strategy, row.tag, row.place) == ("123_4", "fsdp", "paper", "line 2")
@@ -123,10 +125,8 @@ def test_a_number_with_a_comma_that_is_not_quoted_is_an_extra_cell(refusal):
 
 
 def test_an_unknown_column_is_an_error_with_the_nearest_name(refusal):
-    known = (
-        "case, scaling, world_size, repeat, seconds, examples, nodes, job_id, strategy, epochs, val_loss, "
-    )
-    known += "val_accuracy, tag"
+    known = "case, scaling, world_size, repeat, seconds, examples, round, position, nodes, job_id, strategy, "
+    known += "epochs, val_loss, val_accuracy, tag"
     assert refusal(HEADER.replace("seconds", "Second").replace("\n", ",power\n")) == bad(
         f"line 1: unknown column 'Second'; did you mean seconds?; known are {known}",
         f"line 1: unknown column 'power'; known are {known}",
@@ -206,3 +206,12 @@ def test_what_is_no_text_is_refused_with_the_reason(refusal, content, message):
 
 def test_an_option_that_a_csv_answers_itself_is_refused(refusal):
     assert refusal(GOOD, examples=5, world=2) == "--examples, --world: a CSV already says that: leave it out"
+
+
+def test_a_size_is_once_in_a_round(refusal, read):
+    rows = "case,scaling,world_size,repeat,seconds,examples,round\na,strong,1,0,5,1,0\na,strong,1,1,5,1,0\n"
+    assert refusal(rows) == bad(
+        "line 3: case a, world_size 1 is already in round 0 on line 2: a round has every size once; leave round empty "
+        "if the order of the runs is not known"
+    )
+    assert [row.round for row in read(rows.replace("0\n", "\n")).rows] == [None, None]

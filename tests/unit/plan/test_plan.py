@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.common.errors import InputError
-from bench.plan.plan import plan
+from bench.plan.plan import in_running_order, most_runs, plan
 from bench.plan.world_sizes import automatic, place
 from bench.records.run_spec import MOST_MICRO_BATCHES, MeasureSpec, Slots, TrainSpec
 from bench.suite.models import Case, ResolvedSuite
@@ -50,6 +50,36 @@ def reasons(*cases: Case, slots: Slots = LAPTOP, **options: Any) -> dict[str, st
 def test_repeats_are_interleaved_and_a_case_with_fewer_drops_out() -> None:
     cases = case("a", world=[1, 2]), case("b", world=[1], measure=MeasureSpec(steps=1, repeats=3))
     assert ids(*cases) == ["a.1x1.r0", "a.1x2.r0", "b.1x1.r0", "a.1x1.r1", "a.1x2.r1", "b.1x1.r1", "b.1x1.r2"]
+
+
+def running_order(session_id: str, **options: Any) -> list[str]:
+    sizes = case("a", world=[1, 2]), case("b", world=[1, 2], measure=MeasureSpec(steps=1, repeats=40))
+    planned = plan(suite(*sizes), LAPTOP, session_id, **options)
+    return [run.spec.run_id for run in in_running_order(planned)]
+
+
+def test_every_round_runs_every_size_in_an_order_drawn_from_the_session() -> None:
+    found = running_order("one")
+    rounds = [found[:4], found[4:8], *(found[place : place + 2] for place in range(8, len(found), 2))]
+    for repeat, ids_of_round in enumerate(rounds):
+        assert {run_id.rpartition(".r")[2] for run_id in ids_of_round} == {str(repeat)}
+    firsts = [ids_of_round[0].partition(".r")[0] for ids_of_round in rounds[2:]]
+    assert 8 < firsts.count("b.1x1") < 30  # of 38
+    assert running_order("one") == found != running_order("two")
+
+
+def test_a_fixed_order_is_the_suites_in_every_round() -> None:
+    planned = plan(suite(case(world=[1, 2]), case("b", world=[1])), LAPTOP, "s", run_order="fixed")
+    assert [(run.spec.round, run.spec.position) for run in planned] == [
+        (0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2),
+    ]  # fmt: skip
+    assert in_running_order(planned) == list(planned)
+
+
+def test_a_baseline_may_get_as_many_repeats_as_the_case_that_asks_for_more() -> None:
+    until = MeasureSpec(steps=1, repeats=2, until=0.01, max_repeats=7)
+    cases = case("a", world=[1], measure=until, baseline="b"), case("b", world=[1])
+    assert most_runs(plan(suite(*cases), LAPTOP, "s")) == 14
 
 
 def test_a_size_beyond_the_slots_is_skipped_with_the_numbers_or_oversubscribed_and_marked() -> None:

@@ -96,3 +96,53 @@ def test_what_is_named_like_a_secret_is_refused_because_a_suite_is_stored(tmp_pa
 )
 def test_a_secret_is_found_in_lists_and_in_any_spelling(options: dict[str, Any], found: list[str]) -> None:
     assert [".".join(path) for path in rules.named(options, ())] == found
+
+
+def test_vary_runs_every_case_with_each_value_and_its_baseline_with_the_same(tmp_path: Path) -> None:
+    text = SUITE.replace("world: [1, 2]", "world: [1, 2], baseline: single")
+    suite = load(
+        tmp_path, text.replace(", train: {precision: bf16}", ""), vary=("train.precision=fp32, bf16",)
+    )
+    assert [(case.name, case.train.precision, case.baseline) for case in suite.cases] == [
+        ("single~precision=fp32", "fp32", None),
+        ("single~precision=bf16", "bf16", None),
+        ("ddp_strong~precision=fp32", "fp32", "single~precision=fp32"),
+        ("ddp_strong~precision=bf16", "bf16", "single~precision=bf16"),
+    ]
+
+
+def test_several_vary_make_every_combination_and_set_applies_to_all(tmp_path: Path) -> None:
+    vary = ("train.precision=fp32,bf16", "data.workers=0,1")
+    suite = load(tmp_path, SUITE, cases=("single",), vary=vary, settings=("train.seed=3",))
+    assert [(case.train.precision, case.data.workers, case.train.seed) for case in suite.cases] == [
+        ("fp32", 0, 3), ("fp32", 1, 3), ("bf16", 0, 3), ("bf16", 1, 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("vary", "reason"),
+    [
+        ("train.precision=fp32", "it takes KEY=VALUE,VALUE with two values or more"),
+        ("train.precision", "it takes KEY=VALUE,VALUE with two values or more"),
+        ("train.precision=", "it takes KEY=VALUE,VALUE with two values or more"),
+        ("=1,2", "it takes KEY=VALUE,VALUE with two values or more"),
+        ("tran.precision=fp32,bf16", "unknown key 'tran'; did you mean train?"),
+        ("train.precison=fp32,bf16", "unknown key 'precison' in train; did you mean precision?"),
+        ("name=a,b", "unknown key 'name'"),
+        ("data.workers=1,2", "case single varies that key in its matrix; leave one of them out"),
+        ("train.seed=1,2", "--set gives that key, too; leave one of them out"),
+        ("train.precision=fp32,fp32", "two combinations are both named single~workers=0~precision=fp32"),
+        ("train.precision=fp32,fp7", '"fp7": it must be one of fp32'),
+    ],
+)
+def test_a_vary_that_cannot_be_names_itself_and_the_reason(tmp_path: Path, vary: str, reason: str) -> None:
+    text = SUITE.replace("world: 1}", "world: 1, matrix: {data.workers: [0, 1]}}")
+    with pytest.raises(InputError) as raised:
+        load(tmp_path, text, vary=(vary,), settings=("train.seed=3",))
+    assert f"--vary {vary}: " in str(raised.value)
+    assert reason in str(raised.value)
+
+
+def test_a_key_is_varied_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"train\.seed is varied twice"):
+        load(tmp_path, SUITE, vary=("train.seed=1,2", "train.seed=3,4"))
