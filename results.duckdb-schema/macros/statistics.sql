@@ -51,6 +51,20 @@ CREATE OR REPLACE MACRO t_tail(t, df) AS (
     FROM range(-70, 71) AS nodes(node)
 );
 
+-- Probability that an F of k and m degrees of freedom exceeds f, with a relative error of at most 1e-9 (tested). It is
+-- the incomplete beta function at m / (m + k f), integrated by double-exponential quadrature (u and 1 - u are logistic
+-- functions of pi sinh(s), s = node / 32). Returns one number per call.
+CREATE OR REPLACE MACRO f_tail(f, k, m) AS (
+    SELECT
+        exp(lgamma((k + m) / 2) - lgamma(k / 2) - lgamma(m / 2) - m / 2 * ln(1 + k * f / m)) / 32
+        * sum(
+            pi() * cosh(node / 32) / (1 + exp(pi() * sinh(node / 32)))
+            * (1 / (1 + exp(-pi() * sinh(node / 32)))) ** (m / 2)
+            * ((k * f + m / (1 + exp(pi() * sinh(node / 32)))) / (m + k * f)) ** (k / 2 - 1)
+        )
+    FROM range(-128, 129) AS nodes(node)
+);
+
 -- Degrees of freedom of Welch's t (Satterthwaite), where a and b are the variances of the means of m and n units. If
 -- one variance is zero, these are Student's degrees of freedom of the other side. If both are zero, the result is 1:
 -- any t times zero is zero. Null if a variance is unknown. Returns one number per call.

@@ -69,6 +69,14 @@ def test_the_tail_of_students_t_is_that_of_scipy(in_memory):
     assert [above for _, above in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
 
 
+def test_the_tail_of_f_is_that_of_scipy(in_memory):
+    grid = list(itertools.product([0, 1e-6, 0.1, 1, 4.5, 30, 1000], [1, 2, 5, 49], [1, 2, 3, 8, 60, 500]))
+    values = ", ".join(f"({x}::DOUBLE, {k}, {m})" for x, k, m in grid)
+    found = in_memory.execute(f"SELECT f_tail(x, k, m) FROM (VALUES {values}) AS grid(x, k, m)").fetchall()
+    expected = [stats.f.sf(x, k, m) for x, k, m in grid]
+    assert [tail for (tail,) in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
+
+
 @slower
 def test_the_probabilities_are_welchs(compare):
     (row,) = compare()

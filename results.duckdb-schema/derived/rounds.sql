@@ -1,0 +1,98 @@
+-- One row per session and round of repeats: by how much all sizes were faster or slower in it. From the cases and
+-- placements with the most ok runs (two or more, not oversubscribed) and the rounds in which all of them are ok (two or
+-- more). The logarithm of throughput is taken apart into size, round and a rest (two-way analysis of variance);
+-- `p_rounds` and `p_position` are the same in all rows of a session.
+WITH ok_runs AS (
+    SELECT
+        session_id, round, position, started_at,
+        concat_ws(' ', case_name, nodes, ranks_per_node, threads) AS size,
+        ln(throughput) AS log,
+        count(*) OVER (PARTITION BY session_id, size) AS runs
+    FROM run_summary
+    WHERE throughput IS NOT NULL AND round IS NOT NULL AND NOT oversubscribed
+),
+of_full_sizes AS (
+    SELECT * FROM ok_runs
+    QUALIFY runs = max(runs) OVER (PARTITION BY session_id)
+),
+counted AS (
+    SELECT
+        *,
+        count(DISTINCT size) OVER (PARTITION BY session_id) AS sizes,
+        count(DISTINCT size) OVER (PARTITION BY session_id, round) AS sizes_of_round
+    FROM of_full_sizes
+),
+of_full_rounds AS (
+    SELECT * FROM counted
+    WHERE sizes > 1 AND sizes_of_round = sizes
+),
+centred AS (
+    SELECT
+        *,
+        avg(log) OVER of_round - avg(log) OVER of_session AS round_effect,
+        log - avg(log) OVER of_round - avg(log) OVER of_size + avg(log) OVER of_session AS rest,
+        position - avg(position) OVER of_round - avg(position) OVER of_size + avg(position) OVER of_session AS place
+    FROM of_full_rounds
+    WINDOW
+        of_session AS (PARTITION BY session_id),
+        of_round AS (PARTITION BY session_id, round),
+        of_size AS (PARTITION BY session_id, size)
+),
+over_sessions AS (
+    SELECT
+        session_id,
+        any_value(sizes) AS sizes,
+        count(DISTINCT round) AS rounds,
+        max(position) AS last_position,
+        sum(round_effect ** 2) AS squares_of_rounds,
+        sum(rest ** 2) AS squares_of_rest,
+        sum(place ** 2) AS squares_of_places,
+        sum(place * rest) / nullif(round(squares_of_places, 9), 0) AS slope
+    FROM centred
+    GROUP BY session_id
+    HAVING rounds > 1
+),
+with_df AS (
+    SELECT *, (rounds - 1) * (sizes - 1) AS rest_df FROM over_sessions
+),
+tested AS (
+    SELECT
+        *,
+        squares_of_rest / rest_df AS rest_variance,
+        f_tail(squares_of_rounds / (rounds - 1) / nullif(rest_variance, 0), rounds - 1, rest_df) AS p_rounds,
+        slope ** 2 * squares_of_places AS squares_of_position,
+        CASE WHEN rest_df > 1 THEN
+            f_tail(
+                squares_of_position / (nullif(squares_of_rest - squares_of_position, 0) / (rest_df - 1)), 1, rest_df - 1
+            )
+        END AS p_position
+    FROM with_df
+),
+of_rounds AS (
+    SELECT
+        session_id, round,
+        min(started_at) AS started_at,
+        any_value(round_effect) AS round_effect
+    FROM centred
+    GROUP BY session_id, round
+),
+final AS (
+    SELECT
+        session_id,
+        round,                       -- 0-based
+        started_at,                  -- start of the round's first run, UTC
+        sizes,                       -- number of cases and placements that are compared
+        rounds,                      -- number of rounds that are compared
+        -- round_ratio: throughput of all sizes in this round ÷ their mean over rounds (geometric mean over sizes)
+        exp(round_effect) AS round_ratio,
+        exp(round_effect - t_quantile(rest_df) * sqrt(rest_variance / sizes * (1 - 1 / rounds))) AS round_ratio_lo,
+        exp(round_effect + t_quantile(rest_df) * sqrt(rest_variance / sizes * (1 - 1 / rounds))) AS round_ratio_hi,
+        p_rounds,  -- F test that all rounds are alike; null if the rest has no variance
+        -- position_ratio: throughput at the last position of a round ÷ that at the first; null in a fixed order, which
+        -- gives every size its own position
+        exp(slope * last_position) AS position_ratio,
+        p_position  -- F test that the position in the round makes no difference; null if it cannot be tested
+    FROM of_rounds
+    JOIN tested USING (session_id)
+)
+SELECT * FROM final;
