@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead
 from analysis.wording.batch_search import limits
-from analysis.wording.caveats import imported_from, still_too_wide
+from analysis.wording.caveats import busy, imported_from, still_too_wide
 from analysis.wording.closing import because, closing_sentence
 from analysis.wording.failures import reasons
 from analysis.wording.plain_text import number, printable
@@ -76,6 +76,8 @@ def show(
         *peaks(laws),
     ]:
         terminal.say(out, line)
+    if warning := busy(diagnosed):
+        terminal.say(out, printable(warning), "yellow")
     closing = [closing_sentence(points, machine=machine.sentence(of_machine)), because(points, losses, [])]
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 

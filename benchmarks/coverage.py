@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
 
-Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints two
+Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints three
 tables in Markdown, which docs/methodology.md shows. The truth is the result of infinitely many repeats: for
 throughput exp(E ln throughput), for steps the median over all steps of all runs.
 """
@@ -24,6 +24,7 @@ from scipy.stats import lomax
 from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
 from bench.records.t_interval import relative_half_width
+from bench.records.vocabulary import RunOrder
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STEPS = (20, 100, 400)
@@ -94,13 +95,73 @@ TRUTHS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """What happens to the runs of a session with sizes 1, 2, 4, 8, besides 1 % of log-normal noise in each."""
+
+    name: str
+    between: float = 0.0
+    """Standard deviation of ln(time) between rounds."""
+    drift: float = 0.0
+    """Growth of ln(time) from the session's first run to its last."""
+    run_order: RunOrder = "random"
+
+
+SESSIONS = (
+    Rounds(name="no drift"),
+    Rounds(name="rounds that differ by 5 %", between=0.05),
+    Rounds(name="drift of 15 %, random order", drift=0.15),
+    Rounds(name="drift of 15 %, fixed order", drift=0.15, run_order="fixed"),
+)
+WORLD_SIZES = (1, 2, 4, 8)
+
+
+def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
+    """For every number of repeats: how often the speedup's interval contains the truth, within rounds and without (the
+    same runs, as Welch's t sees them); the mean ratio of both half-widths; and the mean error of the speedup."""
+    cells = []
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        for repeats, is_paired in itertools.product(planned, (True, False)):
+            # the same runs for both
+            if is_paired:
+                shape = (draws, repeats, len(WORLD_SIZES))
+                noise = rng.normal(0, 0.01, shape) + rng.normal(0, session.between, (draws, repeats, 1))
+                order = np.broadcast_to(np.arange(len(WORLD_SIZES)), shape)
+                if session.run_order == "random":
+                    order = rng.permuted(order, axis=2)
+                runs = order + len(WORLD_SIZES) * np.arange(repeats)[:, None]
+                noise = noise + session.drift * runs / (repeats * len(WORLD_SIZES) - 1)
+            name = f"{repeats:02}" + ("" if is_paired else " unpaired")
+            for place, workers in enumerate(WORLD_SIZES):
+                truth = Truth(name="", noise=normal(0))
+                _insert_runs(
+                    connection, truth, workers, repeats, noise[:, :, place], name, in_rounds=is_paired
+                )
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
+        query = """
+            SELECT
+                avg((speedup_lo <= workers AND workers <= speedup_hi)::INTEGER) AS held,
+                avg(ln(speedup_hi / speedup)) AS half_width,
+                avg(speedup / workers) - 1 AS error
+            FROM scaling WHERE case_name = $1 AND workers > 1
+        """
+        for repeats in planned:
+            held, width, error = connection.execute(query, [f"{repeats:02}"]).fetchall()[0]
+            without, wide, _ = connection.execute(query, [f"{repeats:02} unpaired"]).fetchall()[0]
+            cells.append(
+                f"{100 * held:.1f} %, {100 * without:.1f} %, {width / wide:.2f}, {100 * error:+.2f} %"
+            )
+    return cells
+
+
 def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
     """For every number of repeats: the share of intervals that contain the truth, for throughput and for speedup."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for repeats, workers in itertools.product(planned, (1, 2)):
             noise = truth.noise(rng, (draws, repeats if truth.until is None else MOST), workers)
-            _insert_runs(connection, truth, workers, repeats, noise)
+            _insert_runs(connection, truth, workers, repeats, noise, f"{repeats:02}")
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
         query = """
@@ -117,6 +178,7 @@ RUN = """
     'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
     $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name
 """
+ROUND = "CASE WHEN $in_rounds THEN repeat END AS round"
 KEY = "draw AS session_id, $case_name || '.' || $workers || '.' || repeat AS run_id, 0 AS attempt"
 
 
@@ -126,15 +188,23 @@ def _insert_runs(
     workers: int,
     repeats: int,
     noise: Array,
+    case_name: str,
+    *,
+    in_rounds: bool = True,
 ) -> None:
-    """Insert one session per draw, with a case `NN` of NN repeats; scaling is perfect except for the noise."""
+    """Insert one session per draw, with a case of so many repeats; scaling is perfect except for the noise."""
     kept = np.arange(noise.shape[1]) < _counts(noise, repeats, truth.until)[:, None]
     draw, repeat = np.nonzero(kept)
     span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))
     connection.register("made_up", pa.table({"draw": draw, "repeat": repeat, "span_ns": span_ns}))
-    values = {"case_name": f"{repeats:02}", "workers": workers}
-    for table, columns in (("runs", f"repeat, {RUN}"), ("run_stats", "100 AS measured_steps, span_ns")):
-        connection.execute(f"INSERT INTO {table} BY NAME SELECT {KEY}, {columns} FROM made_up", values)
+    values = {"case_name": case_name, "workers": workers}
+    run, of_run = (
+        f"INSERT INTO runs BY NAME SELECT {KEY}, repeat, {ROUND}, {RUN} FROM made_up",
+        {"in_rounds": in_rounds},
+    )
+    connection.execute(run, values | of_run)
+    stats = f"INSERT INTO run_stats BY NAME SELECT {KEY}, 100 AS measured_steps, span_ns FROM made_up"
+    connection.execute(stats, values)
 
 
 def _counts(noise: Array, repeats: int, until: float | None) -> Array:
@@ -218,6 +288,12 @@ def main() -> None:
     for number, truth in enumerate(TRUTHS):
         rng = np.random.default_rng([asked.seed, number])
         _line(truth.name, over_repeats(truth, asked.repeats, asked.draws, rng))
+    print()
+    _line("runs of a session", [f"{count} rounds" for count in asked.repeats])
+    _line("---", ["---:"] * len(asked.repeats))
+    for number, session in enumerate(SESSIONS):
+        rng = np.random.default_rng([asked.seed, 200 + number])
+        _line(session.name, over_rounds(session, asked.repeats, asked.draws, rng))
     print()
     _line("steps of a run", [f"{steps} steps" for steps in STEPS])
     _line("---", ["---:"] * len(STEPS))

@@ -71,6 +71,8 @@ class Case:
     validation_ms: float = 0.0
     """Pause between two steps in which ranks validate."""
     memory_bytes: int = 1_000_000_000
+    other_cpu_pct: float = 1.0
+    """Percent of the ranks' CPUs that other processes use."""
     gpu: Mapping[str, float] = field(default_factory=dict)
     """Unusual readings of every GPU's sensors, by column of samples."""
     found_bytes: int | None = None

@@ -43,6 +43,7 @@ SAMPLE_SCHEMA = pa.schema(
         ("sm_clock_mhz", pa.float64()),
         ("throttle_reasons", pa.int64()),
         ("cpu_util_pct", pa.float64()),
+        ("other_cpu_pct", pa.float64()),
         ("rss_bytes", pa.int64()),
     ]
 )
@@ -121,7 +122,8 @@ def sample_table(case: Case, spec: RunSpec, node: int, completed: int) -> pa.Tab
 def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str, Any]:
     at = {"node": node, "device": device, "time_ns": number * 200_000_000}
     if device is None:
-        return {**at, "cpu_util_pct": 55.0, "rss_bytes": case.memory_bytes}
+        host = {"cpu_util_pct": 55.0, "other_cpu_pct": case.other_cpu_pct, "rss_bytes": case.memory_bytes}
+        return {**at, **host}
     return {
         **at,
         "gpu_util_pct": 92.0,

@@ -39,6 +39,15 @@ def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool
         yield "The examples are synthetic: the results say nothing about a real data set."
 
 
+def busy(findings: Sequence[Row]) -> str:
+    """What belongs above every figure of a session that was measured on a busy machine; else empty. `findings` are rows
+    of `diagnosis`."""
+    for finding in findings:
+        if finding["finding"] == "busy_machine":
+            return f"Measured on a busy machine: {finding['evidence']}. The figures include waiting for them."
+    return ""
+
+
 def _of_gloo(session: Row) -> Iterator[str]:
     if session["fsdp_on_cpu"]:
         yield (

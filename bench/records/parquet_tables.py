@@ -61,6 +61,7 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "sm_clock_mhz": _DOUBLE,
         "throttle_reasons": replace(_BIGINT, is_mask=True),
         "cpu_util_pct": _DOUBLE,
+        "other_cpu_pct": _DOUBLE,
         "rss_bytes": _BIGINT,
     },
     "evals": {

@@ -18,6 +18,7 @@ from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.machine.container import gpus_left_out
 from bench.machine.slots import detect, visible_gpus
+from bench.measure.sensors.other_processes import OtherProcesses
 from bench.plan.find_batch import measured
 from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
@@ -34,6 +35,9 @@ from bench.slurm.step import Step
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
+
+_BUSY_PERCENT = 20.0
+"""Use of the CPUs by other processes from which a session begins with a warning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
 
     Raises InputError, before anything is written, if it cannot run."""
     results = writable_results_folder(options.results)
+    others = OtherProcesses()
     with Gathering(step, results, options.ranks_per_node) as gathering:
         if options.resume is not None:
             folder = SessionFolder(results, options.resume)
@@ -89,6 +94,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         gathered = gathering.wait()
         created_at = utc_now()
         runs = _plan(options, suite, gathered.slots, folder)
+        if sum(offer.node == gathered.own.node for offer in gathered.offers) == 1:
+            _warn_of_other_work(others)
         time_left = TimeLeft.here(results, options.reserve)
         server = _start_server(runs, gathered)
         folder.lock()
@@ -202,6 +209,15 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
         own["warnings"] = "; ".join(warnings)
         sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))
     return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
+
+
+def _warn_of_other_work(others: OtherProcesses) -> None:
+    """Warn before anything is measured. The samples of the runs tell later how much it was."""
+    if (percent := others.read_after(0.3)) >= _BUSY_PERCENT:
+        sys.stderr.write(
+            f"bench: other processes use {percent:.0f} % of this machine's CPUs: stop them, or the session measures a "
+            "busy machine\n"
+        )
 
 
 def _refuse_a_plan_of_skips(runs: tuple[PlannedRun, ...]) -> None:

@@ -80,7 +80,8 @@ whole_runs AS (
         max(memory_used_bytes) AS memory_used_bytes_peak,
         -- Times count from the ranks' common barrier.
         arg_min(memory_used_bytes, time_ns) FILTER (time_ns < 0) AS memory_used_bytes_first,
-        max(rss_bytes) AS rss_bytes_peak
+        max(rss_bytes) AS rss_bytes_peak,
+        avg(other_cpu_pct) FILTER (time_ns >= 0) / 100 AS other_cpu_share
     FROM samples
     GROUP BY session_id, run_id, attempt, node, device
 ),
@@ -93,6 +94,7 @@ final AS (
         -- memory_used_bytes_peak: peak use of the device (on the host: of the machine), other processes included
         -- memory_used_bytes_first: at the first reading, if that is before the run's ranks start; else null
         -- rss_bytes_peak: host: peak resident sets of the node's ranks together
+        -- other_cpu_share: host: mean share of the ranks' CPUs that other processes used, from the ranks' common barrier
         -- gpu_util_pct: GPU: mean of the readings during measured steps; null: no readings
         -- sm_clock_mhz: GPU: mean clock during measured steps
         -- temperature_c: GPU: hottest reading during measured steps

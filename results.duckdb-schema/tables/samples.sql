@@ -14,5 +14,6 @@ CREATE TABLE samples (
     sm_clock_mhz DOUBLE,           -- clock of the GPU's multiprocessors
     throttle_reasons BIGINT,       -- NVML's bit mask
     cpu_util_pct DOUBLE,           -- utilisation over all CPUs of the machine
+    other_cpu_pct DOUBLE,          -- utilisation of the ranks' CPUs by other processes than the ranks
     rss_bytes BIGINT               -- sum of the resident sets of the node's ranks
 );

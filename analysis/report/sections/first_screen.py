@@ -15,7 +15,7 @@ from analysis.report.html.render import render
 from analysis.report.pages.session_data import Contents
 from analysis.report.sections.summary_table import ranking
 from analysis.wording import lost_efficiency
-from analysis.wording.caveats import caveats, imported_from, was_compared
+from analysis.wording.caveats import busy, caveats, imported_from, was_compared
 from analysis.wording.closing import because, closing_sentence
 from analysis.wording.machine import sentence
 from analysis.wording.verdicts import told
@@ -37,6 +37,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         facts=list(_facts(session)),
         why=session["why"],
         imported_from="" if session["imported"] is None else imported_from(session),
+        busy=busy(contents.rows("findings")),
         verdict=verdict,
         because=trusted(unbroken(because(points, losses, contents.rows("findings"), text))),
         trouble=counts  # runs that do not fit this machine are not a problem

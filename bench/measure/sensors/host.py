@@ -1,4 +1,4 @@
-"""The host's sensors, by psutil: CPU utilisation, memory in use, and memory of the ranks."""
+"""The host's sensors, by psutil: CPU utilisation, memory in use, memory of the ranks, and other processes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import time
 
 import psutil
 
+from bench.measure.sensors.other_processes import SHORTEST_S, OtherProcesses
 from bench.measure.sensors.sample import HOST
-
-_SHORTEST_S = 0.1
-"""The kernel counts CPU time in hundredths of a second; over less than ten of them a percentage is imprecise."""
 
 
 class HostSensor:
@@ -19,11 +17,13 @@ class HostSensor:
 
     def __init__(self) -> None:
         self._ranks: list[psutil.Process] = []
+        self._others = OtherProcesses()
         psutil.cpu_percent()  # the first call only starts the interval
         self._marked_s = time.monotonic()
 
     def watch(self, pids: list[int]) -> None:
-        """Set the processes whose resident memory is summed; processes that have ended are ignored."""
+        """Set the ranks; processes that have ended are ignored."""
+        self._others.watch(pids)
         self._ranks = []
         for pid in pids:
             try:
@@ -32,12 +32,15 @@ class HostSensor:
                 continue
 
     def read(self) -> dict[str, float]:
-        """Percent of all CPUs since the last reading; bytes in use; resident bytes of the ranks, if any."""
+        """Percent of all CPUs since the last reading; bytes in use; of the ranks, if there are any: resident bytes, and
+        percent of their CPUs that other processes use."""
         values = {"memory_used_bytes": float(psutil.virtual_memory().used)}
         now_s = time.monotonic()
-        if now_s - self._marked_s >= _SHORTEST_S:
+        if now_s - self._marked_s >= SHORTEST_S:
             values["cpu_util_pct"] = psutil.cpu_percent()
             self._marked_s = now_s
+        if self._ranks and (others := self._others.read()) is not None:
+            values["other_cpu_pct"] = others
         resident = [size for rank in self._ranks if (size := _resident(rank)) is not None]
         if resident:
             values["rss_bytes"] = float(sum(resident))

@@ -1,8 +1,8 @@
 """The node's sensors, read by a separate process so that they take no time from ranks and agents.
 
 `python -m bench.measure.sensors.process FILE` appends fixed-width rows five times a second, one for the host and one
-per GPU. A line `1234 1235` on stdin sets the processes whose resident memory is summed. The process ends when stdin
-ends, or with the process that started it.
+per GPU. A line `1234 1235` on stdin sets the processes that are the ranks. The process ends when stdin ends, or with
+the process that started it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Sensors:
         return cls(process=process, path=path)
 
     def watch(self, pids: list[int]) -> None:
-        """Sum the resident memory of these processes from now on."""
+        """Take these processes for the ranks from now on."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write((" ".join(map(str, pids)) + "\n").encode())

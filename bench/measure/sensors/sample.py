@@ -18,6 +18,7 @@ ROW = np.dtype(
         ("sm_clock_mhz", "<f8"),
         ("throttle_reasons", "<f8"),
         ("cpu_util_pct", "<f8"),
+        ("other_cpu_pct", "<f8"),
         ("rss_bytes", "<f8"),
     ]
 )

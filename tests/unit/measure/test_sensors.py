@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 
 from bench.measure import write_parquet
 from bench.measure.sensors import nvml
+from bench.measure.sensors.other_processes import OtherProcesses
 from bench.measure.sensors.process import Sensors
 from bench.measure.sensors.sample import HOST, ROW
 
@@ -35,6 +39,31 @@ def test_the_host_is_sampled_and_named_processes_are_summed(tmp_path: Path) -> N
     resident = psutil.Process().memory_info().rss
     assert 0.5 * resident < host["rss_bytes"][-1] < 2 * resident
     assert sensors.process.returncode == 0
+
+
+def test_a_rank_and_its_children_are_not_others() -> None:
+    """Two processes compute: for one reader they are the rank and its child, for another they are others."""
+    busy = "while True: pass"
+    code = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', '{busy}']).pid, flush=True)\n{busy}"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as rank:
+        assert rank.stdout is not None
+        both = [psutil.Process(rank.pid), psutil.Process(int(rank.stdout.readline()))]
+        try:
+            knowing, unknowing = OtherProcesses(), OtherProcesses()
+            knowing.watch([rank.pid])
+            unknowing.watch([])
+            before_s, began_s = [sum(process.cpu_times()[:2]) for process in both], time.monotonic()
+            time.sleep(1.0)
+            used_s = sum(sum(process.cpu_times()[:2]) for process in both) - sum(before_s)
+            with_them, without = unknowing.read(), knowing.read()
+            cpus_s = (time.monotonic() - began_s) * len(os.sched_getaffinity(0))
+        finally:
+            os.killpg(rank.pid, signal.SIGKILL)
+    assert with_them is not None
+    assert without is not None
+    assert used_s > 0.1
+    assert with_them - without == pytest.approx(100 * used_s / cpus_s, rel=0.3)
 
 
 def test_what_a_sensor_does_not_have_is_null(tmp_path: Path) -> None:
