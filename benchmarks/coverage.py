@@ -129,7 +129,7 @@ def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.
                 noise = rng.normal(0, 0.01, shape) + rng.normal(0, session.between, (draws, repeats, 1))
                 order = np.broadcast_to(np.arange(len(WORLD_SIZES)), shape)
                 if session.run_order == "random":
-                    order = rng.permuted(order, axis=2)
+                    order = _drawn_orders(order, rng)
                 runs = order + len(WORLD_SIZES) * np.arange(repeats)[:, None]
                 noise = noise + session.drift * runs / (repeats * len(WORLD_SIZES) - 1)
             name = f"{repeats:02}" + ("" if is_paired else " unpaired")
@@ -153,6 +153,16 @@ def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.
                 f"{100 * held:.1f} %, {100 * without:.1f} %, {width / wide:.2f}, {100 * error:+.2f} %"
             )
     return cells
+
+
+def _drawn_orders(order: Array, rng: np.random.Generator) -> Array:
+    """Orders of every draw's rounds as a plan draws them: no size keeps its position in the first three rounds."""
+    drawn = rng.permuted(order, axis=2)
+    while True:
+        kept = (drawn[:, :3] == drawn[:, :1]).all(axis=1).any(axis=1)
+        if not kept.any():
+            return drawn
+        drawn[kept] = rng.permuted(order[kept], axis=2)
 
 
 def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:

@@ -74,26 +74,44 @@ def plan(
         raise InputError(
             f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
         )
-    rounds = max((case.measure.repeats for case in suite.cases), default=0)
-    return tuple(
-        run
-        for repeat in range(rounds)
-        for run in in_round(repeat, (run for planner in planners for run in planner.runs(repeat)), run_order)
-    )
+    count = max((case.measure.repeats for case in suite.cases), default=0)
+    rounds: list[list[PlannedRun]] = []
+    for repeat in range(count):
+        listed = [run for planner in planners for run in planner.runs(repeat)]
+        drawn = in_round(repeat, listed, run_order)
+        if repeat == min(count, _UNALIKE_ROUNDS) - 1 and run_order == "random":
+            draws = (in_round(repeat, listed, run_order, draw) for draw in range(_MOST_DRAWS))
+            drawn = next((draw for draw in draws if not _keeps_a_position([*rounds, draw])), drawn)
+        rounds.append(drawn)
+    return tuple(run for drawn in rounds for run in drawn)
 
 
-def in_round(number: int, runs: Iterable[PlannedRun], run_order: RunOrder) -> list[PlannedRun]:
+_UNALIKE_ROUNDS = 3
+"""First rounds in which no size has the same position throughout: by chance the drift of the machine would then look
+the same in each, and like a difference between sizes."""
+_MOST_DRAWS = 100
+
+
+def _keeps_a_position(rounds: list[list[PlannedRun]]) -> bool:
+    """Whether a size has the same position in all of these rounds."""
+    if len(rounds) < 2:
+        return False
+    positions = [{(size_of(run), run.spec.position) for run in drawn} for drawn in rounds]
+    return bool(set.intersection(*positions))
+
+
+def in_round(number: int, runs: Iterable[PlannedRun], run_order: RunOrder, draw: int = 0) -> list[PlannedRun]:
     """The same runs, each with its round and its position there.
 
     A random order is drawn from the session's id: drift of the machine then favours no size, and the same session has
-    the same order."""
+    the same order. Another `draw` is another order."""
 
-    def draw(run: PlannedRun) -> bytes:
-        return sha256(f"{run.spec.session_id} {number} {run.spec.run_id}".encode()).digest()
+    def place(run: PlannedRun) -> bytes:
+        return sha256(f"{run.spec.session_id} {number} {draw} {run.spec.run_id}".encode()).digest()
 
     listed = list(runs)
-    ordered = sorted(listed, key=draw) if run_order == "random" else listed
-    position = {run.spec.run_id: place for place, run in enumerate(ordered)}
+    ordered = sorted(listed, key=place) if run_order == "random" else listed
+    position = {run.spec.run_id: index for index, run in enumerate(ordered)}
     return [
         replace(run, spec=replace(run.spec, round=number, position=position[run.spec.run_id]))
         for run in listed

@@ -56,8 +56,9 @@ def start_held(folder: Path, marked: Marked) -> subprocess.Popen[str]:
     cases = [ddp("slow", hold=str(folder / "hold")), ddp("later")]
     suite = suite_file(folder, cases, timeout_s=300)
     process = marked.start(
-        "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"
-    )
+        "suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2",
+        "--order", "fixed",
+    )  # fmt: skip
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         raws = list(folder.glob("bench-*/slow.1x2.r0.0/steps.rank?.raw"))

@@ -17,7 +17,18 @@ Disks = Callable[[str, str], Disk]
 def measure(marked: Marked, folder: Path, *cases: dict[str, object]) -> list[str]:
     """Arguments of a session `s` of these cases, with its results in `folder`/r."""
     suite = suite_file(folder, list(cases))
-    return ["suite", str(suite), "--results", str(folder / "r"), "--session", "s", "--ranks-per-node", "2"]
+    return [
+        "suite",
+        str(suite),
+        "--results",
+        str(folder / "r"),
+        "--session",
+        "s",
+        "--ranks-per-node",
+        "2",
+        "--order",
+        "fixed",
+    ]
 
 
 def rows(run: Path) -> int:

@@ -55,7 +55,16 @@ def begin(folder: Path) -> tuple[Marked, list[str]]:
     """The suite in that folder, and the command that runs it."""
     (folder / "fits.yaml").write_text(SUITE)
     shutil.copyfile(HERE / "hungry.py", folder / "hungry.py")
-    command = ["suite", str(folder / "fits.yaml"), "--results", str(folder / "r"), "--session", "s"]
+    command = [
+        "suite",
+        str(folder / "fits.yaml"),
+        "--results",
+        str(folder / "r"),
+        "--session",
+        "s",
+        "--order",
+        "fixed",
+    ]
     return Marked(folder), [*command, "--ranks-per-node", "2"]
 
 

@@ -148,7 +148,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
         told.look_around(tasks)
         (told.results / "s" / "STOP").touch()
 
-    told.stage("stopped", str(suite), "--session", "s", then=stop)
+    told.stage("stopped", str(suite), "--session", "s", "--order", "fixed", then=stop)
     told.stage("leader killed", "--resume", "s", then=lambda tasks: tasks.processes[0].kill())
     told.stage("follower killed", "--resume", "s", then=lambda tasks: tasks.processes[1].kill())
     told.load()

@@ -23,7 +23,7 @@ class Ended:
     def __init__(self, folder: Path, tasks_per_node: tuple[int, ...], cases: list[dict[str, Any]]) -> None:
         self.results, self.marked = folder / "r", Marked(folder)
         suite = suite_file(folder, cases)
-        command = ["suite", str(suite), "--results", str(self.results), "--session", "s"]
+        command = ["suite", str(suite), "--results", str(self.results), "--session", "s", "--order", "fixed"]
         self.tasks = Tasks(self.marked, folder, tasks_per_node, *command, "--ranks-per-node", "4")
         self.exit_codes = self.tasks.start().wait()
 

@@ -109,7 +109,7 @@ class Story:
 
     def _begin_or_resume(self) -> tuple[str, ...]:
         begun = (self.results / "s" / "session.json").exists()
-        what = ("--resume", "s") if begun else (str(self.suite), "--session", "s")
+        what = ("--resume", "s") if begun else (str(self.suite), "--session", "s", "--order", "fixed")
         return ("suite", *what, "--results", str(self.results), "--ranks-per-node", "2", "--no-load")
 
     def _stage(self, moment: str, reach: Reach) -> None:

@@ -32,7 +32,8 @@ class Driver:
         self.marked = Marked(self.temporary)
         suite = suite_file(folder, [ddp("slow", hold=str(self.hold)), ddp("later")], steps=8)
         self.command = [
-            "suite", str(suite), "--results", str(self.results), "--session", "s", "--ranks-per-node", "2"
+            "suite", str(suite), "--results", str(self.results), "--session", "s", "--order", "fixed",
+            "--ranks-per-node", "2",
         ]  # fmt: skip
 
     @property
@@ -140,7 +141,7 @@ def test_whoever_reads_its_first_line_and_leaves_ends_no_session(driver: Driver)
     done = subprocess.run(
         ["bash", "-c", line], env=driver.marked.environment, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (0, "loading torch once for all runs ...\n")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert done.stderr == ""
     assert driver.statuses() == [("ok", 18), ("ok", 18)]
     assert driver.nothing_is_left()

@@ -58,7 +58,8 @@ class Study:
 
     def start(self, arguments: str, step: str = ONE_TASK_PER_NODE, before: str = "") -> Step:
         """Start `bench suite ARGUMENTS` in its own step, called `study`; each task calls `before` first."""
-        command = f"apptainer exec {self._image} bench suite --results . {arguments}"
+        order = "" if "--resume" in arguments else "--order fixed "  # tests stop a certain run
+        command = f"apptainer exec {self._image} bench suite --results . {order}{arguments}"
         if before:
             command = f"bash -c '{before}; exec {command}'"
         log = self.folder / f"step{len([*self.folder.glob('step*.log')])}.log"

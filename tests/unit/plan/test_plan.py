@@ -68,6 +68,15 @@ def test_every_round_runs_every_size_in_an_order_drawn_from_the_session() -> Non
     assert running_order("one") == found != running_order("two")
 
 
+@pytest.mark.parametrize("repeats", [2, 3, 5])
+def test_no_size_has_the_same_position_in_all_of_the_first_three_rounds(repeats: int) -> None:
+    sizes = case(world=[1, 2], measure=MeasureSpec(steps=1, repeats=repeats))
+    for session in range(20):
+        planned = plan(suite(sizes), LAPTOP, f"{session}")
+        first = [run.spec.position for run in planned if run.spec.world_size == 1][:3]
+        assert set(first) == {0, 1}
+
+
 def test_a_fixed_order_is_the_suites_in_every_round() -> None:
     planned = plan(suite(case(world=[1, 2]), case("b", world=[1])), LAPTOP, "s", run_order="fixed")
     assert [(run.spec.round, run.spec.position) for run in planned] == [
