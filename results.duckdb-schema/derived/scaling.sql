@@ -2,8 +2,8 @@
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
 -- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput,
 -- Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact. If the
--- baseline ran on another kind of device, there is a speedup but no efficiency and no verdict, because a GPU is not
--- comparable with a core.
+-- baseline ran on another kind of device, in another precision or with another batch, there is a speedup but no
+-- efficiency and no verdict: the ratio then also says what the device, the precision or the batch is worth.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -17,6 +17,10 @@ baselines AS (
         threads AS baseline_threads,
         device_type AS baseline_device_type,
         axis AS baseline_axis,
+        workload AS baseline_workload,
+        precision AS baseline_precision,
+        global_batch AS baseline_global_batch,
+        batch_per_rank AS baseline_batch_per_rank,
         repeats AS baseline_repeats,
         throughput AS baseline_throughput,
         log_variance AS baseline_log_variance
@@ -55,7 +59,13 @@ paired AS (
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
             false
         ) AS is_baseline,
-        coalesce(baseline_device_type = device_type, true) AS is_alike
+        coalesce(baseline_device_type = device_type, true)
+            AND coalesce(baseline_workload = workload, true)
+            AND coalesce(baseline_precision = precision, true)
+            AND coalesce(
+                if(scaling = 'strong', baseline_global_batch = global_batch, baseline_batch_per_rank = batch_per_rank),
+                true
+            ) AS is_alike
     FROM points
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
@@ -112,18 +122,37 @@ different_trainings AS (
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
     HAVING count(*) > 1
 ),
+-- Whether throughput falls from the next smaller size, by Holm's correction over the session: of sizes that are equally
+-- fast, some would otherwise be called slower in more than one session of twenty. Unknown without an interval.
+falls AS (
+    SELECT
+        *,
+        ln(throughput / next_smaller_throughput) AS log_gain,
+        CASE
+            WHEN smaller_half_width IS NOT NULL AND scaling <> 'none' AND NOT oversubscribed
+            THEN p_not_below(log_gain, smaller_half_width / t_quantile(smaller_df), smaller_df)
+        END AS fall_p
+    FROM with_intervals
+),
+fall_steps AS (
+    SELECT *, holm_step(fall_p, session_id) AS fall_step FROM falls
+),
+with_falls AS (
+    SELECT
+        *,
+        coalesce(log_gain < -smaller_half_width AND holm_p_of(fall_p, fall_step, session_id) <= 0.05, false)
+            AS is_slower
+    FROM fall_steps
+),
 judged AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_alike THEN baseline_workers / workers END AS share,
+        CASE WHEN is_alike AND scaling <> 'none' THEN baseline_workers / workers END AS share,
         ratio * share AS efficiency,
         ratio_lo * share AS efficiency_lo,
         ratio_hi * share AS efficiency_hi,
         is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_compared,
         is_compared AND trains_differently IS NULL AS is_judged,
-        -- Below two repeats on either side the point estimates decide.
-        coalesce(ln(throughput / next_smaller_throughput) < -coalesce(smaller_half_width, 0), false)
-            AS retrograde,
         -- verdict_lo: verdict if the efficiency were efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,
         -- verdict_hi: verdict if the efficiency were efficiency_hi
@@ -134,7 +163,7 @@ judged AS MATERIALIZED (
         CASE
             WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
         END AS gustafson_scale
-    FROM with_intervals
+    FROM with_falls
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
 -- The number of further repeats is computed only if the interval does not show that none is needed.
@@ -184,6 +213,10 @@ final AS (
         baseline_ranks_per_node,       -- ranks per node of the baseline
         baseline_threads,              -- threads per rank of the baseline
         baseline_device_type,          -- kind of device of the baseline: cpu, cuda
+        baseline_workload,             -- workload of the baseline
+        baseline_precision,            -- precision of the baseline
+        baseline_global_batch,         -- global batch of the baseline
+        baseline_batch_per_rank,       -- batch per rank of the baseline
         is_baseline,                   -- whether this row is the baseline
         next_smaller_workers,  -- next smaller n of the case with ok runs, not oversubscribed; null at the smallest
         next_smaller_throughput,       -- throughput there, on the fewest nodes
@@ -191,7 +224,9 @@ final AS (
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        efficiency,                    -- speedup ÷ workers; null if the baseline ran on another kind of device
+        -- efficiency: speedup ÷ workers; null if not scaled, or if device, precision, batch or workload differ from the
+        -- baseline's
+        efficiency,
         efficiency_lo,
         efficiency_hi,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward if the baseline has n > 1. Both serial
@@ -207,12 +242,12 @@ final AS (
         -- verdict: by efficiency, retrograde, different training; null: baseline, not scaled, or not comparable
         CASE
             WHEN is_compared AND trains_differently THEN 'different training'
-            WHEN is_judged AND retrograde THEN 'retrograde'
+            WHEN is_judged AND is_slower THEN 'retrograde'
             WHEN is_judged THEN verdict_of(efficiency)
         END AS verdict,
         verdict_lo,
         verdict_hi,
-        is_compared AND retrograde AS is_slower,  -- than the next smaller n, beyond repeats
+        is_slower,                     -- than the next smaller n, beyond repeats; false without an interval
         -- repeats_needed: more repeats, here and of the baseline, for one verdict; null: none, no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,
