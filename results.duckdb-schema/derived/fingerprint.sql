@@ -7,7 +7,9 @@ WITH last_attempts AS (
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
 begun AS (
-    SELECT *, placement_of(nodes, ranks_per_node, axis, threads) AS placement FROM last_attempts WHERE status <> 'skipped'
+    SELECT *, placement_of(nodes, ranks_per_node, axis, threads) AS placement
+    FROM last_attempts
+    WHERE status <> 'skipped'
 ),
 facts AS (
     SELECT

@@ -55,8 +55,8 @@ over_repeats AS (
 quantiles AS (
     SELECT repeats, t_quantile(repeats - 1) AS t FROM (SELECT DISTINCT repeats FROM over_repeats) AS counts
 ),
--- Imbalance is the time that the slowest rank computes longer, in forward and in backward, where its excess is hidden in
--- the others' wait. The rank's part of it is as large as its part of the spread in forward.
+-- Imbalance is the time that the slowest rank computes longer, in forward and in backward, where the others' wait hides
+-- its excess. The rank's part of it is as large as its part of the spread in forward.
 imbalances AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, imbalance_ms FROM step_parts
 ),
