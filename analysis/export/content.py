@@ -79,9 +79,7 @@ class Content:
 
     def caveats(self) -> Iterator[str]:
         """Sentences about the limits of the numbers; they contain no untrusted text."""
-        return caveats(
-            self.session, self.points, differing=self.differing, shows_throughput_intervals=False
-        )
+        return caveats(self.session, self.points, differing=self.differing, shows_throughput_intervals=False)
 
     def provenance(self, name: Name = str) -> str:
         """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""

@@ -56,7 +56,8 @@ def told(point: Row) -> str | None:
     reaches more; None if the row has none."""
     if is_open(point):
         return UNDECIDED
-    low, high, verdict = point["verdict_lo"], point["verdict_hi"], point["verdict"]
+    low, high = point["verdict_lo"], point["verdict_hi"]
+    verdict: str | None = point["verdict"]
     if low in (None, high) or verdict in (None, RETROGRADE, DIFFERENT_TRAINING):
         return verdict
     return f"{low}{_OR}{high}"

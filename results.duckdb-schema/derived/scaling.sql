@@ -2,8 +2,8 @@
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
 -- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput,
 -- Welch on the difference of logs; null below two repeats on either side; a baseline's own row is exact. If the
--- baseline ran on another kind of device, in another precision or with another batch, there is a speedup but no
--- efficiency and no verdict: the ratio then also says what the device, the precision or the batch is worth.
+-- baseline ran on another kind of device, in another precision, with another batch or another workload, there is a
+-- speedup but no efficiency and no verdict: the ratio then includes the effect of that difference.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -224,8 +224,7 @@ final AS (
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        -- efficiency: speedup ÷ workers; null if not scaled, or if device, precision, batch or workload differ from the
-        -- baseline's
+        -- efficiency: speedup ÷ workers; null if not scaled, or over another device, precision, batch or workload
         efficiency,
         efficiency_lo,
         efficiency_hi,

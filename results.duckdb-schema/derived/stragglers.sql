@@ -92,8 +92,7 @@ final AS (
         excess_ms,                     -- that time minus the median rank's: the time that others wait for it
         excess_ms_lo, excess_ms_hi,
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
-        -- cost: share of the mean step that others wait for it, in backward too; with ddp if the imbalance is known
-        -- (step_parts), otherwise excess_of_step
+        -- cost: share of the mean step that others wait for it, in backward too if imbalance is known (step_parts)
         waited_ms / step_ms_mean AS cost,
         times_slowest_share,           -- share of measured steps in which the rank was the last to wait
         1 / world_size AS expected_share,  -- times_slowest_share if all ranks were alike

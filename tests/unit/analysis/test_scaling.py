@@ -171,7 +171,9 @@ def test_the_limits_that_charts_and_sentences_name_are_those_of_the_verdicts(in_
         (None, None, "good"),
     ],
 )
-def test_both_verdicts_are_told_where_the_interval_reaches_two_and_none_where_it_spans_more(in_memory, low, high, told):
+def test_both_verdicts_are_told_where_the_interval_reaches_two_and_none_where_it_spans_more(
+    in_memory, low, high, told
+):
     assert verdicts.told({"verdict": "good", "verdict_lo": low, "verdict_hi": high}) == told
     assert in_memory.execute("SELECT is_open(?, ?) IS TRUE", [low, high]).fetchone() == (told == "undecided",)
 

@@ -67,8 +67,8 @@ def test_a_speedup_over_a_larger_baseline_says_its_unit_and_why_the_baseline_mov
     found = said()
     assert found["closing"] == (
         "ddp on 16 ranks over 2 nodes: 1.80 [1.76, 1.84] times the throughput of 8 ranks (speedup 14.4 if these count "
-        "as 8), efficiency 90.0 % [87.9, 92.1]: good or excellent. The baseline is 8 ranks instead of 1, because no run "
-        "on fewer is ok."
+        "as 8), efficiency 90.0 % [87.9, 92.1]: good or excellent. The baseline is 8 ranks instead of 1, because no "
+        "run on fewer is ok."
     )
     assert "Speedup counts the 8 workers of a baseline as 8." in found["caveats"]
 
