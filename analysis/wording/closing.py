@@ -20,6 +20,8 @@ LEAST = 0.005
 """Share of the ranks' time below which a loss is not mentioned."""
 REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
 """Findings about certainty. If nothing is decided, they come before all findings that would change the training."""
+_SLOW = ("slow_node", "straggler")
+"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss."""
 _IN_REASON = 2
 """More repeats are advised up to this multiple of the existing ones, as in the rules about repeats."""
 
@@ -163,8 +165,8 @@ def because(
 
 def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
     """The gravest finding of the case or the session that explains lost time. A finding that restates the whole loss
-    counts only if it has a setting to change. If repeats do not decide the loss: the finding about repeats. If another
-    model was trained, or if runs were not made alike: that finding."""
+    counts only if it names a setting or hardware to change. If repeats do not decide the loss: the finding about
+    repeats. If another model was trained, or if runs were not made alike: that finding."""
     of_it = [finding for finding in findings if _is_about(finding, point)]
     unlike = next((finding for finding in of_it if finding["finding"] == "unlike_runs"), None)
     if unlike is not None:
@@ -191,7 +193,7 @@ def _is_about(finding: Row, point: Row) -> bool:
 def _explains(finding: Row, point: Row) -> bool:
     efficiency = point["efficiency"]
     is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
-    return is_a_part or finding["options"] is not None
+    return is_a_part or finding["options"] is not None or finding["finding"] in _SLOW
 
 
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:

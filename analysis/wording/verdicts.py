@@ -58,7 +58,7 @@ def told(point: Row) -> str | None:
         return UNDECIDED
     low, high = point["verdict_lo"], point["verdict_hi"]
     verdict: str | None = point["verdict"]
-    if low in (None, high) or verdict in (None, RETROGRADE, DIFFERENT_TRAINING):
+    if None in (low, high) or low == high or verdict in (None, RETROGRADE, DIFFERENT_TRAINING):
         return verdict
     return f"{low}{_OR}{high}"
 

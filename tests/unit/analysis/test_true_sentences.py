@@ -112,6 +112,26 @@ def test_a_slow_node_is_blamed_for_all_that_it_costs_and_the_network_for_nothing
     assert slow["evidence"].endswith("by 1.50 ms on average; the others wait for them for 13 % of a step")
 
 
+def test_a_slow_node_that_explains_the_whole_loss_is_fixed_first(results, said):
+    case = Case(name="ddp", step_ms={1: around(100.0), 8: around(16.0)}, ranks_per_node=4)
+    folder = make_session(results, [case], session_id=S)
+    for repeat in range(3):
+        for node, forward_ms in ((0, 3.75), (1, 5.25)):
+            phases = {"data_ns": 1.25, "forward_ns": forward_ms, "optimizer_ns": 1.25}
+            phases["backward_ns"] = around(16.0)[repeat] - sum(phases.values())
+            rewrite_steps(
+                folder,
+                f"ddp.2x4.r{repeat}",
+                {name: round(1e6 * ms) for name, ms in phases.items()},
+                node=node,
+            )
+    found = said()
+    assert found["because"].startswith(
+        "21.9 % of the ranks' time was lost, mainly to waiting for slower ranks: "
+    )
+    assert found["because"].endswith("Fix first: One node is slower than the others.")
+
+
 def test_a_slow_node_and_a_slow_network_are_blamed_for_their_own_parts(results, said):
     _one_slow_node(results, slow_ms=4.0, network_ms=6.0)
     found = said()["findings"]
