@@ -17,7 +17,7 @@ from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.scaling import scaling_table
 from analysis.tables.table import Table
-from analysis.wording import lost_efficiency, machine, recorder_overhead
+from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import busy, imported_from, still_too_wide
 from analysis.wording.closing import because, closing_sentence
@@ -51,6 +51,7 @@ def show(
         batches, laws = rows("batch_limits"), rows("scaling_law")
         losses = lost_efficiency.explained(rows("efficiency_loss"))
         diagnosed = findings.read(connection, session_id)
+        differing = unlike_runs.read(connection, session_id)
         of_machine = machine.read(connection, session_id)
         sizes = machine_tables.sizes(machine_tables.read_sizes(connection, session_id))
 
@@ -67,6 +68,7 @@ def show(
     for line in [
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
+        *unlike_runs.sentences(differing),
         *still_too_wide(points),
         *limits(batches),
         *compiling(runs),

@@ -12,7 +12,7 @@ from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
 from analysis.tables.scaling import rates, scaling_table
 from analysis.tables.table import Table
-from analysis.wording import machine
+from analysis.wording import machine, unlike_runs
 from analysis.wording.caveats import caveats
 from analysis.wording.closing import closing_sentence
 from analysis.wording.failures import reasons
@@ -42,6 +42,8 @@ class Content:
     """Rows of `scaling`, as the plan orders them."""
     coverage: list[Row]
     machine: machine.Machine
+    differing: list[Row]
+    """Facts in which runs differ, from unlike_runs."""
     caption: str = ""
     """The user's text, in place of the closing sentence or of a picture's title; empty: none."""
 
@@ -77,7 +79,7 @@ class Content:
 
     def caveats(self) -> Iterator[str]:
         """Sentences about the limits of the numbers; they contain no untrusted text."""
-        return caveats(self.session, self.points, shows_throughput_intervals=False)
+        return caveats(self.session, self.points, differing=self.differing, shows_throughput_intervals=False)
 
     def provenance(self, name: Name = str) -> str:
         """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""
@@ -94,6 +96,7 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str, caption: str | 
         points=points,
         coverage=coverage,
         machine=machine.read(connection, session_id),
+        differing=unlike_runs.read(connection, session_id),
         caption=" ".join((caption or "").split()),
     )
 

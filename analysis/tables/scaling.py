@@ -6,24 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from analysis.database.rows import Row
-from analysis.tables.column import Column, Tone, number_of, text_of
+from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
 from analysis.wording import verdicts
 from analysis.wording.failures import not_ok_counts
 from analysis.wording.metric import ACCURACY, metric_of
 from analysis.wording.numbers import estimate, spread
 from analysis.wording.plain_text import number
-
-_TONES: dict[str, Tone] = {
-    "superlinear": "good",
-    "excellent": "good",
-    "good": "good",
-    "acceptable": "fair",
-    verdicts.UNDECIDED: "fair",
-    "poor": "bad",
-    "retrograde": "bad",
-    verdicts.DIFFERENT_TRAINING: "bad",
-}
 
 
 def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()) -> Table:
@@ -45,7 +34,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column(
                 "verdict",
                 lambda row: "; ".join(filter(None, [_verdict(row), not_ok.get(_place(row))])),
-                tone=lambda row: _TONES.get(_verdict(row), ""),
+                tone=lambda row: verdicts.tone(_verdict(row)),
             ),
             Column("step ms ± std", _step, number=True),
             Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.database.rows import Row
-from analysis.wording import verdicts
+from analysis.wording import unlike_runs, verdicts
 
 
-def caveats(session: Row, points: list[Row], *, shows_throughput_intervals: bool = True) -> Iterator[str]:
-    """The sentences. `session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`.
-    Exported tables do not show intervals of throughput."""
+def caveats(
+    session: Row,
+    points: list[Row],
+    *,
+    differing: Iterable[Row] = (),
+    shows_throughput_intervals: bool = True,
+) -> Iterator[str]:
+    """The sentences. `session` is a row of analysis/report/queries/session.sql, `points` are rows of `scaling`,
+    `differing` are of unlike_runs. Exported tables do not show intervals of throughput."""
     yield from _of_an_import(session["imported"], points)
-    if was_compared(points):
+    yield from unlike_runs.sentences(differing)
+    compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
+    if any(point["efficiency"] is not None for point in compared):
         yield "Efficiency is speedup ÷ workers."
+    for workers in sorted({point["baseline_workers"] for point in compared} - {1}):
+        yield f"Speedup counts the {workers:,} workers of a baseline as {workers:,}."
     if any(point["verdict"] for point in points):
         yield _limits()
     has_intervals = any(point["throughput_lo"] is not None for point in points)

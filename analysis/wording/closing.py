@@ -18,8 +18,10 @@ _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
 LEAST = 0.005
 """Share of the ranks' time below which a loss is not mentioned."""
-REPEATED = ("one_repeat", "undecided", "noisy", "too_few_repeats")
+REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
 """Findings about certainty. If nothing is decided, they come before all findings that would change the training."""
+_SLOW = ("slow_node", "straggler")
+"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss."""
 _IN_REASON = 2
 """More repeats are advised up to this multiple of the existing ones, as in the rules about repeats."""
 
@@ -43,17 +45,13 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
             f"{_estimate(best, 'throughput')[0]} {unit}; nothing ran at a second size, so there is no speedup to "
             "report."
         )
-    kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
-    over = counted(point["baseline_workers"], point["baseline_axis"])
-    if point["baseline_case"] != point["case_name"]:
-        over = f"{name(point['baseline_case'])} on {over}"
-    speedup = " ".join(filter(None, _estimate(point, "speedup")))
-    sentence = f"{name(point['case_name'])} on {size_of(point)}: {kind} {speedup} over {over}"
-    if point["efficiency"] is None:
-        kinds = f"{word(point['device_type'], name)} against {word(point['baseline_device_type'], name)}"
-        return f"{sentence}; {kinds}, so without efficiency{_judgement(point)}."
-    efficiency, interval = _estimate(point, "efficiency", 100)
-    return f"{sentence}, efficiency {efficiency} %{interval and f' {interval}'}{_judgement(point)}."
+    sentence = f"{name(point['case_name'])} on {size_of(point)}: {_ratio(point, name)}"
+    if point["efficiency"] is not None:
+        efficiency, interval = _estimate(point, "efficiency", 100)
+        sentence += f", efficiency {efficiency} %{interval and f' {interval}'}"
+    elif unlike := _unlike(point, name):
+        sentence += f"; {unlike}, so without efficiency"
+    return f"{sentence}{_judgement(point)}.{_moved(points, point)}"
 
 
 def most_telling(points: Sequence[Row]) -> Row | None:
@@ -71,6 +69,48 @@ def most_telling(points: Sequence[Row]) -> Row | None:
     )
 
 
+def _ratio(point: Row, name: Callable[[str], str]) -> str:
+    """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too."""
+    kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
+    workers = point["baseline_workers"]
+    over = counted(workers, point["baseline_axis"])
+    if point["baseline_case"] != point["case_name"]:
+        over = f"{name(point['baseline_case'])} on {over}"
+    if workers == 1:
+        return f"{kind} {' '.join(filter(None, _estimate(point, 'speedup')))} over {over}"
+    ratio = " ".join(filter(None, _estimate(point, "speedup", 1 / workers)))
+    counting = f"{kind} {_estimate(point, 'speedup')[0]} if these count as {workers:,}"
+    return f"{ratio} times the throughput of {over} ({counting})"
+
+
+def _unlike(point: Row, name: Callable[[str], str]) -> str:
+    """The first thing besides the number of workers in which the row differs from its baseline; empty if nothing
+    does."""
+    batch = "global_batch" if point["scaling"] == "strong" else "batch_per_rank"
+    for key in ("device_type", "precision", "workload", batch):
+        here, there = point[key], point[f"baseline_{key}"]
+        if here is not None and there is not None and here != there:
+            if key == batch:
+                return f"a {batch.replace('_', ' ')} of {here:,} against {there:,}"
+            return f"{word(here, name)} against {word(there, name)}"
+    return ""
+
+
+def _moved(points: Sequence[Row], point: Row) -> str:
+    """A sentence if a smaller size should have been the baseline but has no ok run."""
+    smaller = [
+        other["workers"]
+        for other in points
+        if other["case_name"] == point["baseline_case"]
+        and other["throughput"] is None
+        and other["workers"] < point["baseline_workers"]
+    ]
+    if not smaller:
+        return ""
+    baseline = counted(point["baseline_workers"], point["baseline_axis"])
+    return f" The baseline is {baseline} instead of {min(smaller):,}, because no run on fewer is ok."
+
+
 def _estimate(point: Row, name: str, factor: float = 1) -> tuple[str, str]:
     ends = (point[f"{name}_{end}"] for end in ("lo", "hi"))
     low, high = (None if end is None else factor * end for end in ends)
@@ -78,20 +118,20 @@ def _estimate(point: Row, name: str, factor: float = 1) -> tuple[str, str]:
 
 
 def _judgement(point: Row) -> str:
-    """The verdict, and the others that the interval allows."""
+    """The verdict, or the verdicts that the interval allows."""
     if point["oversubscribed"]:
         return "; no verdict, because ranks had to share slots or cores"
     if point["verdict"] == verdicts.DIFFERENT_TRAINING:
         other = f"the losses differ from those of fewer {point['axis']} by more than rounding"
         return f": {verdicts.DIFFERENT_TRAINING}, because {other}"
-    verdict = f": {point['verdict']}" if point["verdict"] else ""
+    told = verdicts.told(point)
+    verdict = f": {told}" if told else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"
-    low, high = point["verdict_lo"], point["verdict_hi"]
-    if not verdicts.is_open(point):
-        if point["verdict"] == "retrograde":
-            verdict += f", slower than on fewer {point['axis']}"
-        return verdict if low == high else f"{verdict}, though the interval reaches from {low} to {high}"
+    if told == verdicts.RETROGRADE:
+        return f"{verdict}, slower than on fewer {point['axis']}"
+    if told != verdicts.UNDECIDED:
+        return verdict
     repeats, more = point["repeats"], point["repeats_needed"]
     needed = ""
     if more is not None:
@@ -101,7 +141,8 @@ def _judgement(point: Row) -> str:
             if is_in_reason
             else f" (about {more:,} more needed, fewer on a quieter machine)"
         )
-    return f": undecided after {repeats} repeats{needed}; it may be anything from {low} to {high}"
+    reached = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
+    return f"{verdict} after {repeats} repeats{needed}; it may be {reached}"
 
 
 def because(
@@ -124,9 +165,12 @@ def because(
 
 def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
     """The gravest finding of the case or the session that explains lost time. A finding that restates the whole loss
-    counts only if it has a setting to change. If repeats do not decide the loss: the finding about repeats. If another
-    model was trained: that finding."""
-    of_it = [finding for finding in findings if finding["case_name"] in (None, point["case_name"])]
+    counts only if it names a setting or hardware to change. If repeats do not decide the loss: the finding about
+    repeats. If another model was trained, or if runs were not made alike: that finding."""
+    of_it = [finding for finding in findings if _is_about(finding, point)]
+    unlike = next((finding for finding in of_it if finding["finding"] == "unlike_runs"), None)
+    if unlike is not None:
+        return unlike
     if point["verdict"] == verdicts.DIFFERENT_TRAINING:
         return next((finding for finding in of_it if finding["finding"] == "different_loss"), None)
     repeated = [
@@ -139,10 +183,17 @@ def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
     return min(fitting, key=lambda finding: finding["finding_order"], default=None)
 
 
+def _is_about(finding: Row, point: Row) -> bool:
+    """Whether the finding is about the row's case, a repeat of its baseline, or the session."""
+    if finding["finding"] == "outlying_repeat" and finding["case_name"] == point["baseline_case"]:
+        return True
+    return finding["case_name"] in (None, point["case_name"])
+
+
 def _explains(finding: Row, point: Row) -> bool:
     efficiency = point["efficiency"]
     is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
-    return is_a_part or finding["options"] is not None
+    return is_a_part or finding["options"] is not None or finding["finding"] in _SLOW
 
 
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:
@@ -164,11 +215,15 @@ def _main_loss(point: Row, terms: Sequence[Row]) -> str:
         cause += " (estimated)"
     said = f"{estimate(100 * lost, None, None)[0]} % of the ranks' time was lost"
     mainly = "the largest part" if is_remainder else "mainly to"
+    gain = -sum(term["share"] for term in terms if term["share"] < 0)
+    gained = ""
+    if largest["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
+        gained = f"; other parts gained {estimate(100 * gain, None, None)[0]} %"
     if largest["share_lo"] is None:
-        return f"{said}, by points alone {mainly} {cause}."
+        return f"{said}, by points alone {mainly} {cause}{gained}."
     if largest["share_lo"] <= 0 or any(_rivals(other, largest) for other in others):
-        return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}."
-    return f"{said}, {mainly} {cause}."
+        return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}{gained}."
+    return f"{said}, {mainly} {cause}{gained}."
 
 
 def _rivals(other: Row, largest: Row) -> bool:

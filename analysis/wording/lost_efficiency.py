@@ -147,8 +147,8 @@ TERMS = {
         definition="Computation × (1 − clock rate ÷ the baseline's), for the GPU with the highest rate.",
     ),
     "work": Term(
-        meaning="Each rank has fewer examples in a step than at the baseline: small batches leave a device partly "
-        "idle, and the fixed cost of a step is spread over fewer examples.",
+        meaning="Computation takes longer per example than at the baseline: small batches leave a device partly idle, "
+        "the fixed cost of a step is spread over fewer examples, and on CPUs ranks of a node slow each other down.",
         definition="Under strong scaling: computation of the rank that computes least, minus the cost of lower clocks.",
     ),
     "remainder": Term(

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Literal
 
 from analysis.database import schema
 from analysis.database.rows import Row
 
+RETROGRADE = "retrograde"
+"""Verdict on a size that is slower than the next smaller one."""
 DIFFERENT_TRAINING = "different training"
 """Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
 UNDECIDED = "undecided"
 """Shown instead of a verdict that the repeats do not support."""
 
+Tone = Literal["", "good", "fair", "bad"]
+_TONES: dict[str, Tone] = {
+    "superlinear": "good",
+    "excellent": "good",
+    "good": "good",
+    "acceptable": "fair",
+    "poor": "bad",
+    RETROGRADE: "bad",
+    DIFFERENT_TRAINING: "bad",
+}
+_OR = " or "
 _LIMIT = re.compile(r">=? ([\d.]+) THEN '(\w+)'")
 
 
@@ -38,5 +52,18 @@ def is_open(point: Row) -> bool:
 
 
 def told(point: Row) -> str | None:
-    """The verdict of a row of `scaling`, or `undecided`; None if the row has none."""
-    return UNDECIDED if is_open(point) else point["verdict"]
+    """The verdict of a row of `scaling`; both if the interval reaches two, `poor or acceptable`; `undecided` if it
+    reaches more; None if the row has none."""
+    if is_open(point):
+        return UNDECIDED
+    low, high = point["verdict_lo"], point["verdict_hi"]
+    verdict: str | None = point["verdict"]
+    if None in (low, high) or low == high or verdict in (None, RETROGRADE, DIFFERENT_TRAINING):
+        return verdict
+    return f"{low}{_OR}{high}"
+
+
+def tone(verdict: str) -> Tone:
+    """The colour of what `told` says: `good`, `fair`, `bad`, or empty; `fair` between two colours."""
+    tones: set[Tone] = {_TONES.get(name, "") for name in verdict.split(_OR)}
+    return "fair" if len(tones) > 1 else tones.pop()

@@ -1,18 +1,28 @@
 -- One row per session, case, placement, key of the fingerprint and value: the software, hardware and settings of its
--- runs. Last attempts that were started; facts that are unknown for a run have no row.
+-- runs, and the number of examples in their data set. Last attempts that were started; facts that are unknown for a run
+-- have no row.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
     QUALIFY row_number() OVER (PARTITION BY session_id, run_id ORDER BY attempt DESC) = 1
 ),
-facts AS (
-    SELECT
-        session_id, suite, case_name, workers, world_size, device_type, run_id,
-        placement_of(nodes, ranks_per_node, axis, threads) AS placement,
-        unnest(json_keys(fingerprint)) AS key,
-        fingerprint ->> key AS value
+begun AS (
+    SELECT *, placement_of(nodes, ranks_per_node, axis, threads) AS placement
     FROM last_attempts
     WHERE status <> 'skipped'
+),
+facts AS (
+    SELECT
+        session_id, suite, case_name, workers, world_size, device_type, run_id, placement,
+        unnest(json_keys(fingerprint)) AS key,
+        fingerprint ->> key AS value
+    FROM begun
+    UNION ALL
+    SELECT
+        session_id, suite, case_name, workers, world_size, device_type, run_id, placement,
+        'dataset_size', dataset_size::VARCHAR
+    FROM begun
+    WHERE dataset_size IS NOT NULL
 ),
 counted AS (
     SELECT
@@ -26,10 +36,10 @@ compared AS (
     SELECT
         *,
         -- Two nodes use another transport than one node, so only equal placements are compared. A suite may set threads
-        -- per case; settings belong to a case, and the batch depends on the number of ranks.
+        -- and data per case; settings belong to a case, and the batch depends on the number of ranks.
         CASE
             WHEN key IN ('nodes', 'transport') THEN placement
-            WHEN key = 'threads' THEN case_name
+            WHEN key IN ('threads', 'dataset_size') THEN case_name
             WHEN key = 'settings' THEN case_name || ' ' || placement
             ELSE ''
         END AS scope,

@@ -9,13 +9,13 @@ final AS (
     SELECT
         session_id, case_name, scaling, axis, workers, global_batch,
         throughput AS mean_throughput,  -- geometric mean over ok repeats, in the unit of throughput
-        -- Null over another kind of device: otherwise predictions would have an efficiency.
-        CASE WHEN baseline_device_type = device_type THEN speedup END AS speedup
+        -- Null where it is no efficiency: otherwise predictions would have one.
+        CASE WHEN efficiency IS NOT NULL THEN speedup END AS speedup
         -- scaling: strong, weak
         -- axis: what the case's workers are: ranks, threads
         -- workers: number of ranks or threads along the axis
         -- global_batch: examples per step, over all ranks
-        -- speedup: as in scaling; null if the baseline has no ok run or ran on another kind of device
+        -- speedup: as in scaling; null without an efficiency
     FROM measured
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads

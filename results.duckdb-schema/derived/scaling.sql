@@ -2,9 +2,9 @@
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
 -- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput; for
 -- ratios on its differences within rounds, or Welch's t where rounds are incomplete (`rounds` is then null); null below
--- two repeats on either side; a baseline's own row is exact. If the
--- baseline ran on another kind of device, there is a speedup but no efficiency and no verdict, because a GPU is not
--- comparable with a core.
+-- two repeats on either side; a baseline's own row is exact. If the baseline ran on another kind of device, in another
+-- precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the ratio
+-- then includes the effect of that difference.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -18,6 +18,10 @@ baselines AS (
         threads AS baseline_threads,
         device_type AS baseline_device_type,
         axis AS baseline_axis,
+        workload AS baseline_workload,
+        precision AS baseline_precision,
+        global_batch AS baseline_global_batch,
+        batch_per_rank AS baseline_batch_per_rank,
         repeats AS baseline_repeats,
         logs AS baseline_logs,
         throughput AS baseline_throughput,
@@ -62,7 +66,13 @@ paired AS (
                 AND ranks_per_node = baseline_ranks_per_node AND threads = baseline_threads,
             false
         ) AS is_baseline,
-        coalesce(baseline_device_type = device_type, true) AS is_alike
+        coalesce(baseline_device_type = device_type, true)
+            AND coalesce(baseline_workload = workload, true)
+            AND coalesce(baseline_precision = precision, true)
+            AND coalesce(
+                if(scaling = 'strong', baseline_global_batch = global_batch, baseline_batch_per_rank = batch_per_rank),
+                true
+            ) AS is_alike
     FROM points
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
@@ -80,7 +90,7 @@ ratios AS MATERIALIZED (
         END AS ratio,
         CASE
             WHEN is_smaller_paired THEN mean_of(smaller_differences) ELSE ln(throughput / next_smaller_throughput)
-        END AS smaller_log_ratio,
+        END AS log_gain,
         -- Two means with the variances a and b and so many units; the mean of differences counts as one of them.
         CASE WHEN is_paired THEN variance_of(differences) ELSE log_variance END AS unit_variance,
         CASE WHEN is_paired THEN len(differences) ELSE repeats END AS units,
@@ -142,18 +152,36 @@ different_trainings AS (
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
     HAVING count(*) > 1
 ),
+-- Whether throughput falls from the next smaller size, by Holm's correction over the session: of sizes that are equally
+-- fast, some would otherwise be called slower in more than one session of twenty. Unknown without an interval.
+falls AS (
+    SELECT
+        *,
+        CASE
+            WHEN smaller_half_width IS NOT NULL AND scaling <> 'none' AND NOT oversubscribed
+            THEN p_not_below(log_gain, sqrt(smaller_variance), smaller_df)
+        END AS fall_p
+    FROM with_intervals
+),
+fall_steps AS (
+    SELECT *, holm_step(fall_p, session_id) AS fall_step FROM falls
+),
+with_falls AS (
+    SELECT
+        *,
+        coalesce(log_gain < -smaller_half_width AND holm_p_of(fall_p, fall_step, session_id) <= 0.05, false)
+            AS is_slower
+    FROM fall_steps
+),
 judged AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_alike THEN baseline_workers / workers END AS share,
+        CASE WHEN is_alike AND scaling <> 'none' THEN baseline_workers / workers END AS share,
         ratio * share AS efficiency,
         ratio_lo * share AS efficiency_lo,
         ratio_hi * share AS efficiency_hi,
         is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_compared,
         is_compared AND trains_differently IS NULL AS is_judged,
-        -- Below two repeats on either side the point estimates decide.
-        coalesce(smaller_log_ratio < -coalesce(smaller_half_width, 0), false)
-            AS retrograde,
         -- verdict_lo: verdict if the efficiency were efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,
         -- verdict_hi: verdict if the efficiency were efficiency_hi
@@ -164,7 +192,7 @@ judged AS MATERIALIZED (
         CASE
             WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
         END AS gustafson_scale
-    FROM with_intervals
+    FROM with_falls
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
 -- The number of further repeats is computed only if the interval does not show that none is needed.
@@ -214,6 +242,10 @@ final AS (
         baseline_ranks_per_node,       -- ranks per node of the baseline
         baseline_threads,              -- threads per rank of the baseline
         baseline_device_type,          -- kind of device of the baseline: cpu, cuda
+        baseline_workload,             -- workload of the baseline
+        baseline_precision,            -- precision of the baseline
+        baseline_global_batch,         -- global batch of the baseline
+        baseline_batch_per_rank,       -- batch per rank of the baseline
         is_baseline,                   -- whether this row is the baseline
         -- rounds: within which the ratio to the baseline is estimated; null: the means of repeats are compared
         CASE WHEN is_paired AND NOT is_baseline THEN units END AS rounds,
@@ -223,7 +255,8 @@ final AS (
         ratio * baseline_workers AS speedup,
         ratio_lo * baseline_workers AS speedup_lo,
         ratio_hi * baseline_workers AS speedup_hi,
-        efficiency,                    -- speedup ÷ workers; null if the baseline ran on another kind of device
+        -- efficiency: speedup ÷ workers; null if not scaled, or over another device, precision, batch or workload
+        efficiency,
         efficiency_lo,
         efficiency_hi,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward if the baseline has n > 1. Both serial
@@ -239,12 +272,12 @@ final AS (
         -- verdict: by efficiency, retrograde, different training; null: baseline, not scaled, or not comparable
         CASE
             WHEN is_compared AND trains_differently THEN 'different training'
-            WHEN is_judged AND retrograde THEN 'retrograde'
+            WHEN is_judged AND is_slower THEN 'retrograde'
             WHEN is_judged THEN verdict_of(efficiency)
         END AS verdict,
         verdict_lo,
         verdict_hi,
-        is_compared AND retrograde AS is_slower,  -- than the next smaller n, beyond repeats
+        is_slower,                     -- than the next smaller n, beyond repeats; false without an interval
         -- repeats_needed: more repeats, here and of the baseline, for one verdict; null: none, no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,

@@ -8,20 +8,28 @@ WITH summaries AS (
     SELECT * FROM run_summary WHERE status = 'ok' AND world_size > 1
 ),
 each_run AS (
-    SELECT session_id, run_id, attempt, max_minus_median_ns_mean FROM run_stats
+    SELECT
+        session_id, run_id, attempt, max_minus_median_ns_mean,
+        (forward_ns_most - forward_ns_least) / 1e6 AS forward_spread_ms
+    FROM run_stats
+    LEFT JOIN run_part_stats USING (session_id, run_id, attempt)
 ),
 each_rank AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, run_id, attempt, rank, node,
         step_ms_mean,
+        data_ns_mean / 1e6 AS data_ms,
         times_last / nullif(run_rank_stats.measured_steps, 0) AS times_last_share,
         before_wait_of(strategy, data_ns_mean, forward_ns_mean) / 1e6 AS before_wait_ms
     FROM summaries
     JOIN run_rank_stats USING (session_id, run_id, attempt)
 ),
 medians AS (
-    SELECT session_id, run_id, attempt, quantile_disc(before_wait_ms, 0.5) AS median_before_wait_ms
+    SELECT
+        session_id, run_id, attempt,
+        quantile_disc(before_wait_ms, 0.5) AS median_before_wait_ms,
+        quantile_disc(data_ms, 0.5) AS median_data_ms
     FROM each_rank
     GROUP BY session_id, run_id, attempt
 ),
@@ -35,6 +43,8 @@ over_repeats AS (
         avg(median_before_wait_ms) AS median_before_wait_ms,
         avg(before_wait_ms - median_before_wait_ms) AS excess_ms,
         var_samp(before_wait_ms - median_before_wait_ms) / count(before_wait_ms) AS excess_variance,
+        avg(data_ms - median_data_ms) AS data_excess_ms,
+        avg(forward_spread_ms) AS forward_spread_ms,
         avg(times_last_share) AS times_slowest_share,
         avg(max_minus_median_ns_mean) / 1e6 AS max_minus_median_ms
     FROM each_rank
@@ -45,9 +55,20 @@ over_repeats AS (
 quantiles AS (
     SELECT repeats, t_quantile(repeats - 1) AS t FROM (SELECT DISTINCT repeats FROM over_repeats) AS counts
 ),
+-- Imbalance is the time that the slowest rank computes longer, in forward and in backward, where the others' wait hides
+-- its excess. The rank's part of it is as large as its part of the spread in forward.
+imbalances AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, imbalance_ms FROM step_parts
+),
 judged AS (
     SELECT
         *,
+        excess_ms - data_excess_ms AS forward_excess_ms,
+        CASE
+            WHEN strategy <> 'ddp' OR imbalance_ms IS NULL OR forward_excess_ms IS NULL THEN excess_ms
+            ELSE data_excess_ms
+                + imbalance_ms * least(greatest(forward_excess_ms / nullif(forward_spread_ms, 0), 0), 1)
+        END AS waited_ms,
         excess_ms - t * sqrt(excess_variance) AS excess_ms_lo,
         excess_ms + t * sqrt(excess_variance) AS excess_ms_hi,
         -- A bound that the largest of world_size standard normals exceeds in at most 2.5 % of cases.
@@ -57,6 +78,7 @@ judged AS (
         ) AS is_straggler
     FROM over_repeats
     LEFT JOIN quantiles USING (repeats)
+    LEFT JOIN imbalances USING (session_id, case_name, nodes, ranks_per_node, threads)
     WINDOW of_placement AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads)
 ),
 final AS (
@@ -70,12 +92,15 @@ final AS (
         excess_ms,                     -- that time minus the median rank's: the time that others wait for it
         excess_ms_lo, excess_ms_hi,
         excess_ms / step_ms_mean AS excess_of_step,  -- fraction of the mean step
+        -- cost: share of the mean step that others wait for it, in backward too if imbalance is known (step_parts)
+        waited_ms / step_ms_mean AS cost,
         times_slowest_share,           -- share of measured steps in which the rank was the last to wait
         1 / world_size AS expected_share,  -- times_slowest_share if all ranks were alike
         max_minus_median_ms,           -- of the placement: slowest minus median rank of a step, mean over steps
         is_straggler,                  -- null below two ok repeats, and if ranks shared slots
         -- node_excess_ms: mean over the node's ranks
         avg(excess_ms) OVER of_node AS node_excess_ms,
+        avg(waited_ms / step_ms_mean) OVER of_node AS node_cost,  -- mean of cost over the node's ranks
         -- node_stragglers: number of stragglers on the node
         count(*) FILTER (is_straggler) OVER of_node AS node_stragglers,
         -- is_slow_node: whether all its ranks are stragglers and there are other nodes; null on one node

@@ -35,7 +35,7 @@ CREATE OR REPLACE MACRO loss_name(term) AS (
         WHEN 'imbalance' THEN 'waiting for slower ranks'
         WHEN 'communication' THEN 'exposed communication'
         WHEN 'clocks' THEN 'lower clocks'
-        WHEN 'work' THEN 'less work per rank'
+        WHEN 'work' THEN 'slower computation'
         WHEN 'remainder' THEN 'not explained'
     END
 );

@@ -1,7 +1,8 @@
--- Verdict on an efficiency; null if the efficiency is null. The efficiency is rounded first, so that 0.7499999999999999
--- counts as 0.75.
+-- Verdict on an efficiency; null if the efficiency is null or NaN. The efficiency is rounded first, so that
+-- 0.7499999999999999 counts as 0.75.
 CREATE OR REPLACE MACRO verdict_of(efficiency) AS (
     CASE
+        WHEN isnan(efficiency::DOUBLE) THEN NULL
         WHEN round(efficiency, 9) > 1.05 THEN 'superlinear'
         WHEN round(efficiency, 9) >= 0.90 THEN 'excellent'
         WHEN round(efficiency, 9) >= 0.75 THEN 'good'

@@ -3,10 +3,10 @@
 -- meaning: Adding workers made training slower: they contribute less than it costs to keep them in step, so the smaller
 --   number achieves more with less.
 --
--- Fires if throughput is below that of the next smaller size: by points alone with a single repeat, otherwise beyond
--- the variation of repeats (verdict `retrograde` of scaling). It also fires if the larger size trains differently, as
--- likely: the training must be corrected first, but its steps are slower all the same. Other findings say what to
--- change; the evidence names the largest term of efficiency_loss.
+-- Fires if throughput is below that of the next smaller size beyond the variation of repeats (`is_slower` of scaling);
+-- single repeats do not show it. It also fires if the larger size trains differently, as likely: the training must be
+-- corrected first, but its steps are slower all the same. Other findings say what to change; the evidence names the
+-- largest term of efficiency_loss.
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss

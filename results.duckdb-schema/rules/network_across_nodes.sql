@@ -4,18 +4,20 @@
 --   that is often a tenth as fast. If a step exchanges more than the network can carry during computation, all ranks
 --   wait for it.
 --
--- Fires on the first size across nodes, compared with one node. If one node has as many ranks: if the size across nodes
--- is at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer ranks: if
--- exposed communication takes more than twice as long, and longer by at least a tenth of the step. A larger ring alone
--- does not explain that, because its factor 2 (n - 1) / n is at most twice the factor on 2 ranks or more. The intervals
--- of its cost must not overlap.
+-- Fires on the first size across nodes, compared with one node, if exposed communication takes longer by at least a
+-- tenth of the step and the intervals of its cost do not overlap. If one node has as many ranks, the size across nodes
+-- must also be at least a tenth slower, by the end of the interval nearer to no difference. If one node has fewer ranks,
+-- exposed communication must take more than twice as long: a larger ring alone does not explain that, because its factor
+-- 2 (n - 1) / n is at most twice the factor on 2 ranks or more. If communication is unknown, as without profiled steps
+-- under FSDP, slower steps on as many ranks are a likely sign, unless a rank is slower than the others (stragglers).
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
-        throughput, throughput_unit, repeats, logs, step_parts.step_ms, communication_ms
+        throughput, throughput_unit, repeats, logs, step_parts.step_ms, communication_ms, known_by
     FROM placements
     LEFT JOIN (
-        SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms FROM step_parts
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms, known_by
+        FROM step_parts
     ) AS step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE repeats > 0 AND axis = 'ranks' AND NOT oversubscribed
 ),
@@ -24,11 +26,16 @@ costs AS (
     FROM efficiency_loss
     WHERE term = 'communication'
 ),
+slow_ranks AS (
+    SELECT DISTINCT session_id, case_name, nodes, ranks_per_node, threads FROM stragglers WHERE is_straggler
+),
 pairs AS (
     SELECT
         across.*,
         one.ranks_per_node AS one_ranks, one.placement AS one_placement, one.throughput AS one_throughput,
         one.communication_ms AS one_communication_ms,
+        across.communication_ms - one.communication_ms AS added_ms,
+        coalesce(added_ms IS NOT NULL AND across.known_by = one.known_by, false) AS is_known,
         across.throughput / one.throughput AS ratio,
         ratio_half_width(across.logs, one.logs) AS half_width
     FROM points AS across
@@ -43,15 +50,16 @@ found AS (
     SELECT
         pairs.*, here.share, here.share_lo, here.share_hi, here.is_decided,
         world_size = one_ranks AS is_as_many,
-        CASE
-            WHEN is_as_many THEN ratio * exp(coalesce(half_width, 0)) <= 0.9
-            ELSE
-                communication_ms > 2 * one_communication_ms
-                AND communication_ms - one_communication_ms >= 0.1 * step_ms
-                AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0))
-        END AS is_slow
+        if(
+            is_as_many, ratio * exp(coalesce(half_width, 0)) <= 0.9, is_known AND communication_ms > 2 * one_communication_ms
+        ) AND if(
+            is_known,
+            added_ms >= 0.1 * step_ms AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0)),
+            slow_ranks.case_name IS NULL
+        ) AS is_slow
     FROM pairs
     LEFT JOIN costs AS here USING (session_id, case_name, nodes, ranks_per_node, threads)
+    LEFT JOIN slow_ranks USING (session_id, case_name, nodes, ranks_per_node, threads)
     LEFT JOIN costs AS there
         ON there.session_id = pairs.session_id AND there.case_name = pairs.case_name AND there.nodes = 1
         AND there.ranks_per_node = one_ranks AND there.threads = pairs.threads
@@ -73,20 +81,32 @@ settings AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(if(is_as_many, half_width IS NOT NULL, share_lo IS NOT NULL AND is_decided), 'shown', 'likely') AS certainty,
-    if(is_as_many, 1 - ratio, (communication_ms - one_communication_ms) / step_ms) AS cost,
     if(
-        is_as_many,
-        format(
-            '{} {} on {}, {} on {}: {} less across nodes', number_text(throughput), throughput_unit, placement,
-            number_text(one_throughput), one_placement,
-            share_text(1 - ratio, 1 - ratio * exp(half_width), 1 - ratio * exp(-half_width))
+        is_known AND share_lo IS NOT NULL AND if(is_as_many, half_width IS NOT NULL, is_decided), 'shown', 'likely'
+    ) AS certainty,
+    if(is_known, added_ms / step_ms, 1 - ratio) AS cost,
+    concat_ws(
+        '; ',
+        if(
+            is_as_many,
+            format(
+                '{} {} on {}, {} on {}: {} less across nodes', number_text(throughput), throughput_unit, placement,
+                number_text(one_throughput), one_placement,
+                share_text(1 - ratio, 1 - ratio * exp(half_width), 1 - ratio * exp(-half_width))
+            ),
+            NULL
         ),
-        format(
-            '{} ms of exposed communication per step on {}, {} ms on {}',
-            number_text(communication_ms), placement, number_text(one_communication_ms), one_placement
-        ) || coalesce(format('; it costs {} of the ranks'' time', share_text(share, share_lo, share_hi)), '')
-    ) || coalesce(format('; transport: {}', transport), '') AS evidence,
+        if(
+            is_known,
+            format(
+                '{} ms of exposed communication per step on {}, {} ms on {}',
+                number_text(communication_ms), placement, number_text(one_communication_ms), one_placement
+            ),
+            'how much of it is communication is unknown'
+        ),
+        if(is_known, format('it costs {} of the ranks'' time', share_text(share, share_lo, share_hi)), NULL),
+        format('transport: {}', transport)
+    ) AS evidence,
     concat_ws(
         ' ',
         CASE

@@ -18,11 +18,11 @@ slow AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
-    node_excess_ms / excess_ms * excess_of_step AS cost,
+    node_cost AS cost,
     format(
-        'all {} ranks of node {}{} take longer than the median rank before they first wait, by {} ms on average, {} of '
-        'a step', ranks_per_node, node, coalesce(format(' ({})', hostname), ''), number_text(node_excess_ms),
-        percent_text(cost)
+        'all {} ranks of node {}{} take longer than the median rank before they first wait, by {} ms on average; the '
+        'others wait for them for {} of a step', ranks_per_node, node, coalesce(format(' ({})', hostname), ''),
+        number_text(node_excess_ms), percent_text(node_cost)
     ) AS evidence,
     format(
         'Exclude {} (sbatch and srun take --exclude) and measure again; tell the administrators.',

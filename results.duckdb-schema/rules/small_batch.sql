@@ -7,10 +7,11 @@
 -- Fires if communication and, under strong scaling, the longer computation per example of smaller batches (term `work`)
 -- together cost at least a quarter of the ranks' time, because an efficiency below 75 % is no longer good. Each of the
 -- two counts only if it certainly costs something: its interval, if there is one, lies above 0. If all sizes have the
--- same micro-batch, no forward pass gets smaller, and longer computation has another cause. The advised batch is
--- the smallest power of two times the current one at which computation, at the baseline's time per example, would be
--- four times the current loss, which is then a fifth of the ranks' time. No batch is advised beyond 64 times the
--- current one, or beyond the data set.
+-- same micro-batch, no forward pass gets smaller, and longer computation has another cause. If the term `work` counts
+-- and ranks share a CPU, it is likely: they also slow each other down, by an unknown part. The advised batch is the
+-- smallest power of two times the current one at which computation, at the baseline's time per example, would be four
+-- times the current loss, which is then a fifth of the ranks' time. No batch is advised beyond 64 times the current
+-- one, or beyond the data set.
 WITH fixed_micro_batches AS (
     SELECT session_id, case_name
     FROM runs
@@ -24,7 +25,8 @@ losses AS (
         sum(share) AS cost,
         sum(lost_ms) AS lost_ms,
         coalesce(sum(lost_ms) FILTER (term = 'work'), 0) AS work_ms,
-        coalesce(bool_and(share_lo IS NOT NULL AND is_decided), false) AS is_shown,
+        coalesce(bool_and(share_lo IS NOT NULL AND is_decided), false) AS is_certain,
+        bool_or(term = 'work') AS has_work,
         string_agg(
             format(
                 '{} ({} of the ranks'' time)',
@@ -43,6 +45,7 @@ batches AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(strategy) AS strategy,
+        any_value(device_type) AS device_type,
         any_value(world_size) AS world_size,
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
@@ -55,6 +58,7 @@ costs AS (
         losses.*,
         batches.* EXCLUDE (session_id, case_name, nodes, ranks_per_node, threads),
         computation_ms - work_ms AS useful_ms,
+        has_work AND device_type = 'cpu' AND ranks_per_node > 1 AS may_share,
         compared, largest_factor
     FROM losses
     JOIN step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -72,13 +76,14 @@ found AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(is_shown, 'shown', 'likely') AS certainty,
+    if(is_certain AND NOT may_share, 'shown', 'likely') AS certainty,
     cost,
     format(
         'each step loses {} ms to {}; at the baseline''s pace, {} examples on each of {} ranks take {} ms of '
         'computation',
         number_text(lost_ms), reasons, batch_per_rank, world_size, number_text(useful_ms)
-    ) AS evidence,
+    ) || if(may_share, '; computation also takes longer because ranks share this CPU, by an unknown part', '')
+        AS evidence,
     if(
         is_in_reason,
         format(

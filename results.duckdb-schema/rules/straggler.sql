@@ -19,11 +19,11 @@ slow AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
-    excess_of_step AS cost,
+    cost,
     format(
-        'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits, {} of a step{}{}',
-        rank, node, coalesce(format(' ({})', hostname), ''),
-        number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(excess_of_step),
+        'rank {} on node {}{} takes {} ms [{}, {}] longer than the median rank before it first waits; the others wait '
+        'for it for {} of a step{}{}', rank, node, coalesce(format(' ({})', hostname), ''),
+        number_text(excess_ms), number_text(excess_ms_lo), number_text(excess_ms_hi), percent_text(cost),
         coalesce(format('; it is last in {:.0f} % of the steps', 100 * times_slowest_share), ''),
         if(slow_ranks > 1, format('; {} of {} ranks are slow', slow_ranks, world_size), '')
     ) AS evidence,

@@ -120,7 +120,11 @@ def _results(contents: Contents, every_run: Markup, every_run_csv: Markup) -> It
             + figures(contents, "stragglers"),
         )
     yield _answer(contents, "parity", "Same training?", parity(rows("parity")), "same training")
-    yield Section(identifier="notes", title="Notes on these numbers", content=notes(session, rows("summary")))
+    yield Section(
+        identifier="notes",
+        title="Notes on these numbers",
+        content=notes(session, rows("summary"), rows("fingerprint")),
+    )
 
 
 def _details(contents: Contents) -> Iterator[Section]:

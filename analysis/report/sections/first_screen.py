@@ -86,9 +86,10 @@ def _other_cases(points: list[Row], verdict: Markup) -> Markup:
     return Markup("<p>At the largest sizes of {:,} cases: {}.</p>").format(len(ranked), said)
 
 
-def notes(session: Row, points: list[Row]) -> Markup:
-    """The limits of this session's numbers."""
-    said: list[str] = ["Placement 2x4 means 2 nodes with 4 ranks each.", *caveats(session, points)]
+def notes(session: Row, points: list[Row], differing: list[Row]) -> Markup:
+    """The limits of this session's numbers. `differing` are rows of queries/fingerprint.sql."""
+    limits = caveats(session, points, differing=differing)
+    said: list[str] = ["Placement 2x4 means 2 nodes with 4 ranks each.", *limits]
     if session["oversubscribed"]:
         said.append("In the charts the points of oversubscribed rows are hollow.")
     if any(point["nodes"] > 1 and point["throughput"] is not None for point in points):

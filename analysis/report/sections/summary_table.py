@@ -20,16 +20,6 @@ MOST_ROWS = 60
 ENDS = 10
 """Rows from each end of the ranking."""
 
-_TONES = {
-    "superlinear": "good",
-    "excellent": "good",
-    "good": "good",
-    "acceptable": "fair",
-    "poor": "bad",
-    "retrograde": "bad",
-    verdicts.DIFFERENT_TRAINING: "bad",
-}
-
 
 def summary(points: list[Row]) -> Markup:
     """`points` of queries/summary.sql; empty if nothing was measured."""
@@ -93,7 +83,7 @@ def verdict(row: Row) -> str:
     if row.get("oversubscribed"):
         return label("oversubscribed", "none")
     if told := verdicts.told(row):
-        return label(told, _TONES.get(told, "none"))
+        return label(told, verdicts.tone(told) or "none")
     if row.get("is_baseline") and row["scaling"] != "none":
         return label("baseline", "none")
     return units.UNKNOWN

@@ -38,7 +38,7 @@ def test_the_largest_part_comes_first_and_what_is_not_explained_last():
     rows = terms(data=(0.05, 0.02, 0.08), communication=0.25, clocks=None, work=-0.05, remainder=0.15)
     assert lines(rows) == [
         "Where the efficiency went",
-        "  ddp on 4 ranks loses 40 %: exposed communication 25 %, waiting for data 5 %, less work per rank −5 %, "
+        "  ddp on 4 ranks loses 40 %: exposed communication 25 %, waiting for data 5 %, slower computation −5 %, "
         "not explained 15 %",
     ]
 

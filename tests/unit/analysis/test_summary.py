@@ -85,7 +85,7 @@ def test_a_verdict_that_the_interval_leaves_open_is_undecided(ask):
     assert [verdict.cell(row) for row in points] == ["baseline", "undecided"]
     row = points[1]
     for changed, said in [
-        ({"verdict_lo": "good"}, "good"),
+        ({"verdict_lo": "good"}, "good or excellent"),
         ({"verdict_lo": None, "verdict_hi": None}, "good"),
         ({"oversubscribed": True}, "oversubscribed"),
     ]:
@@ -218,8 +218,8 @@ def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
 @measured(Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2))
 def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(sentence):
     assert sentence == (
-        "fsdp on 4 ranks over 2 nodes: scaled speedup 3.20 [3.20, 3.20] over 2 ranks, efficiency 80.0 % [80.0, 80.0]: "
-        "good."
+        "fsdp on 4 ranks over 2 nodes: 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup 3.20 if these "
+        "count as 2), efficiency 80.0 % [80.0, 80.0]: good."
     )
 
 

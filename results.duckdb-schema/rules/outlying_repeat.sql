@@ -1,0 +1,91 @@
+-- title: One repeat is far from the others
+-- severity: warning
+-- meaning: Something disturbed a single run. The interval of its size, and of every size if it is one of the baseline's
+--   repeats, is then so wide that it decides nothing, although all other repeats agree.
+--
+-- Fires if the throughput of an ok run is at least a tenth away from the mean of its size's other repeats, at least
+-- twice as far as these are from each other, and at least three times as far as the other sizes are in the same repeat:
+-- a repeat in which every size is slow is not meant. The variance of all other runs of the session around the means of
+-- their sizes must also make such a deviation less likely than one in a hundred sessions (Student's t, Bonferroni over
+-- the runs). Three repeats cannot show that on their own, but with the other sizes they can.
+WITH ok_runs AS (
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, repeat, throughput, throughput_unit,
+        ln(throughput) AS x,
+        count(*) OVER of_size AS repeats,
+        min(throughput) OVER of_others AS least,
+        max(throughput) OVER of_others AS greatest,
+        x - avg(x) OVER of_others AS deviation
+    FROM (
+        SELECT *, ln(throughput) AS x FROM run_summary
+        WHERE status = 'ok' AND NOT oversubscribed AND throughput > 0
+    ) AS ok_ones
+    WINDOW
+        of_size AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads),
+        of_others AS (
+            PARTITION BY session_id, case_name, nodes, ranks_per_node, threads
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
+        )
+),
+sizes AS (
+    SELECT session_id, (count(*) - 1) * var_samp(x) AS square, count(*) - 1 AS df, count(*) AS runs
+    FROM ok_runs
+    WHERE repeats > 1
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+),
+variances AS (
+    SELECT session_id, sum(square) AS square, sum(df) AS df, sum(runs) AS runs FROM sizes GROUP BY session_id
+),
+with_errors AS (
+    SELECT
+        ok_runs.*, runs,
+        df - 1 AS others_df,
+        -- Without this run, the squares of its size are smaller by the last term.
+        greatest(square - deviation ** 2 * (repeats - 1) / repeats, 0) / others_df AS others_variance,
+        sqrt(others_variance * repeats / (repeats - 1)) AS deviation_error,
+        median(abs(deviation)) OVER (
+            PARTITION BY session_id, repeat
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
+        ) AS deviation_of_round
+    FROM ok_runs
+    JOIN variances USING (session_id)
+    WHERE repeats > 2
+),
+found AS (
+    SELECT * FROM with_errors
+    WHERE abs(deviation) >= -ln(0.9)
+        AND abs(deviation) >= 2 * ln(greatest / least)
+        AND abs(deviation) >= 3 * coalesce(deviation_of_round, 0)
+        AND 2 * runs * p_not_below(-abs(deviation), deviation_error, others_df) <= 0.01
+),
+dependents AS (
+    SELECT
+        session_id,
+        baseline_case AS case_name, baseline_nodes AS nodes, baseline_ranks_per_node AS ranks_per_node,
+        baseline_threads AS threads,
+        count(*) AS sizes
+    FROM scaling
+    WHERE NOT is_baseline AND speedup IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    session_id, case_name, nodes, ranks_per_node, threads,
+    'shown' AS certainty,
+    abs(deviation) * coalesce(sizes, 1) AS magnitude,
+    format(
+        '{}{} trained {} {}, the {} other repeats of {} {} to {}', run_id,
+        coalesce(' on ' || (fingerprint ->> 'nodes'), ''), number_text(throughput), throughput_unit, repeats - 1,
+        placement, number_text(least), number_text(greatest)
+    ) || coalesce(
+        format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes')), ''
+    ) AS evidence,
+    format(
+        'Find out what disturbed {}: other work on the node at that time, its clocks, its log. Then measure again; with '
+        'more repeats a single one weighs less.', run_id
+    ) AS advice,
+    format('--repeats {}', repeats + 2) AS options
+FROM found
+JOIN (
+    SELECT session_id, run_id, arg_max(fingerprint, attempt) AS fingerprint FROM runs GROUP BY session_id, run_id
+) AS made_by USING (session_id, run_id)
+LEFT JOIN dependents USING (session_id, case_name, nodes, ranks_per_node, threads)
