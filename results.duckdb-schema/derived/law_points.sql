@@ -1,24 +1,29 @@
--- One row per session, case and n that scaling laws are fitted to. Only cases with strong or weak scaling and sizes
--- with an ok repeat that are not oversubscribed. Among placements with the same n, only the one that would serve as a
--- baseline is used.
-WITH measured AS (
-    SELECT * FROM scaling
-    WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
-),
-final AS (
+-- One row per run that scaling laws are fitted to: ok runs of cases with strong or weak scaling, not oversubscribed.
+-- Among placements with the same n, only the one that would serve as a baseline is used.
+WITH placed AS (
     SELECT
-        session_id, case_name, scaling, axis, workers, global_batch,
-        throughput AS mean_throughput,  -- geometric mean over ok repeats, in the unit of throughput
+        session_id, case_name, workers, nodes, ranks_per_node, threads,
         -- Null over another kind of device: otherwise predictions would have an efficiency.
-        CASE WHEN baseline_device_type = device_type THEN speedup END AS speedup
-        -- scaling: strong, weak
-        -- axis: what the case's workers are: ranks, threads
-        -- workers: number of ranks or threads along the axis
-        -- global_batch: examples per step, over all ranks
-        -- speedup: as in scaling; null if the baseline has no ok run or ran on another kind of device
-    FROM measured
+        CASE WHEN baseline_device_type = device_type THEN throughput / speedup END AS throughput_of_one
+    FROM scaling
+    WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
     ) = 1
+),
+measured AS (
+    SELECT *, NULL::INTEGER AS round FROM run_summary  -- TODO round: SELECT * once run_summary has the column
+    WHERE status = 'ok' AND throughput > 0
+),
+final AS (
+    SELECT
+        session_id, case_name, run_id, scaling, axis, workers, nodes, global_batch,
+        round,              -- round of repeats that the run belongs to; null if unknown
+        throughput,         -- of the run, in the unit of throughput
+        -- throughput_of_one: throughput that corresponds to a speedup of 1 in this case; null if the baseline has no ok
+        -- run or ran on another kind of device
+        throughput_of_one
+    FROM measured
+    JOIN placed USING (session_id, case_name, workers, nodes, ranks_per_node, threads)
 )
 SELECT * FROM final;
