@@ -88,8 +88,8 @@ class Coverage:
     """Median at two doublings of the ratio between the interval's farther end and the prediction."""
     error: float
     """Median relative error of the prediction there."""
-    closer: float
-    """The law that is not true is called closer."""
+    other_preferred: float
+    """The law that is not true is preferred: the USL for Amdahl's, or the serial law for the USL."""
 
 
 def coverage(
@@ -103,8 +103,8 @@ def coverage(
         connection.execute("INSERT INTO law_points BY NAME FROM made")
         insert_rows(connection, "law_fits", fit_laws(connection))
         near, far, farthest = (_held(connection, truth, max(sizes) * times) for times in (2, 4, 16))
-        wrong = "SELECT count(*) FROM law_fits WHERE is_closer AND law <> $1"
-        (closer,) = connection.execute(wrong, [truth.law.name]).fetchone() or (0,)
+        wrong = "SELECT count(*) FROM law_fits WHERE is_preferred AND law <> $1"
+        (preferred,) = connection.execute(wrong, [truth.law.name]).fetchone() or (0,)
     return Coverage(
         withheld=1 - far[0] / draws,
         near=near[1],
@@ -112,7 +112,7 @@ def coverage(
         farthest=farthest[1],
         width=far[2],
         error=far[3],
-        closer=closer / draws,
+        other_preferred=preferred / draws,
     )
 
 
@@ -139,7 +139,7 @@ def _held(
 
 _HEAD = (
     "| truth | sizes | noise | withheld | holds at 2× | at 4× | at 16× | width at 4× | median error at 4× | "
-    "other law closer |"
+    "other law preferred |"
 )
 
 
@@ -156,9 +156,15 @@ def main() -> None:
             for noise in NOISES:
                 one = coverage(truth, sizes, noise, asked.draws, asked.repeats)
                 held = [f"{100 * share:.0f} %" for share in (one.withheld, one.near, one.far, one.farthest)]
-                rest = [f"×/÷ {one.width:.2f}", f"{100 * one.error:.0f} %", f"{100 * one.closer:.1f} %"]
+                rest = [
+                    f"×/÷ {one.width:.2f}",
+                    f"{100 * one.error:.0f} %",
+                    f"{100 * one.other_preferred:.1f} %",
+                ]
                 sizes_text = f"{len(sizes)} to {max(sizes)}"
-                print(f"| {name} | {sizes_text} | {100 * noise:g} % | {' | '.join(held + rest)} |", flush=True)
+                print(
+                    f"| {name} | {sizes_text} | {100 * noise:g} % | {' | '.join(held + rest)} |", flush=True
+                )
 
 
 if __name__ == "__main__":

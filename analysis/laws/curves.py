@@ -14,23 +14,25 @@ def _rational(*, name: str, count: int, least_points: int, is_relative: bool) ->
     """X(p) = gamma × p ÷ (1 + alpha (p - 1) + beta p (p - 1)), with beta = 0 if there is one coefficient."""
 
     def overheads(workers: Array) -> Array:
-        """What each coefficient is multiplied by: (k, count), zero at one worker."""
-        return np.column_stack([workers - 1, workers * (workers - 1)])[:, :count]
+        """What each coefficient is multiplied by: (count, k), zero at one worker."""
+        found: Array = np.array([workers - 1, workers * (workers - 1)][:count])
+        return found
 
     def log_curve(workers: Array, coefficients: Array) -> Array:
-        curve: Array = np.log(workers) - np.log1p(coefficients @ overheads(workers).T)
+        curve: Array = np.log(workers) - np.log1p(coefficients @ overheads(workers))
         return curve
 
     def log_slopes(workers: Array, coefficients: Array) -> Array:
         of_size = overheads(workers)
-        slopes: Array = -of_size / (1 + of_size @ coefficients)[:, None]
+        slopes: Array = -(of_size / (1 + coefficients @ of_size)).T
         return slopes
 
     def at(losses: Array, shares: Array, largest: float) -> Array:
         total = np.expm1(losses)
-        parts = [total * (1 - shares), total * shares][:count]
-        found: Array = np.stack(parts, axis=-1) / overheads(np.array([largest]))[0]
-        found[..., 0] = np.minimum(found[..., 0], 1)  # only rounding is above
+        found = np.empty((*total.shape, count))
+        found[..., 0] = np.minimum(total * (1 - shares) / (largest - 1), 1)  # only rounding is above 1
+        if count > 1:
+            found[..., 1] = total * shares / (largest * (largest - 1))
         return found
 
     def most(shares: Array, largest: float) -> Array:

@@ -19,11 +19,12 @@ REJECTED = 0.05
 EXACT = 1e-6
 """Relative noise of runs below which only rounding is left: steps have whole nanoseconds."""
 _NEAR = 1e-9
-"""A coefficient counts as on its bound if moving it there changes ln(throughput) by less."""
+"""A coefficient is set to its bound if that changes ln(throughput) by less."""
 _REFINEMENTS = 5
 """Of a search for the best loss: each divides the distance of its points by at least eight."""
 _REFINEMENTS_OF_ENDS = 4
 """Of a search for the end of an interval: each divides the distance of its points by sixteen."""
+_PRECISION = 1e-14
 _MOST_STEPS = 100
 _MOST_HALVINGS = 12
 _POINTS = 33
@@ -66,7 +67,9 @@ class Fit:
         if not (self.means.degrees and self._degrees_of_misfit):
             return None
         noise = max(self.means.squares / self.means.degrees, EXACT**2)
-        return f_tail(self.misfit / self._degrees_of_misfit / noise, self._degrees_of_misfit, self.means.degrees)
+        return f_tail(
+            self.misfit / self._degrees_of_misfit / noise, self._degrees_of_misfit, self.means.degrees
+        )
 
     @property
     def is_rejected(self) -> bool:
@@ -76,9 +79,7 @@ class Fit:
     @property
     def is_at_bound(self) -> bool:
         """Whether a coefficient is 0, or alpha is 1."""
-        largest = self.means.workers[-1:]
-        effect = np.abs(self.law.log_slopes(largest, self.coefficients))[0]
-        return bool(np.any(self.coefficients * effect < _NEAR) or (1 - self.coefficients[0]) * effect[0] < _NEAR)
+        return bool(np.any(self.coefficients == 0) or self.coefficients[0] == 1)
 
     @property
     def errors(self) -> Array | None:
@@ -130,7 +131,7 @@ def fit_means(law: Law, means: SizeMeans) -> Fit:
     """The same for runs that were reduced to means; as many sizes as parameters are enough."""
     surface = _Surface(law, means)
     shares = np.linspace(0, 1, _POINTS) if law.count > 1 else np.zeros(1)
-    losses, squares = surface.best_losses(shares)
+    losses, squares = surface.best_losses(shares, 2)
     place = int(squares.argmin())
     coefficients = surface.refined(law.at(losses[place], shares[place], surface.largest))
     curve = surface.curve(coefficients)
@@ -186,6 +187,8 @@ class _Surface:
                 break
             step = np.zeros_like(coefficients)
             step[is_free] = np.linalg.lstsq(jacobian[:, is_free] / scales, residuals, rcond=None)[0] / scales
+            if float(np.sum((jacobian @ step) ** 2)) <= _PRECISION * squares:
+                break
             for halvings in range(_MOST_HALVINGS):
                 tried = np.clip(coefficients + step / 2**halvings, 0, upper)
                 found = float(self.squares(self.curve(tried)))
@@ -194,13 +197,15 @@ class _Surface:
             else:
                 break
             coefficients, squares = tried, found
-        return coefficients
+        effect = np.abs(self.law.log_slopes(self.means.workers[-1:], coefficients))[0]
+        coefficients = np.where(coefficients * effect < _NEAR, 0.0, coefficients)
+        return np.where((upper - coefficients) * effect < _NEAR, upper, coefficients)
 
-    def best_losses(self, shares: Array) -> tuple[Array, Array]:
+    def best_losses(self, shares: Array, refinements: int = _REFINEMENTS) -> tuple[Array, Array]:
         """The loss with the smallest sum of squares for each share, and that sum."""
         low, high = np.zeros_like(shares), self.law.most(shares, self.largest)
         steps, every = np.linspace(0, 1, 17), np.arange(len(shares))
-        for _ in range(_REFINEMENTS):
+        for _ in range(refinements):
             losses = low[:, None] + (high - low)[:, None] * steps
             squares = self.squares(self.curves(losses, np.broadcast_to(shares[:, None], losses.shape)))
             place = squares.argmin(axis=1)
@@ -276,5 +281,7 @@ def _farthest(has: Callable[[Array], Array], start: Array, ends: Array) -> Array
         is_inside = has(points)
         is_inside[0] = True
         place = 16 - is_inside[::-1].argmax(axis=0)[None]
-        start, ends = (np.take_along_axis(points, where, axis=0)[0] for where in (place, np.minimum(place + 1, 16)))
+        start, ends = (
+            np.take_along_axis(points, where, axis=0)[0] for where in (place, np.minimum(place + 1, 16))
+        )
     return start

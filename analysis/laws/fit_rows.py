@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from analysis.database.rows import Row
-from analysis.laws.closer_law import beyond_amdahl_p, closer
+from analysis.laws.preferred_law import beyond_amdahl_p, preferred
 from analysis.laws.curves import AMDAHL, GUSTAFSON, USL
 from analysis.laws.fit import Fit, fit
 from analysis.laws.law import Array, Law
@@ -76,14 +76,14 @@ def _fits(segment: str, points: Sequence[Point]) -> Iterator[Row]:
     found = {law: _fit(law, points) for law in LAWS[points[0].scaling]}
     serial, universal = found.values()
     both = isinstance(serial, Fit) and isinstance(universal, Fit)
-    better = closer(serial, universal) if both else None
+    better = preferred(serial, universal) if both else None
     beyond_p = beyond_amdahl_p(serial, universal) if both and serial.law is AMDAHL else None
     for law, one in found.items():
         row = {**_facts(segment, law, points), **_NO_FIT}
         if isinstance(one, str):
             yield {**row, "reason": one}
         else:
-            compared = {"is_closer": one is better, "beyond_amdahl_p": beyond_p if law is USL else None}
+            compared = {"is_preferred": one is better, "beyond_amdahl_p": beyond_p if law is USL else None}
             yield {**row, **_estimates(one), **compared, **_outlook(one, segment, points)}
 
 
@@ -130,8 +130,18 @@ _COEFFICIENTS = ("alpha", "beta")
 _QUANTITIES = (*_COEFFICIENTS, "peak_workers", "limit_throughput")
 _NO_FIT: Row = dict.fromkeys(
     [
-        *("gamma", "gamma_se", "alpha_se", "beta_se", "at_bound", "degrees", "noise", "lack_of_fit_p", "rejected"),
-        *("beyond_amdahl_p", "is_closer", "r2", "left_out_error", "curve", "reason"),
+        *(
+            "gamma",
+            "gamma_se",
+            "alpha_se",
+            "beta_se",
+            "at_bound",
+            "degrees",
+            "noise",
+            "lack_of_fit_p",
+            "rejected",
+        ),
+        *("beyond_amdahl_p", "is_preferred", "r2", "left_out_error", "curve", "reason"),
         *(f"{name}{end}" for name in _QUANTITIES for end in ("", "_lo", "_hi")),
     ]
 )

@@ -3,7 +3,7 @@
 WITH placed AS (
     SELECT
         session_id, case_name, workers, nodes, ranks_per_node, threads,
-        -- Null over another kind of device: otherwise predictions would have an efficiency.
+        -- Null also over another kind of device: otherwise predictions would have an efficiency.
         CASE WHEN baseline_device_type = device_type THEN throughput / speedup END AS throughput_of_one
     FROM scaling
     WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
@@ -18,11 +18,13 @@ measured AS (
 final AS (
     SELECT
         session_id, case_name, run_id, scaling, axis, workers, nodes, global_batch,
-        round,              -- round of repeats that the run belongs to; null if unknown
+        round,              -- round of repeats to which the run belongs; null if unknown
         throughput,         -- of the run, in the unit of throughput
-        -- throughput_of_one: throughput that corresponds to a speedup of 1 in this case; null if the baseline has no ok
-        -- run or ran on another kind of device
-        throughput_of_one
+        throughput_of_one   -- throughput that corresponds to a speedup of 1 in this case; null as speedup in scaling
+        -- scaling: strong, weak
+        -- axis: what the case's workers are: ranks, threads
+        -- workers: number of ranks or threads along the axis
+        -- global_batch: examples per step, over all ranks
     FROM measured
     JOIN placed USING (session_id, case_name, workers, nodes, ranks_per_node, threads)
 )

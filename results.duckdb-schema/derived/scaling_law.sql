@@ -40,8 +40,7 @@ joined AS (
         serial.r2 AS serial_r2,                  -- r2 of Amdahl's or Gustafson's curve
         -- If throughput falls again, the limit can be below measured values: Amdahl's law does not hold there.
         serial.limit_throughput >= largest_throughput AND NOT serial.rejected AS has_limit,
-        -- speedup_limit: upper limit on the speedup by Amdahl's law; null if nothing is serial, if it was exceeded, or
-        -- if the law is rejected
+        -- speedup_limit: highest speedup by Amdahl's law; null if nothing is serial, it was exceeded, or law rejected
         CASE WHEN has_limit THEN serial.limit_throughput / throughput_of_one END AS speedup_limit,
         CASE WHEN has_limit THEN serial.limit_throughput_lo / throughput_of_one END AS speedup_limit_lo,
         -- speedup_limit_hi: null also if there may be no limit
@@ -62,8 +61,8 @@ joined AS (
         universal.left_out_error AS usl_left_out_error,  -- of the USL, as in law_fits
         universal.r2,                            -- r2 of the USL's curve
         universal.beyond_amdahl_p,               -- p of the F test that the USL adds nothing to Amdahl's law
-        -- closer_law: law that explains the runs better, amdahl, gustafson or usl; null if neither or undecided
-        CASE WHEN serial.is_closer THEN serial.law WHEN universal.is_closer THEN 'usl' END AS closer_law,
+        -- preferred_law: law that explains the runs better, amdahl, gustafson or usl; null if neither or undecided
+        CASE WHEN serial.is_preferred THEN serial.law WHEN universal.is_preferred THEN 'usl' END AS preferred_law,
         universal.peak_workers,                  -- n with the largest throughput by the USL; null if beta is 0
         universal.peak_workers_lo,
         universal.peak_workers_hi,               -- null also if there may be no peak

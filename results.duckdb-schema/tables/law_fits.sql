@@ -37,7 +37,7 @@ CREATE TABLE law_fits (
     lack_of_fit_p DOUBLE,  -- p of the F test that the law holds at the measured sizes; null if no size has repeats
     rejected BOOLEAN,              -- whether lack_of_fit_p is below 0.05: the law does not hold, and predicts nothing
     beyond_amdahl_p DOUBLE,        -- p of the F test that beta is 0, so that Amdahl's law is enough; usl, strong only
-    is_closer BOOLEAN,  -- whether this law explains the runs better than the case's other law; false if undecided
+    is_preferred BOOLEAN,  -- whether this law explains the runs better than the case's other law; false if undecided
     r2 DOUBLE,  -- 1 - residual / total sum of squares of the sizes' ln(throughput); null if it does not vary
     -- left_out_error: error at the largest size of the law fitted to the other sizes, predicted / measured - 1
     left_out_error DOUBLE,

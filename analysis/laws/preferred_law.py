@@ -10,7 +10,7 @@ _CLEARLY = 2.0
 """Difference of AICc below which neither of two laws is clearly closer (Burnham and Anderson 2002)."""
 
 
-def closer(serial: Fit, universal: Fit) -> Fit | None:
+def preferred(serial: Fit, universal: Fit) -> Fit | None:
     """The law to name; None if the runs do not decide, or if the one that they favour does not hold.
 
     Amdahl's law is the USL without coherency, so an F test decides. Gustafson's law is no case of the USL: AICc does."""
