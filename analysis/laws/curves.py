@@ -6,8 +6,8 @@ import numpy as np
 
 from analysis.laws.law import Array, Law
 
-_LARGEST_LOSS = 50.0
-"""Bound on the loss of a law whose coefficients have none: exp(-50) is no efficiency that anyone measures."""
+_LARGEST_LOSS = 20.0
+"""Bound on the loss of a law whose coefficients have none: nobody measures an efficiency of exp(-20)."""
 
 
 def _rational(*, name: str, count: int, least_points: int, is_relative: bool) -> Law:

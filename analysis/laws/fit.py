@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.laws.law import Array, Law
+from analysis.laws.law import Array, Law, Mask
 from analysis.laws.size_means import SizeMeans, size_means
 
 Interval = tuple[float, float]
@@ -20,11 +20,12 @@ EXACT = 1e-6
 """Relative noise of runs below which only rounding is left: steps have whole nanoseconds."""
 _NEAR = 1e-9
 """A coefficient is set to its bound if that changes ln(throughput) by less."""
-_REFINEMENTS = 5
+_REFINEMENTS = 6
 """Of a search for the best loss: each divides the distance of its points by at least eight."""
-_REFINEMENTS_OF_ENDS = 4
+_REFINEMENTS_OF_ENDS = 5
 """Of a search for the end of an interval: each divides the distance of its points by sixteen."""
 _PRECISION = 1e-14
+"""Fraction of the sum of squares by which a step must promise to reduce it."""
 _MOST_STEPS = 100
 _MOST_HALVINGS = 12
 _POINTS = 33
@@ -67,9 +68,8 @@ class Fit:
         if not (self.means.degrees and self._degrees_of_misfit):
             return None
         noise = max(self.means.squares / self.means.degrees, EXACT**2)
-        return f_tail(
-            self.misfit / self._degrees_of_misfit / noise, self._degrees_of_misfit, self.means.degrees
-        )
+        ratio = self.misfit / self._degrees_of_misfit / noise
+        return f_tail(ratio, self._degrees_of_misfit, self.means.degrees)
 
     @property
     def is_rejected(self) -> bool:
@@ -84,10 +84,10 @@ class Fit:
     @property
     def errors(self) -> Array | None:
         """Standard errors of ln(gamma) and the coefficients by the delta method; None at a bound, where it fails."""
-        slopes = self.law.log_slopes(self.means.workers, self.coefficients)
-        jacobian = np.column_stack([np.ones(len(slopes)), slopes])
         if self.is_at_bound:
             return None
+        slopes = self.law.log_slopes(self.means.workers, self.coefficients)
+        jacobian = np.column_stack([np.ones(len(slopes)), slopes])
         covariance = self.variance * np.linalg.pinv(jacobian.T @ self.means.precision @ jacobian, rcond=1e-30)
         errors: Array = np.sqrt(covariance.diagonal())
         return errors
@@ -223,23 +223,23 @@ class Region:
         surface = _Surface(law, means)
         limit = found.misfit + found.variance * squared_t(found.degrees)
 
-        def has_share(shares: Array) -> Array:
+        def has_share(shares: Array) -> Mask:
             return surface.best_losses(shares.ravel())[1].reshape(shares.shape) <= limit
 
         best_loss = np.log(surface.largest) - law.log_curve(means.workers[-1:], found.coefficients)
         shares = _share(found, best_loss)
         if law.count > 1:
-            ends = _farthest(has_share, shares, np.array([[0.0], [1.0]]))
-            shares = np.union1d(np.linspace(*ends.ravel(), _POINTS), shares)
+            low, high = _farthest(has_share, shares, np.array([[0.0], [1.0]]))
+            shares = np.union1d(np.linspace(low, high, _POINTS), shares)
         losses, _ = surface.best_losses(shares)
 
-        def has_loss(losses: Array) -> Array:
+        def has_loss(losses: Array) -> Mask:
             return surface.squares(surface.curves(losses, np.broadcast_to(shares, losses.shape))) <= limit
 
         low, high = _farthest(
             has_loss, losses, np.stack([np.zeros_like(losses), law.most(shares, surface.largest)])
         )
-        losses = np.vstack([low + (high - low) * np.linspace(0, 1, _POINTS)[:, None]])
+        losses = low + (high - low) * np.linspace(0, 1, _POINTS)[:, None]
         shares = np.broadcast_to(shares, losses.shape)
         curves = surface.curves(losses, shares)
         slack = limit - surface.squares(curves)
@@ -259,8 +259,8 @@ class Region:
     def log_interval(self, quantity: Callable[[Array], Array]) -> Interval:
         """Of ln(gamma) plus such a quantity."""
         values = quantity(self.coefficients) + self._log_gamma
-        best = quantity(self._fit.coefficients) + self._fit.log_gamma
-        low, high = (values - self._reach).min(initial=best), (values + self._reach).max(initial=best)
+        best = float(quantity(self._fit.coefficients)) + self._fit.log_gamma
+        low, high = np.append(values - self._reach, best).min(), np.append(values + self._reach, best).max()
         return float(low), float(high)
 
 
@@ -272,7 +272,7 @@ def _share(found: Fit, loss: Array) -> Array:
     return np.minimum(found.coefficients[-1:] / alone[:, -1], 1)
 
 
-def _farthest(has: Callable[[Array], Array], start: Array, ends: Array) -> Array:
+def _farthest(has: Callable[[Array], Mask], start: Array, ends: Array) -> Array:
     """The point nearest to each end that is inside: (ends, starts). Starts are inside; ends are (ends, starts or 1)."""
     steps = np.linspace(0, 1, 17)[:, None, None]
     start, ends = np.broadcast_arrays(start, ends)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 
 from analysis.database.rows import Row
-from analysis.laws.preferred_law import beyond_amdahl_p, preferred
 from analysis.laws.curves import AMDAHL, GUSTAFSON, USL
 from analysis.laws.fit import Fit, fit
 from analysis.laws.law import Array, Law
 from analysis.laws.predict import interval, left_out_error, predicted
+from analysis.laws.preferred_law import beyond_amdahl_p, preferred
 
 LAWS = {"strong": (AMDAHL, USL), "weak": (GUSTAFSON, USL)}
 """Mode of scaling -> the serial law and the universal law that apply to it."""
@@ -75,9 +76,10 @@ def _fits(segment: str, points: Sequence[Point]) -> Iterator[Row]:
     """The rows of one segment of a case."""
     found = {law: _fit(law, points) for law in LAWS[points[0].scaling]}
     serial, universal = found.values()
-    both = isinstance(serial, Fit) and isinstance(universal, Fit)
-    better = preferred(serial, universal) if both else None
-    beyond_p = beyond_amdahl_p(serial, universal) if both and serial.law is AMDAHL else None
+    better = beyond_p = None
+    if isinstance(serial, Fit) and isinstance(universal, Fit):
+        better = preferred(serial, universal)
+        beyond_p = beyond_amdahl_p(serial, universal) if serial.law is AMDAHL else None
     for law, one in found.items():
         row = {**_facts(segment, law, points), **_NO_FIT}
         if isinstance(one, str):
@@ -128,22 +130,12 @@ def _facts(segment: str, law: Law, points: Sequence[Point]) -> Row:
 
 _COEFFICIENTS = ("alpha", "beta")
 _QUANTITIES = (*_COEFFICIENTS, "peak_workers", "limit_throughput")
+_OTHERS = (
+    "gamma gamma_se alpha_se beta_se at_bound degrees noise lack_of_fit_p rejected beyond_amdahl_p is_preferred r2 "
+    "left_out_error curve reason"
+)
 _NO_FIT: Row = dict.fromkeys(
-    [
-        *(
-            "gamma",
-            "gamma_se",
-            "alpha_se",
-            "beta_se",
-            "at_bound",
-            "degrees",
-            "noise",
-            "lack_of_fit_p",
-            "rejected",
-        ),
-        *("beyond_amdahl_p", "is_preferred", "r2", "left_out_error", "curve", "reason"),
-        *(f"{name}{end}" for name in _QUANTITIES for end in ("", "_lo", "_hi")),
-    ]
+    [*_OTHERS.split(), *(f"{name}{end}" for name in _QUANTITIES for end in ("", "_lo", "_hi"))]
 )
 
 
@@ -160,7 +152,7 @@ def _estimates(one: Fit) -> Row:
         "r2": one.r2,
     }
     for place, name in enumerate(_COEFFICIENTS[: one.law.count]):
-        row |= _with_interval(one, name, lambda coefficients, place=place: coefficients[..., place])
+        row |= _with_interval(one, name, itemgetter((..., place)))
     if one.law is USL:
         row |= _with_interval(one, "peak_workers", _peak)
     if one.law is AMDAHL:

@@ -13,7 +13,7 @@ _CLEARLY = 2.0
 def preferred(serial: Fit, universal: Fit) -> Fit | None:
     """The law to name; None if the runs do not decide, or if the one that they favour does not hold.
 
-    Amdahl's law is the USL without coherency, so an F test decides. Gustafson's law is no case of the USL: AICc does."""
+    Amdahl's law is the USL without coherency, so an F test decides. Gustafson's is no case of the USL: AICc decides."""
     if serial.law.is_within_universal:
         better = universal if beyond_amdahl_p(serial, universal) < REJECTED else serial
         return None if better.is_rejected else better

@@ -30,7 +30,7 @@ class SizeMeans:
     @property
     def variances(self) -> Array:
         """Variance of each of `logs`, for runs with variance 1."""
-        return np.linalg.inv(self.precision).diagonal()
+        return np.linalg.inv(self.precision).diagonal().astype(np.float64)
 
 
 def size_means(workers: Array, logs: Array, rounds: Sequence[int | None]) -> SizeMeans:
@@ -56,7 +56,7 @@ def _adjusted(sizes: Array, of_size: Array, logs: Array, of_round: Array) -> Siz
     squares = design.T @ design
     if np.linalg.matrix_rank(squares) < len(squares):
         return None
-    effects = np.linalg.solve(squares, design.T @ logs)
+    effects = np.linalg.solve(squares, design.T @ logs).astype(np.float64)
     count = len(sizes)
     shared = squares[:count, count:] @ np.linalg.solve(squares[count:, count:], squares[count:, :count])
     return SizeMeans(

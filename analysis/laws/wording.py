@@ -19,7 +19,7 @@ def sentence(row: Row) -> str:
 
 
 def _limit(row: Row) -> str:
-    if not _is_narrow(row, "speedup_limit"):
+    if row["segment"] == "one node" or not _is_narrow(row, "speedup_limit"):
         return ""
     limit, interval = estimate(*(row[f"speedup_limit{end}"] for end in ("", "_lo", "_hi")))
     return f"by Amdahl no number of {row['axis']} is more than {limit} {interval} × as fast"
@@ -30,10 +30,11 @@ def _beyond(row: Row) -> str:
     peak, low, largest = row["peak_workers"], row["peak_workers_lo"], row["largest_workers"]
     if row["usl_gamma"] is None:
         return "too few sizes to tell whether there is a peak"
-    if row["usl_rejected"]:
+    is_within = is_sure(row) and row["smallest_workers"] <= peak <= largest
+    # The law of one node says nothing about more nodes.
+    if row["usl_rejected"] or (row["segment"] == "one node" and not is_within):
         return ""
     if is_sure(row):
-        is_within = row["smallest_workers"] <= peak <= largest
         return f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
     if low is not None and low > largest:
         return f"by the USL no peak up to {int(low):,} {row['axis']}"
@@ -66,7 +67,6 @@ def peaks(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str
     """A sentence for every case with a known peak; `name` escapes a case's name."""
     for row in rows:
         largest = row["largest_workers"]
-        # Beyond one node, the law of a node says nothing.
         if row["segment"] == "one node" or not is_sure(row) or row["peak_workers"] > SURE * largest:
             continue
         error = row["usl_left_out_error"]

@@ -101,6 +101,11 @@ def test_which_laws_hold_and_which_is_closer_is_said_plainly(values, said):
         ),
         ({"usl_gamma": None}, "Too few sizes to tell whether there is a peak."),
         ({"usl_rejected": True}, ""),
+        ({"segment": "one node"}, ""),
+        (
+            {"segment": "one node", "peak_workers": 7.6, "peak_workers_lo": 6.1, "peak_workers_hi": 9.4},
+            "By the USL fastest at about 8 ranks [6, 9], between sizes that were measured.",
+        ),
     ],
 )
 def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
