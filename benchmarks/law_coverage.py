@@ -79,7 +79,7 @@ class Coverage:
     withheld: float
     """Without a prediction, because the runs reject the law."""
     near: float
-    """Of the predictions at one doubling beyond the largest size: intervals that contain the truth."""
+    """Intervals that contain the truth at one doubling beyond the largest size, among the predictions."""
     far: float
     """The same at two doublings."""
     farthest: float

@@ -7,14 +7,14 @@ import numpy as np
 from analysis.laws.law import Array, Law
 
 _LARGEST_LOSS = 20.0
-"""Bound on the loss of a law whose coefficients have none: nobody measures an efficiency of exp(-20)."""
+"""Bound on the loss of a law whose coefficients have none: no one measures an efficiency of exp(-20)."""
 
 
 def _rational(*, name: str, count: int, least_points: int, is_relative: bool) -> Law:
     """X(p) = gamma × p ÷ (1 + alpha (p - 1) + beta p (p - 1)), with beta = 0 if there is one coefficient."""
 
     def overheads(workers: Array) -> Array:
-        """What each coefficient is multiplied by: (count, k), zero at one worker."""
+        """The factor of each coefficient: (count, k), zero at one worker."""
         found: Array = np.array([workers - 1, workers * (workers - 1)][:count])
         return found
 

@@ -21,9 +21,9 @@ EXACT = 1e-6
 _NEAR = 1e-9
 """A coefficient is set to its bound if that changes ln(throughput) by less."""
 _REFINEMENTS = 6
-"""Of a search for the best loss: each divides the distance of its points by at least eight."""
+"""Each refinement of a search for the best loss divides the distance of its points by at least eight."""
 _REFINEMENTS_OF_ENDS = 5
-"""Of a search for the end of an interval: each divides the distance of its points by sixteen."""
+"""Each refinement of a search for the end of an interval divides the distance of its points by sixteen."""
 _PRECISION = 1e-14
 """Fraction of the sum of squares by which a step must promise to reduce it."""
 _MOST_STEPS = 100
@@ -58,7 +58,7 @@ class Fit:
 
     @property
     def variance(self) -> float:
-        """Of ln(throughput) of a run, from all residuals."""
+        """Variance of ln(throughput) of a run, from all residuals."""
         return self.squares / self.degrees
 
     @property
@@ -246,18 +246,18 @@ class Region:
         is_inside = slack >= -1e-9 * limit
         self._fit = found
         self.coefficients = law.at(losses, shares, surface.largest)[is_inside]
-        """Of each curve: (curves, count)."""
+        """The coefficients of each curve: (curves, count)."""
         self._log_gamma = surface.log_gamma(curves)[is_inside]
         self._reach = np.sqrt(np.maximum(slack[is_inside], 0) / surface.weight)
         """How far ln(gamma) of each curve may be from its best value."""
 
     def interval(self, quantity: Callable[[Array], Array]) -> Interval:
-        """Of a quantity that depends on the coefficients alone; it takes (..., count) and returns (...)."""
+        """The range of a quantity that depends on the coefficients alone; it takes (..., count) and returns (...)."""
         values = np.append(quantity(self.coefficients), quantity(self._fit.coefficients))
         return float(values.min()), float(values.max())
 
     def log_interval(self, quantity: Callable[[Array], Array]) -> Interval:
-        """Of ln(gamma) plus such a quantity."""
+        """The range of ln(gamma) plus such a quantity."""
         values = quantity(self.coefficients) + self._log_gamma
         best = float(quantity(self._fit.coefficients)) + self._fit.log_gamma
         low, high = np.append(values - self._reach, best).min(), np.append(values + self._reach, best).max()

@@ -1,4 +1,4 @@
-"""What a fitted law predicts at a size, and how far off it would have been at the largest measured one."""
+"""Predict throughput at a size by a fitted law, and show how far off it would have been at the largest measured one."""
 
 from __future__ import annotations
 

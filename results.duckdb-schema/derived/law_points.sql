@@ -4,7 +4,7 @@ WITH placed AS (
     SELECT
         session_id, case_name, workers, nodes, ranks_per_node, threads,
         -- Null also over another kind of device: otherwise predictions would have an efficiency.
-        CASE WHEN baseline_device_type = device_type THEN throughput / speedup END AS throughput_of_one
+        CASE WHEN coalesce(baseline_device_type = device_type, true) THEN throughput / speedup END AS throughput_of_one
     FROM scaling
     WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
     QUALIFY row_number() OVER (

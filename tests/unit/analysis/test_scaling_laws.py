@@ -227,6 +227,8 @@ def test_an_imported_table_has_its_serial_fraction_and_predictions_without_a_glo
     assert (law["points"], law["serial_fraction"]) == (3, pytest.approx(alpha, rel=1e-5))
     rows = ask_database(results, "FROM scaling_prediction WHERE kind = 'predicted' ORDER BY workers")
     assert [row["workers"] for row in rows] == [16, 32, 64, 128]
+    # The device is unknown, but the same as the baseline's.
+    assert all(row["speedup_lo"] < row["speedup"] < row["speedup_hi"] for row in rows)
 
 
 # 4 + 192 / n ms: at 2 workers 4 of 100 ms are serial, at one 4 of 196.
