@@ -40,8 +40,6 @@ TRUTHS = (
     Truth(law=USL, coefficients=(0.02, 0.0001), scaling="strong"),
 )
 SIZES = ((1, 2, 4, 8), (1, 2, 4, 8, 16), (1, 2, 4, 8, 16, 32))
-NOISES = (0.01, 0.03)
-"""Standard deviation of ln(throughput) of a run."""
 REPEATS = 3
 NOISE_OF_ROUNDS = 0.05
 """Standard deviation of what all runs of a round have in common, in ln(throughput)."""
@@ -138,7 +136,7 @@ def _held(
 
 
 _HEAD = (
-    "| truth | sizes | noise | withheld | holds at 2× | at 4× | at 16× | width at 4× | median error at 4× | "
+    "| truth | sizes | withheld | holds at 2× | at 4× | at 16× | width at 4× | median error at 4× | "
     "other law preferred |"
 )
 
@@ -147,24 +145,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--draws", type=int, default=1_000)
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument(
+        "--noise", type=float, default=0.03, help="standard deviation of ln(throughput) of a run"
+    )
     asked = parser.parse_args()
     print(_HEAD)
     print("| --- " * (_HEAD.count("|") - 1) + "|")
     for truth in TRUTHS:
         name = f"{truth.law.name} {', '.join(f'{value:g}' for value in truth.coefficients)}"
         for sizes in SIZES:
-            for noise in NOISES:
-                one = coverage(truth, sizes, noise, asked.draws, asked.repeats)
-                held = [f"{100 * share:.0f} %" for share in (one.withheld, one.near, one.far, one.farthest)]
-                rest = [
-                    f"×/÷ {one.width:.2f}",
-                    f"{100 * one.error:.0f} %",
-                    f"{100 * one.other_preferred:.1f} %",
-                ]
-                sizes_text = f"{len(sizes)} to {max(sizes)}"
-                print(
-                    f"| {name} | {sizes_text} | {100 * noise:g} % | {' | '.join(held + rest)} |", flush=True
-                )
+            one = coverage(truth, sizes, asked.noise, asked.draws, asked.repeats)
+            held = [f"{100 * share:.0f} %" for share in (one.withheld, one.near, one.far, one.farthest)]
+            rest = [f"×/÷ {one.width:.2f}", f"{100 * one.error:.0f} %", f"{100 * one.other_preferred:.1f} %"]
+            print(f"| {name} | {len(sizes)} to {max(sizes)} | {' | '.join(held + rest)} |", flush=True)
 
 
 if __name__ == "__main__":

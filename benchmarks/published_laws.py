@@ -21,7 +21,7 @@ from analysis.laws.preferred_law import preferred
 from analysis.wording.numbers import signed_percent
 from tests.unit.analysis.published import PUBLISHED
 
-_DLPERF = Path(__file__).parents[1] / "docs/examples/dlperf_resnet50_amp.csv"
+_DLPERF = Path(__file__).parents[1] / "tests/unit/analysis/dlperf_resnet50_amp.csv"
 
 
 def measurements() -> Iterator[tuple[str, Law, Array, Array]]:

@@ -24,10 +24,6 @@ DOUBLINGS = (2, 4, 8, 16)
 LEAST_SIZES_OF_A_SEGMENT = 4
 ALL, ONE_NODE, ACROSS_NODES = "all", "one node", "across nodes"
 
-_POINTS = """
-    SELECT session_id, case_name, scaling, axis, workers, nodes, round, throughput FROM law_points ORDER BY ALL
-"""
-
 
 class Point(NamedTuple):
     """A row of `law_points`: a run."""
@@ -40,6 +36,9 @@ class Point(NamedTuple):
     nodes: int
     round: int | None
     throughput: float
+
+
+_POINTS = f"SELECT {', '.join(Point._fields)} FROM law_points ORDER BY ALL"  # noqa: S608 - our own names
 
 
 def fit_laws(connection: duckdb.DuckDBPyConnection) -> list[Row]:

@@ -35,7 +35,7 @@ class SizeMeans:
 
 def size_means(workers: Array, logs: Array, rounds: Sequence[int | None]) -> SizeMeans:
     """Least squares with an effect for each size and each round, for runs given by their workers, ln(throughput) and
-    round. There are no effects of rounds if a run has none, or if they cannot be distinguished from those of the sizes."""
+    round. Rounds have no effects if a run's round is unknown, or if sizes could explain the same differences."""
     sizes, size = np.unique(workers, return_inverse=True)
     of_size = np.eye(len(sizes))[size]
     if len(set(rounds)) > 1 and None not in rounds:

@@ -16,7 +16,7 @@ from analysis.laws.predict import interval, left_out_error, predicted
 from analysis.laws.preferred_law import beyond_amdahl_p, preferred
 from tests.unit.analysis.published import PUBLISHED
 
-DLPERF = Path(__file__).parents[3] / "docs/examples/dlperf_resnet50_amp.csv"
+DLPERF = Path(__file__).with_name("dlperf_resnet50_amp.csv")
 LAWS = [AMDAHL, GUSTAFSON, USL]
 
 
