@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +19,17 @@ from analysis.laws.fit import Fit, fit
 from analysis.laws.law import Array, Law
 from analysis.laws.predict import interval, left_out_error, predicted
 from analysis.laws.preferred_law import preferred
-from analysis.wording.numbers import signed_percent
+from analysis.report.html.units import number
+from analysis.wording.numbers import estimate, signed_percent
 from tests.unit.analysis.published import PUBLISHED
 
+_ZERO = 1e-12
+"""The iteration of SciPy leaves this at a bound."""
 _DLPERF = Path(__file__).parents[1] / "tests/unit/analysis/dlperf_resnet50_amp.csv"
 
 
 def measurements() -> Iterator[tuple[str, Law, Array, Array]]:
-    """Name, serial law, workers and throughput of every run."""
+    """Name, serial law, workers and throughput of every run; the smallest size is 1."""
     with _DLPERF.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     workers = np.array([float(row["world_size"]) for row in rows])
@@ -55,42 +59,32 @@ def fit_before(law: Law, workers: Array, throughput: Array) -> tuple[Array, floa
 
 
 def rows_of(name: str, serial: Law, workers: Array, throughput: Array) -> Iterator[Sequence[str]]:
-    fits = [
-        fit(law, workers / (workers.min() if law.is_relative else 1), np.log(throughput))
-        for law in (serial, USL)
-    ]
+    fits = [fit(law, workers / workers.min(), np.log(throughput)) for law in (serial, USL)]
     better = preferred(*fits)
-    before = [fit_before(one.law, one_workers(one, workers), throughput) for one in fits]
-    closer = max(range(2), key=lambda place: before[place][1])
+    before = [fit_before(one.law, workers, throughput) for one in fits]
+    closer = max(round(r2, 4) for _, r2 in before)
     for place, one in enumerate(fits):
         values, r2 = before[place]
         yield (
             name,
             one.law.name,
-            ", ".join(f"{value:.4g}" for value in values[1:]),
-            f"{r2:.4f}{' closer' if place == closer else ''}",
+            ", ".join(number(value if value > _ZERO else 0, 3) for value in values[1:]),
+            f"{r2:.4f}{', closer' if round(r2, 4) == closer else ''}",
             ", ".join(_coefficients(one)),
-            "–" if one.lack_of_fit_p is None else f"{one.lack_of_fit_p:.1e}",
-            "preferred" if one is better else "",
+            "no test" if one.lack_of_fit_p is None else f"{one.lack_of_fit_p:.1g}",
+            "yes" if one is better else "",
             _at_four_times(one),
-            _left_out(one, one_workers(one, workers), throughput),
+            _left_out(one, workers, throughput),
         )
-
-
-def one_workers(one: Fit, workers: Array) -> Array:
-    return workers / (workers.min() if one.law.is_relative else 1)
 
 
 def _coefficients(one: Fit) -> Iterator[str]:
-    for place, value in enumerate(one.coefficients):
-        ends = (
-            ""
-            if one.is_rejected
-            else " [{:.2g}, {:.2g}]".format(
-                *one.region.interval(lambda every, place=place: every[..., place])  # type: ignore[misc]
-            )
-        )
-        yield f"{value:.4g}{ends}"
+    for place, value in enumerate(one.coefficients.tolist()):
+        if one.is_rejected:
+            yield number(value, 3)
+        else:
+            low, high = one.region.interval(itemgetter((..., place)))
+            yield f"{number(value, 3)} [{number(low, 2)}, {number(high, 2)}]"
 
 
 def _at_four_times(one: Fit) -> str:
@@ -98,28 +92,22 @@ def _at_four_times(one: Fit) -> str:
         return "none"
     size = 4 * one.means.workers[-1]
     low, high = np.exp(interval(one, size))
-    return f"{np.exp(predicted(one, size)):,.4g} [{low:,.4g}, {high:,.4g}]"
+    return " ".join(estimate(float(np.exp(predicted(one, size))), float(low), float(high)))
 
 
 def _left_out(one: Fit, workers: Array, throughput: Array) -> str:
     measured = float(one.means.logs[-1])
-    error = left_out_error(one.law, workers, np.log(throughput), [None] * len(workers), measured)
+    rounds = [None] * len(workers)
+    error = left_out_error(one.law, workers, np.log(throughput), rounds, measured)
     return "–" if error is None else signed_percent(error)
 
 
+_HEAD = "| data | law | before | r² before | now [95 %] | lack of fit, p | preferred | at 4× [95 %] | largest left out |"
+
+
 def main() -> None:
-    head = [
-        "data",
-        "law",
-        "before",
-        "its r²",
-        "now [95 %]",
-        "lack of fit p",
-        "",
-        "at 4× [95 %]",
-        "largest left out",
-    ]
-    print(f"| {' | '.join(head)} |\n{'| --- ' * len(head)}|")
+    print(_HEAD)
+    print("| --- " * (_HEAD.count("|") - 1) + "|")
     for measurement in measurements():
         for row in rows_of(*measurement):
             print(f"| {' | '.join(row)} |")
