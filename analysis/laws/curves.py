@@ -2,108 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from analysis.laws.law import Array, Law
 
+_LARGEST_LOSS = 20.0
+"""Bound on the loss of a law whose coefficients have none: no one measures an efficiency of exp(-20)."""
 
-def rational_law(
-    *,
-    name: str,
-    overheads: Callable[[Array], Array],
-    upper: tuple[float, ...],
-    least_points: int,
-    is_relative: bool,
-) -> Law:
-    """A law whose curve is p ÷ (1 + overheads); each overhead is a coefficient times a polynomial in p.
 
-    `overheads` maps workers to the polynomials: a row per size, a column per coefficient, all zero at one worker."""
+def _rational(*, name: str, count: int, least_points: int, is_relative: bool) -> Law:
+    """X(p) = gamma × p ÷ (1 + alpha (p - 1) + beta p (p - 1)), with beta = 0 if there is one coefficient."""
 
-    def denominator(workers: Array, coefficients: Array) -> Array:
-        total: Array = 1 + overheads(workers) @ coefficients
-        return total
+    def overheads(workers: Array) -> Array:
+        """The factor of each coefficient: (count, k), zero at one worker."""
+        found: Array = np.array([workers - 1, workers * (workers - 1)][:count])
+        return found
 
-    def curve(workers: Array, coefficients: Array) -> Array:
-        return workers / denominator(workers, coefficients)
+    def log_curve(workers: Array, coefficients: Array) -> Array:
+        curve: Array = np.log(workers) - np.log1p(coefficients @ overheads(workers))
+        return curve
 
-    def slopes(workers: Array, coefficients: Array) -> Array:
-        steepness = -workers / denominator(workers, coefficients) ** 2
-        return steepness[:, None] * overheads(workers)
+    def log_slopes(workers: Array, coefficients: Array) -> Array:
+        of_size = overheads(workers)
+        slopes: Array = -(of_size / (1 + coefficients @ of_size)).T
+        return slopes
 
-    def start(workers: Array, throughput: Array) -> Array:
-        """Start from a linear fit: workers ÷ throughput is linear in 1/gamma and in the coefficients over gamma. The
-        weights make its residuals close to those of throughput."""
-        from scipy.optimize import nnls
+    def at(losses: Array, shares: Array, largest: float) -> Array:
+        total = np.expm1(losses)
+        found = np.empty((*total.shape, count))
+        found[..., 0] = np.minimum(total * (1 - shares) / (largest - 1), 1)  # only rounding is above 1
+        if count > 1:
+            found[..., 1] = total * shares / (largest * (largest - 1))
+        return found
 
-        weights = throughput**2 / workers
-        columns = np.column_stack([np.ones_like(workers), overheads(workers)]) * weights[:, None]
-        sizes = np.linalg.norm(columns, axis=0)
-        solution = nnls(columns / sizes, throughput)[0] / sizes
-        per_worker = (throughput / workers).max()
-        gamma = 1 / solution[0] if solution[0] > 0 else per_worker
-        return np.concatenate([[gamma], solution[1:] * gamma])
+    def most(shares: Array, largest: float) -> Array:
+        with np.errstate(divide="ignore"):
+            losses: Array = np.log1p((largest - 1) / (1 - shares))
+        return np.minimum(losses, _LARGEST_LOSS)
 
     return Law(
         name=name,
-        upper=upper,
+        count=count,
         least_points=least_points,
         is_relative=is_relative,
-        curve=curve,
-        slopes=slopes,
-        start=start,
+        is_serial=count == 1,
+        is_within_universal=count == 1,
+        log_curve=log_curve,
+        log_slopes=log_slopes,
+        at=at,
+        most=most,
     )
 
 
-AMDAHL = rational_law(
-    name="amdahl",
-    overheads=lambda workers: (workers - 1)[:, None],
-    upper=(1.0,),
-    least_points=3,
-    is_relative=True,
-)
+AMDAHL = _rational(name="amdahl", count=1, least_points=3, is_relative=True)
 """X(p) = gamma × p ÷ (1 + alpha (p - 1)) = gamma ÷ (alpha + (1 - alpha) / p). Strong scaling: one worker does the
 fraction alpha of the work while the others wait."""
 
+USL = _rational(name="usl", count=2, least_points=4, is_relative=False)
+"""X(n) = gamma × n ÷ (1 + alpha (n - 1) + beta n (n - 1)). Alpha is contention, as in Amdahl's law; beta is coherency,
+a cost for each pair of workers."""
 
-def _curve(workers: Array, coefficients: Array) -> Array:
-    line: Array = workers - coefficients[0] * (workers - 1)
+
+def _line(workers: Array, coefficients: Array) -> Array:
+    """p - alpha (p - 1); written so that it is exactly 1 for alpha = 1."""
+    line: Array = 1 + (1 - coefficients) * (workers - 1)
     return line
 
 
-def _slopes(workers: Array, coefficients: Array) -> Array:  # noqa: ARG001 - a straight line
-    return -(workers - 1)[:, None]
-
-
-def _start(workers: Array, throughput: Array) -> Array:
-    """Start from a linear fit: the law is a straight line with a constant and a growing part, neither negative."""
-    from scipy.optimize import nnls
-
-    constant, growing = nnls(np.column_stack([np.ones_like(workers), workers]), throughput)[0]
-    gamma = constant + growing
-    return np.array([gamma, constant / gamma])
+def _at(losses: Array, shares: Array, largest: float) -> Array:  # noqa: ARG001 - there is one coefficient
+    return np.minimum(-np.expm1(-losses) * largest / (largest - 1), 1)[..., None]
 
 
 GUSTAFSON = Law(
     name="gustafson",
-    upper=(1.0,),
+    count=1,
     least_points=3,
     is_relative=True,
-    curve=_curve,
-    slopes=_slopes,
-    start=_start,
+    is_serial=True,
+    is_within_universal=False,
+    log_curve=lambda workers, coefficients: np.log(_line(workers, coefficients)),
+    log_slopes=lambda workers, coefficients: (-(workers - 1) / _line(workers, coefficients))[:, None],
+    at=_at,
+    most=lambda shares, largest: np.full_like(shares, np.log(largest)),
 )
 """X(p) = gamma × (p - alpha (p - 1)). Weak scaling: the work grows with the workers, except in the fraction alpha of
 the time."""
-
-
-USL = rational_law(
-    name="usl",
-    overheads=lambda workers: np.column_stack([workers - 1, workers * (workers - 1)]),
-    upper=(1.0, np.inf),
-    least_points=4,
-    is_relative=False,
-)
-"""X(n) = gamma × n ÷ (1 + alpha (n - 1) + beta n (n - 1)). Alpha is contention, as in Amdahl's law; beta is coherency,
-a cost for each pair of workers."""

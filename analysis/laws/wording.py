@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.database.rows import Row
-from analysis.wording.numbers import estimate
+from analysis.wording.numbers import estimate, signed_percent
 
 SURE = 4
 """A peak is named only if its interval's ends differ by at most this factor, and the largest size and the peak, too."""
@@ -19,7 +19,7 @@ def sentence(row: Row) -> str:
 
 
 def _limit(row: Row) -> str:
-    if not _is_narrow(row, "speedup_limit"):
+    if row["segment"] == "one node" or not _is_narrow(row, "speedup_limit"):
         return ""
     limit, interval = estimate(*(row[f"speedup_limit{end}"] for end in ("", "_lo", "_hi")))
     return f"by Amdahl no number of {row['axis']} is more than {limit} {interval} × as fast"
@@ -27,17 +27,20 @@ def _limit(row: Row) -> str:
 
 def _beyond(row: Row) -> str:
     """The number of workers at which throughput peaks, as far as the measured sizes show it."""
-    peak = row["peak_workers"]
+    peak, low, largest = row["peak_workers"], row["peak_workers_lo"], row["largest_workers"]
     if row["usl_gamma"] is None:
         return "too few sizes to tell whether there is a peak"
-    if peak is None:
+    is_within = is_sure(row) and row["smallest_workers"] <= peak <= largest
+    # The law of one node says nothing about more nodes.
+    if row["usl_rejected"] or (row["segment"] == "one node" and not is_within):
+        return ""
+    if is_sure(row):
+        return f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
+    if low is not None and low > largest:
+        return f"by the USL no peak up to {int(low):,} {row['axis']}"
+    if peak is None and low is None:
         return "no peak in sight"
-    if not is_sure(row):
-        return "these sizes do not show whether there is a peak"
-    is_within = row["smallest_workers"] <= peak <= row["largest_workers"]
-    return (
-        f"by the USL fastest at about {_peak(row)}{', between sizes that were measured' if is_within else ''}"
-    )
+    return "these sizes do not show whether there is a peak"
 
 
 def _peak(row: Row) -> str:
@@ -63,25 +66,49 @@ def _is_narrow(row: Row, name: str) -> bool:
 def peaks(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
     """A sentence for every case with a known peak; `name` escapes a case's name."""
     for row in rows:
-        if is_sure(row) and row["peak_workers"] <= SURE * row["largest_workers"]:
-            yield (
-                f"{name(row['case_name'])}: by the USL fastest at about {_peak(row)}, "
-                f"fitted to {row['points']} sizes up to {row['largest_workers']:,}."
-            )
+        largest = row["largest_workers"]
+        if row["segment"] == "one node" or not is_sure(row) or row["peak_workers"] > SURE * largest:
+            continue
+        error = row["usl_left_out_error"]
+        said = f"{name(row['case_name'])}: by the USL fastest at about {_peak(row)}"
+        check = (
+            f"; fitted without {largest:,}, it misses that size by {signed_percent(error)}"
+            if row["peak_workers"] > largest and error is not None
+            else ""
+        )
+        yield f"{said}, fitted to {row['points']} sizes up to {largest:,}{check}."
 
 
-_NAMES = {"amdahl": "Amdahl", "gustafson": "Gustafson"}
-_DIGITS = 4
-"""Decimals of r² that are shown."""
+_NAMES = {"amdahl": "Amdahl", "gustafson": "Gustafson", "usl": "the USL"}
 
 
-def closer_law(row: Row) -> str:
-    """A sentence: which law is closer to the measured sizes; empty unless both were fitted."""
-    serial, universal = row["serial_r2"], row["r2"]
-    if serial is None or universal is None:
+def comparison(row: Row) -> str:
+    """Sentences: which laws do not hold at the measured sizes, otherwise which law explains the runs better; empty if
+    one law alone was fitted and holds."""
+    serial, pair = _NAMES[row["serial_law"]], (row["serial_lack_of_fit_p"], row["usl_lack_of_fit_p"])
+    if row["serial_rejected"] and row["usl_rejected"]:
+        found = " and ".join(map(p_text, pair))
+        return f"Neither {serial} nor the USL holds at these sizes (lack of fit, {found}): no prediction."
+    for name, is_rejected, p in zip(
+        (serial, "The USL"), (row["serial_rejected"], row["usl_rejected"]), pair, strict=True
+    ):
+        if is_rejected:
+            return f"{name} does not hold at these sizes (lack of fit, {p_text(p)}) and predicts nothing."
+    if row["serial_fraction"] is None or row["usl_gamma"] is None:
         return ""
-    name = _NAMES[row["serial_law"]]
-    if round(serial, _DIGITS) == round(universal, _DIGITS):
-        return f"{name} and the USL are equally close to the measured sizes."
-    nearer, other = (name, "the USL") if serial > universal else ("The USL", name)
-    return f"{nearer} is closer to the measured sizes than {other}."
+    preferred = row["preferred_law"]
+    if row["serial_law"] == "amdahl":
+        found = p_text(row["beyond_amdahl_p"])
+        if preferred == "usl":
+            return f"The USL is closer to the runs than Amdahl ({found})."
+        return f"Amdahl is enough: the runs show no cost for each pair of {row['axis']} ({found})."
+    if preferred is None:
+        return f"The runs do not tell {serial} and the USL apart."
+    other = "usl" if preferred != "usl" else row["serial_law"]
+    nearer = _NAMES[preferred]
+    return f"{nearer[:1].upper()}{nearer[1:]} is closer to the runs than {_NAMES[other]}."
+
+
+def p_text(p: float) -> str:
+    """`p = 0.034`, `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

@@ -70,3 +70,8 @@ def _place(value: float, digits: int) -> int:
 def shown(value: float, decimals: int) -> str:
     """The number as text: `3.81`, `1,230`; never `-0.0`."""
     return f"{value:z,.{min(max(decimals, 0), 12)}f}"
+
+
+def signed_percent(fraction: float) -> str:
+    """A relative error: `+3 %`, `−12 %`."""
+    return f"{round(100 * fraction):+,d} %".replace("-", "\u2212")

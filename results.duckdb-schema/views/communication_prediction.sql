@@ -15,7 +15,7 @@ messages AS (
 ),
 -- throughput that corresponds to a speedup of 1 in this case.
 baselines AS (
-    SELECT session_id, case_name, any_value(mean_throughput / speedup) AS throughput_of_one
+    SELECT session_id, case_name, any_value(throughput_of_one) AS throughput_of_one
     FROM law_points
     GROUP BY session_id, case_name
 ),

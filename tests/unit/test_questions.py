@@ -32,10 +32,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             environment=_environment(number),
             created_at=BEGAN,
         )
-    many = Case(name="many", step_ms={1: 100.0, 2: 53.0, 4: 30.0, 8: 20.0}, batch=128)
+    many = {1: 100.0, 2: 53.0, 4: 30.0, 8: 20.0}
+    many_sizes = Case(
+        name="many", step_ms={n: [0.97 * ms, ms, 1.03 * ms] for n, ms in many.items()}, batch=128
+    )
     make_session(
         folder,
-        [many],
+        [many_sizes],
         session_id="20261120T194925Z-laws-3f9a",
         suite="laws",
         environment=_environment(0),

@@ -70,7 +70,10 @@ def _view(rows: pl.DataFrame, of_all_laws: pl.DataFrame, cases: Cases) -> alt.La
     ideal = start.mark_line(color=theme.MUTED, strokeWidth=1, clip=True).encode(y=y("workers"))
     coloured = start.encode(color=case_colour(rows, cases))
     predicted = coloured.transform_filter("datum.kind === 'predicted'")
-    line = coloured.mark_line(opacity=_LIGHT, strokeDash=[4, 4], strokeWidth=1.5, clip=True)
+    # A law of one node and a law across nodes are not joined at the border.
+    line = coloured.encode(detail="segment:N").mark_line(
+        opacity=_LIGHT, strokeDash=[4, 4], strokeWidth=1.5, clip=True
+    )
     layers = [ideal, line.encode(y=y("speedup"))]
     is_predicted = rows.get_column("kind") == "predicted"
     # A layer without rows would leave its scale without an extent.
@@ -95,6 +98,7 @@ _PREDICTED = [
     alt.Tooltip("speedup:Q", title="predicted speedup, ×", format=".3~f"),
     alt.Tooltip("speedup_lo:Q", title="from, ×", format=".3~f"),
     alt.Tooltip("speedup_hi:Q", title="to, ×", format=".3~f"),
+    alt.Tooltip("left_out_error:Q", title="error at the largest size, left out", format="+.1%"),
 ]
 _MEASURED = [
     alt.Tooltip("case_name:N", title="case"),
@@ -108,9 +112,9 @@ CHART = Chart(
     order=32,
     question="What do the laws predict?",
     reading="Filled: measured. Hollow, dashed and pale: predicted by a law that was fitted to the measurements; these "
-    "sizes did not run. Grey: ideal. Bands: 95 % intervals of the law's curve, if it has any; for communication, which "
-    "was not fitted to these points, the bounds from no to full overlap. Effects that start only at larger sizes are "
-    "not modelled.",
+    "sizes did not run. A law that the repeats reject at the measured sizes predicts nothing. Grey: ideal. Bands: 95 % "
+    "intervals of the law's curve; for communication, which was not fitted to these points, the bounds from no to full "
+    "overlap. Effects that start only at larger sizes are not modelled.",
     draw=_draw,
     wide=True,
     section="further",

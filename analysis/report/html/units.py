@@ -34,6 +34,11 @@ def percent(fraction: float | None) -> str:
     return f"{100 * fraction:.1f}\u00a0%"
 
 
+def signed_percent(fraction: float | None) -> str:
+    """A relative error: `+3 %`, `−12 %`."""
+    return UNKNOWN if fraction is None else numbers.signed_percent(fraction).replace(" ", "\u00a0")
+
+
 def with_interval(
     value: float | None,
     low: float | None,

@@ -1,4 +1,4 @@
--- One row per case with a fitted law: its coefficients and their consequences; or with a prediction from
+-- One row per case and segment with a fitted law: its coefficients and their consequences; or with a prediction from
 -- communication: its error at each measured size except the one that it starts from.
 WITH errors AS (
     SELECT
@@ -13,4 +13,4 @@ FROM scaling_law
 LEFT JOIN errors USING (case_name)
 WHERE session_id = $session_id
     AND (serial_fraction IS NOT NULL OR usl_gamma IS NOT NULL OR communication_errors IS NOT NULL)
-ORDER BY case_name;
+ORDER BY case_name, list_position(['all', 'one node', 'across nodes'], segment);

@@ -10,7 +10,9 @@ SELECT
     speedup_lo,
     speedup_hi,
     measured_speedup,
-    relative_error
+    relative_error,
+    left_out_error,
+    segment
 FROM scaling_prediction
 WHERE session_id = $session_id AND speedup IS NOT NULL
 ORDER BY case_name, law, workers;

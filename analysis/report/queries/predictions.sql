@@ -9,7 +9,7 @@ SELECT
     case_name, axis, workers, law,
     speedup, speedup_lo, speedup_hi,
     efficiency, efficiency_lo, efficiency_hi,
-    throughput, throughput_lo, throughput_hi, throughput_unit
+    throughput, throughput_lo, throughput_hi, throughput_unit, left_out_error
 FROM scaling_prediction
 JOIN rates USING (case_name)
 WHERE session_id = $session_id AND kind = 'predicted' AND speedup IS NOT NULL

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from analysis.database.rows import Row
-from analysis.laws.wording import closer_law, is_sure, sentence
+from analysis.laws.wording import comparison, is_sure, sentence
 from analysis.report.html import units
 from analysis.report.html.markup import CASE
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
-
-_ROUNDING = 1e-9
-"""A standard error below this share of its coefficient is only rounding."""
 
 
 def laws(rows: list[Row]) -> Markup:
@@ -24,29 +21,34 @@ def laws(rows: list[Row]) -> Markup:
 
 def _says(row: Row) -> Markup:
     return Markup('<div class="says">{}</div>').format(
-        " ".join(filter(None, [sentence(row), closer_law(row)]))
+        " ".join(filter(None, [sentence(row), comparison(row)]))
     )
 
 
-def _with_error(name: str) -> Callable[[Row], str]:
-    """`0.040 ± 0.002`."""
+def _sizes(row: Row) -> str:
+    """`5`, `4 on one node`, `4 across nodes`."""
+    part = {"all": "", "one node": " on one node", "across nodes": " across nodes"}[row["segment"]]
+    return f"{row['points']}{part}"
+
+
+def _with_interval(name: str) -> Callable[[Row], str]:
+    return lambda row: units.with_interval(row[name], row[f"{name}_lo"], row[f"{name}_hi"])
+
+
+def _p(name: str) -> Callable[[Row], str]:
+    """p of the lack of fit."""
 
     def cell(row: Row) -> str:
-        value, error = row[name], row[f"{name}_se"]
-        is_exact = value is not None and error is not None and error <= _ROUNDING * value
-        return units.with_spread(value, 0.0 if is_exact else error, "").replace("\u00a0 ", " ")
+        p = row[name]
+        return "<\u00a00.001" if p is not None and p < 0.001 else units.number(p, 2)
 
     return cell
 
 
-def _r2(name: str) -> Callable[[Row], str]:
-    return lambda row: units.UNKNOWN if row[name] is None else f"{row[name]:.4f}"
-
-
 def _peak(row: Row) -> str:
-    if row["usl_gamma"] is None:
+    if row["usl_gamma"] is None or row["usl_rejected"]:
         return units.UNKNOWN
-    if row["peak_workers"] is None:
+    if row["peak_workers"] is None and row["peak_workers_lo"] is None:
         return "none"
     if not is_sure(row):
         return "undecided"
@@ -56,9 +58,7 @@ def _peak(row: Row) -> str:
 def _communication(row: Row) -> str:
     """`+3 % at 2, −12 % at 4`."""
     errors = [
-        f"{100 * error['relative_error']:+.0f}\u00a0%\u00a0at\u00a0{error['workers']:,}".replace(
-            "-", "\u2212"
-        )
+        f"{units.signed_percent(error['relative_error'])}\u00a0at\u00a0{error['workers']:,}"
         for error in row["communication_errors"] or []
     ]
     return ", ".join(errors) or units.UNKNOWN
@@ -67,14 +67,31 @@ def _communication(row: Row) -> str:
 _COLUMNS = [
     CASE,
     Column("its laws say", _says),
-    Column("sizes", lambda row: str(row["points"]), number=True, needs=("points",)),
+    Column("sizes", _sizes, number=True, needs=("points",)),
     Column(
-        "serial fraction ±\u00a0se", _with_error("serial_fraction"), number=True, needs=("serial_fraction",)
+        "serial fraction [95\u00a0%]",
+        _with_interval("serial_fraction"),
+        number=True,
+        needs=("serial_fraction",),
     ),
-    Column("its\u00a0r²", _r2("serial_r2"), number=True, needs=("serial_r2",)),
-    Column("α ±\u00a0se", _with_error("usl_alpha"), number=True, needs=("usl_alpha",)),
-    Column("β ±\u00a0se", _with_error("usl_beta"), number=True, needs=("usl_beta",)),
+    Column(
+        "its lack of fit,\u00a0p", _p("serial_lack_of_fit_p"), number=True, needs=("serial_lack_of_fit_p",)
+    ),
+    Column(
+        "its largest size left\u00a0out",
+        lambda row: units.signed_percent(row["serial_left_out_error"]),
+        number=True,
+        needs=("serial_left_out_error",),
+    ),
+    Column("α [95\u00a0%]", _with_interval("usl_alpha"), number=True, needs=("usl_alpha",)),
+    Column("β [95\u00a0%]", _with_interval("usl_beta"), number=True, needs=("usl_beta",)),
     Column("peak [95\u00a0%]", _peak, number=True, needs=("usl_gamma",)),
-    Column("USL\u00a0r²", _r2("r2"), number=True, needs=("r2",)),
+    Column("USL's lack of fit,\u00a0p", _p("usl_lack_of_fit_p"), number=True, needs=("usl_lack_of_fit_p",)),
+    Column(
+        "USL's largest size left\u00a0out",
+        lambda row: units.signed_percent(row["usl_left_out_error"]),
+        number=True,
+        needs=("usl_left_out_error",),
+    ),
     Column("communication's error", _communication, number=True, needs=("communication_errors",)),
 ]

@@ -38,6 +38,9 @@ def predictions(rows: list[Row]) -> Markup:
         Column("speedup [95\u00a0%]", _predicted("speedup", "×"), number=True),
         Column("efficiency [95\u00a0%]", _predicted("efficiency", "%", 100), number=True),
         Column(throughput_unit(rows), _predicted("throughput"), number=True),
+        Column(
+            "largest size left\u00a0out", lambda row: units.signed_percent(row["left_out_error"]), number=True
+        ),
     ]
     return render(
         "sections/predictions",

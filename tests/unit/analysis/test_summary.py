@@ -155,7 +155,10 @@ def test_the_sentence_closes_the_summary(sessions):
 
 def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
     *_, peak, last = _lines(sessions, session="peaked")
-    assert peak == ("ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16.")
+    assert peak == (
+        "ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16; "
+        "fitted without 16, it misses that size by +0 %."
+    )
     assert last.startswith("ddp on 16 ranks over 2 nodes: speedup")
 
 

@@ -106,8 +106,11 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     peaked = {n: 100 * (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) / n for n in (1, 2, 4, 8, 16)}
     noisy = {n: [ms, 1.01 * ms, 0.98 * ms * (1 + 0.01 * (n % 3))] for n, ms in peaked.items()}
-    weak = {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}
-    cases = [Case(name="ddp", step_ms=noisy, batch=128), Case(name="weak", step_ms=weak, scaling="weak")]
+    weak = {n: [0.98 * ms, ms, 1.02 * ms] for n, ms in {1: 100.0, 2: 102.0, 4: 104.0, 8: 109.0}.items()}
+    cases = [
+        Case(name="ddp", step_ms=noisy, batch=128, ranks_per_node=16, rounds=False),
+        Case(name="weak", step_ms=weak, scaling="weak", rounds=False),
+    ]
     make_session(folder, cases, session_id=LAWS)
     assert load_first(folder).problems == ()
     return folder

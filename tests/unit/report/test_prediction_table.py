@@ -9,18 +9,16 @@ from tests.unit.report.test_session_page import rows_of, words
 
 def test_only_sizes_that_nobody_ran_stand_in_it_marked_as_predicted(fitted):
     rows = rows_of(predictions(fitted.rows("predictions")))
-    ddp = [row for row in rows[2 : rows.index("weak")] if row]
-    assert [row.split()[0] for row in ddp] == [
-        "32",
-        "32",
-        "64",
-        "64",
-        "128",
-        "128",
-    ]  # 16 were measured, 128 the batch
-    assert all("ranks predicted" in row and row.count("≈") == 3 for row in ddp)
-    assert "Universal Scalability Law" in ddp[0]
-    assert "Amdahl" in ddp[1]
+    ddp, weak = rows[2 : rows.index("weak")], rows[rows.index("weak") + 1 :]
+    ddp = [row for row in ddp if row]
+    assert [row.split()[0] for row in ddp] == ["32", "64", "128"]  # 16 were measured, 128 the batch
+    assert all("ranks predicted" in row for row in ddp + weak)
+    assert all(row.count("≈") + row.count("cannot be said") == 3 for row in ddp + weak)
+    # Amdahl's law does not hold at the sizes of ddp.
+    assert all("Universal Scalability Law" in row for row in ddp)
+    assert [("Gustafson" in row, row.split()[0]) for row in weak] == [
+        (law, n) for n in ("16", "32", "64", "128") for law in (False, True)
+    ]
 
 
 def prediction(**values):
@@ -28,6 +26,7 @@ def prediction(**values):
         "case_name": "ddp", "axis": "ranks", "workers": 32, "law": "usl", "speedup": 20.0, "speedup_lo": 18.0,
         "speedup_hi": 22.0, "efficiency": 0.625, "efficiency_lo": 0.5625, "efficiency_hi": 0.6875,
         "throughput": 2000.0, "throughput_lo": 1800.0, "throughput_hi": 2200.0, "throughput_unit": "examples/s",
+        "left_out_error": 0.031,
     }  # fmt: skip
     return row | values
 
@@ -36,14 +35,16 @@ def test_an_interval_that_allows_anything_is_no_prediction():
     wide = prediction(**{f"{name}_lo": 1e-6 for name in ("speedup", "efficiency", "throughput")})
     assert rows_of(predictions([prediction(), wide]))[2:] == [
         "32 ranks predicted Universal Scalability Law ≈ 20.0 × [18.0, 22.0] ≈ 62.5 % [56.2, 68.8] ≈ 2,000 "
-        "[1,800, 2,200]",
-        "32 ranks predicted Universal Scalability Law cannot be said cannot be said cannot be said",
+        "[1,800, 2,200] +3 %",
+        "32 ranks predicted Universal Scalability Law cannot be said cannot be said cannot be said +3 %",
     ]
 
 
 def test_without_an_interval_the_prediction_stands_alone():
-    alone = prediction(law="communication", speedup_lo=None, speedup_hi=None)
-    assert "communication ≈ 20.0 × ≈ 62.5 %" in rows_of(predictions([alone]))[2]
+    alone = prediction(law="communication", speedup_lo=None, speedup_hi=None, left_out_error=None)
+    row = rows_of(predictions([alone]))[2]
+    assert "communication ≈ 20.0 × ≈ 62.5 %" in row
+    assert row.endswith(" –")
 
 
 def test_of_very_many_the_first_are_shown():
@@ -57,6 +58,6 @@ def test_chart_and_table_stand_in_one_section_and_vanish_where_nothing_is_predic
     assert (
         section.index('id="prediction"')
         < section.index("<table")
-        < section.index("CSV: predictions, 14 rows")
+        < section.index("CSV: predictions, 11 rows")
     )
     assert 'id="further"' not in page_of[GPUS]
