@@ -52,7 +52,7 @@ REJECTED = {"serial_rejected": True, "serial_lack_of_fit_p": 8.3e-12}
         ({}, "The USL is closer to the runs than Amdahl (p = 0.0021)."),
         (
             {"preferred_law": "amdahl", "beyond_amdahl_p": 0.4},
-            "Amdahl is enough: the runs show no cost for each pair of ranks (p = 0.4).",
+            "Amdahl is enough at these sizes: the runs show no cost for each pair of ranks (p = 0.4).",
         ),
         ({**GUSTAFSON, "preferred_law": "usl"}, "The USL is closer to the runs than Gustafson."),
         ({**GUSTAFSON, "preferred_law": "gustafson"}, "Gustafson is closer to the runs than the USL."),
