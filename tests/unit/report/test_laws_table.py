@@ -127,6 +127,8 @@ def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
     for peak in (31.1, 7.6):
         (_, row) = rows_of(laws([law(peak_workers=peak, peak_workers_lo=2.0)]))
         assert " undecided " in row
+    (_, row) = rows_of(laws([law(peak_workers_lo=17.2, peak_workers_hi=None)]))
+    assert " above 17 " in row
     (_, none) = rows_of(
         laws([law(usl_beta=0.0, peak_workers=None, peak_workers_lo=None, peak_workers_hi=None)])
     )
