@@ -102,10 +102,7 @@ def _left_out(one: Fit, workers: Array, throughput: Array) -> str:
     return "–" if error is None else signed_percent(error)
 
 
-_HEAD = (
-    "| data | law | before | r² before | now [95 %] | lack of fit, p | preferred | at 4× [95 %] | "
-    "largest left out |"
-)
+_HEAD = "| data | law | before | r² before | now [95 %] | lack of fit p | preferred | at 4× [95 %] | largest left out |"
 
 
 def main() -> None:

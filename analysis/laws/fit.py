@@ -50,7 +50,9 @@ class Fit:
 
     @property
     def _degrees_of_misfit(self) -> int:
-        return len(self.means.workers) - self.law.parameters
+        """A coefficient on its bound does not follow the runs."""
+        free = np.count_nonzero((self.coefficients > 0) & (self.coefficients < self.law.upper))
+        return len(self.means.workers) - 1 - int(free)
 
     @property
     def squares(self) -> float:
@@ -79,7 +81,7 @@ class Fit:
     @property
     def is_at_bound(self) -> bool:
         """Whether a coefficient is 0, or alpha is 1."""
-        return bool(np.any(self.coefficients == 0) or self.coefficients[0] == 1)
+        return bool(np.any((self.coefficients == 0) | (self.coefficients == self.law.upper)))
 
     @property
     def errors(self) -> Array | None:
@@ -175,7 +177,7 @@ class _Surface:
     def refined(self, coefficients: Array) -> Array:
         """The coefficients with the smallest sum of squares near these: Gauss-Newton steps, cut off at the bounds and
         halved until they help."""
-        upper = np.array([1, np.inf])[: self.law.count]
+        upper = self.law.upper
         squares = float(self.squares(self.curve(coefficients)))
         for _ in range(_MOST_STEPS):
             residuals = self._projected @ (self.means.logs - self.curve(coefficients))

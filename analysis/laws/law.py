@@ -41,6 +41,11 @@ class Law:
     """Takes shares and the largest size; returns the largest loss that the bounds of the coefficients allow."""
 
     @property
+    def upper(self) -> Array:
+        """The largest value of each coefficient."""
+        return np.array([1, np.inf])[: self.count]
+
+    @property
     def parameters(self) -> int:
         """Gamma included."""
         return 1 + self.count

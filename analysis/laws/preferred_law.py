@@ -37,8 +37,8 @@ def beyond_amdahl_p(amdahl: Fit, universal: Fit) -> float:
 def _aicc(one: Fit) -> float:
     """Akaike's information criterion, corrected for few runs; nan if they are too few."""
     runs = one.means.runs
-    # The variance is estimated, too.
-    estimated = runs - one.degrees + 1
+    rounds = runs - one.means.degrees - len(one.means.workers)
+    estimated = one.law.parameters + rounds + 1  # the variance, too
     if runs - estimated <= 1:
         return float("nan")
     variance = max(one.squares / runs, EXACT**2)

@@ -101,7 +101,7 @@ def comparison(row: Row) -> str:
         found = p_text(row["beyond_amdahl_p"])
         if preferred == "usl":
             return f"The USL is closer to the runs than Amdahl ({found})."
-        return f"Amdahl is enough: the runs show no cost for each pair of {row['axis']} ({found})."
+        return f"Amdahl is enough at these sizes: the runs show no cost for each pair of {row['axis']} ({found})."
     if preferred is None:
         return f"The runs do not tell {serial} and the USL apart."
     other = "usl" if preferred != "usl" else row["serial_law"]

@@ -22,6 +22,8 @@ def estimate(
     decimals = decimals_of(value)
     if low is None or high is None:
         return shown(value, decimals), ""
+    if value == low == 0 < high:  # at a bound: only the upper end has digits
+        return "0", f"[0, {shown(high, decimals_of(high))}]"
     if low < 0 < high:  # the difference may be nothing, so its small value is chance
         decimals = min(decimals, decimals_of(max(low, high, key=abs)))
     numbers = (value, low, high)

@@ -51,7 +51,8 @@ def _peak(row: Row) -> str:
     if row["peak_workers"] is None and row["peak_workers_lo"] is None:
         return "none"
     if not is_sure(row):
-        return "undecided"
+        low = row["peak_workers_lo"]
+        return "undecided" if low is None or low <= row["largest_workers"] else f"above {int(low):,}"
     return units.with_interval(row["peak_workers"], row["peak_workers_lo"], row["peak_workers_hi"])
 
 

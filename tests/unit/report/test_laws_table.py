@@ -52,7 +52,7 @@ REJECTED = {"serial_rejected": True, "serial_lack_of_fit_p": 8.3e-12}
         ({}, "The USL is closer to the runs than Amdahl (p = 0.0021)."),
         (
             {"preferred_law": "amdahl", "beyond_amdahl_p": 0.4},
-            "Amdahl is enough: the runs show no cost for each pair of ranks (p = 0.4).",
+            "Amdahl is enough at these sizes: the runs show no cost for each pair of ranks (p = 0.4).",
         ),
         ({**GUSTAFSON, "preferred_law": "usl"}, "The USL is closer to the runs than Gustafson."),
         ({**GUSTAFSON, "preferred_law": "gustafson"}, "Gustafson is closer to the runs than the USL."),
@@ -127,6 +127,8 @@ def test_a_peak_that_the_sizes_do_not_decide_has_no_number():
     for peak in (31.1, 7.6):
         (_, row) = rows_of(laws([law(peak_workers=peak, peak_workers_lo=2.0)]))
         assert " undecided " in row
+    (_, row) = rows_of(laws([law(peak_workers_lo=17.2, peak_workers_hi=None)]))
+    assert " above 17 " in row
     (_, none) = rows_of(
         laws([law(usl_beta=0.0, peak_workers=None, peak_workers_lo=None, peak_workers_hi=None)])
     )
