@@ -184,12 +184,11 @@ def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[tup
         for steps in STEPS:
             _insert_steps(connection, process, steps, draws, rng)
         connection.execute(f"CREATE TEMP TABLE found AS {schema.text('run_stats')}")
-        found = connection.execute(
+        return connection.execute(
             "SELECT avg((step_ns_median_lo <= $1 AND $1 <= step_ns_median_hi)::INTEGER), "
             "avg((step_ns_median_lo IS NULL)::INTEGER) FROM found "
             "GROUP BY measured_steps ORDER BY measured_steps", [STEP_NS],
         ).fetchall()  # fmt: skip
-    return found
 
 
 def _insert_steps(

@@ -108,8 +108,10 @@ final AS (
         sorted_step_ns[lo_rank] AS step_ns_median_lo,
         sorted_step_ns[steps + 1 - lo_rank] AS step_ns_median_hi,  -- upper end of that interval
         autocorrelation_steps,  -- successive steps that count as one independent step: their autocorrelation time
-        sorted_step_ns[(95 * steps + 99) // 100] AS step_ns_p95,  -- 95th percentile, nearest value
-        sorted_step_ns[(99 * steps + 99) // 100] AS step_ns_p99,  -- 99th percentile, nearest value
+        -- step_ns_p95: 95th percentile, nearest value; null below 20 steps, of which it would be the longest
+        CASE WHEN steps >= 20 THEN sorted_step_ns[(95 * steps + 99) // 100] END AS step_ns_p95,
+        -- step_ns_p99: 99th percentile, nearest value; null below 100 steps, of which it would be the longest
+        CASE WHEN steps >= 100 THEN sorted_step_ns[(99 * steps + 99) // 100] END AS step_ns_p99,
         step_ns_mean, step_ns_std, step_ns_min, step_ns_max,
         step_ns_mean_first_half, step_ns_mean_second_half,
         max_minus_median_ns_mean,  -- last rank to wait minus median rank, mean over measured steps; see step_stats

@@ -45,8 +45,8 @@ final AS (
         step_ns_std / 1e6 AS step_ms_std,  -- sample standard deviation over steps
         step_ns_min / 1e6 AS step_ms_min,  -- shortest measured step
         step_ns_max / 1e6 AS step_ms_max,  -- longest measured step
-        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a measured value
-        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a measured value
+        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a measured value; null below 20 steps
+        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a measured value; null below 100 steps
         step_ns_std / step_ns_mean AS cv,  -- standard deviation ÷ mean of the step time
         throughput,                                            -- examples/s
         throughput * tokens_per_example AS tokens_per_s,  -- null if the workload has no tokens

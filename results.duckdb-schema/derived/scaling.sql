@@ -228,7 +228,7 @@ final AS (
         dataset_size / throughput AS time_per_epoch_s,
         dataset_size / throughput_hi AS time_per_epoch_s_lo,
         dataset_size / throughput_lo AS time_per_epoch_s_hi,
-        best_val_loss, best_val_accuracy, metric
+        best_val_loss_mean, best_val_accuracy_mean, metric
     FROM judged
     LEFT JOIN needs USING (session_id, case_name, nodes, ranks_per_node, threads)
 )
