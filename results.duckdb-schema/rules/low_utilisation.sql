@@ -14,8 +14,8 @@
 WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        data_ms / nullif(step_ms, 0) AS data_share,
-        (computation_ms + other_ms) / nullif(step_ms, 0) AS computing_share
+        data_ms / nullif(rank_step_ms_mean, 0) AS data_share,
+        (computation_ms + other_ms) / nullif(rank_step_ms_mean, 0) AS computing_share
     FROM step_parts
 ),
 busy_shares AS (

@@ -12,10 +12,10 @@
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
-        throughput, throughput_unit, repeats, log_variance, step_parts.step_ms, communication_ms
+        throughput, throughput_unit, repeats, log_variance, step_parts.rank_step_ms_mean, communication_ms
     FROM placements
     LEFT JOIN (
-        SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms FROM step_parts
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, rank_step_ms_mean, communication_ms FROM step_parts
     ) AS step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE repeats > 0 AND axis = 'ranks' AND NOT oversubscribed
 ),
@@ -47,7 +47,7 @@ found AS (
             WHEN is_as_many THEN ratio * exp(coalesce(half_width, 0)) <= 0.9
             ELSE
                 communication_ms > 2 * one_communication_ms
-                AND communication_ms - one_communication_ms >= 0.1 * step_ms
+                AND communication_ms - one_communication_ms >= 0.1 * rank_step_ms_mean
                 AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0))
         END AS is_slow
     FROM pairs
@@ -74,7 +74,7 @@ settings AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(if(is_as_many, half_width IS NOT NULL, share_lo IS NOT NULL AND is_decided), 'shown', 'likely') AS certainty,
-    if(is_as_many, 1 - ratio, (communication_ms - one_communication_ms) / step_ms) AS cost,
+    if(is_as_many, 1 - ratio, (communication_ms - one_communication_ms) / rank_step_ms_mean) AS cost,
     if(
         is_as_many,
         format(
