@@ -71,8 +71,8 @@ final AS (
         forward_ns_mean / 1e6 AS forward_ms,  -- model and loss
         backward_ns_mean / 1e6 AS backward_ms,  -- gradients, with the communication that overlaps them
         optimizer_ns_mean / 1e6 AS optimizer_ms,  -- clipping, optimizer, schedule, scaler, zero_grad
-        -- data_pct: share of the data phase in the four phases
-        100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
+        -- data_share: share of the data phase in the four phases
+        data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_share,
         span_ns / 1e9 AS span_s,                               -- duration of the measured steps
         compile_s, measured_recompiles,
         setup_s,

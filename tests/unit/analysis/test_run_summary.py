@@ -175,7 +175,7 @@ def test_phases_add_up_to_the_step_and_their_shares_to_one(ask):
         ("optimizer", 2.0),
     ]
     assert [row["share"] for row in rows] == pytest.approx([0.05, 0.25, 0.6, 0.1])
-    assert ask("FROM run_summary")[0]["data_pct"] == pytest.approx(5.0)
+    assert ask("FROM run_summary")[0]["data_share"] == pytest.approx(0.05)
 
 
 @measured(
