@@ -1,5 +1,6 @@
--- One row per session, case, placement, key of the fingerprint and value: the software, hardware and settings of its
--- runs. Last attempts that were started; facts that are unknown for a run have no row.
+-- One row per session, case, placement (nodes, ranks_per_node, threads), key of the fingerprint and value: the
+-- software, hardware and settings of its runs. Last attempts that were started; facts that are unknown for a run have
+-- no row.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -7,7 +8,7 @@ WITH last_attempts AS (
 ),
 facts AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, device_type, run_id,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, device_type, run_id,
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,
         unnest(json_keys(fingerprint)) AS key,
         fingerprint ->> key AS value
@@ -16,11 +17,12 @@ facts AS (
 ),
 counted AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, placement, device_type, key, value,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
+        key, value,
         count(*) AS runs,
         min(run_id) AS first_run
     FROM facts
-    GROUP BY session_id, suite, case_name, workers, world_size, placement, device_type, key, value
+    GROUP BY ALL
 ),
 compared AS (
     SELECT
@@ -39,7 +41,7 @@ compared AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, placement, device_type,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
         key,                                   -- such as torch, gpu, transport; docs/methodology.md lists all
         fingerprint_class(key) AS class,       -- `must_equal` or `worth_knowing`
         value,                                 -- as text; several values of one run are joined by a comma
