@@ -105,6 +105,7 @@ quantiles AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, device_type, oversubscribed,
         repeats,                     -- ok runs with profiled steps
         profiled_steps,              -- profiled steps per run

@@ -25,6 +25,7 @@ batches AS (
 final AS (
     SELECT
         losses.session_id, losses.case_name, sizes.workers, sizes.world_size, losses.nodes, losses.ranks_per_node,
+        sizes.point_id,
         losses.threads, sizes.baseline_case, sizes.baseline_workers,
         losses.known_by,               -- as in run_parts, at this size; if estimated, the baseline is one rank
         here.computation_ms,

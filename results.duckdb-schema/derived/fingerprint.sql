@@ -42,6 +42,7 @@ compared AS (
 final AS (
     SELECT
         session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         key,                                   -- such as torch, gpu, transport; docs/methodology.md lists all
         fingerprint_class(key) AS class,       -- `must_equal` or `worth_knowing`
         value,                                 -- as text; several values of one run are joined by a comma

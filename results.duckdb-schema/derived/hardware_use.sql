@@ -20,6 +20,7 @@ used_devices AS (
 final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, examples_per_step, tokens_per_example,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         flops_per_step, flops_note,
         -- devices: GPUs of its ranks, fewer than ranks if they share GPUs; on CPUs the number of ranks; null: unknown
         -- In a Slurm step, a node's sensors see only the GPUs of its first task.

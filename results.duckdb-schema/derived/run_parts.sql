@@ -98,6 +98,7 @@ taken_off AS (
 final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         known_by,                    -- profiled, one rank, estimated; null: communication is unknown
         rank_step_ms_mean,           -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for

@@ -19,7 +19,7 @@ WITH over_ranks AS (
 sorted_steps AS (
     SELECT
         session_id, run_id, attempt,
-        min(step) AS first_step,
+        min(step)::BIGINT AS first_step,  -- BIGINT: no difference overflows, even in a damaged file
         count(*) AS steps,
         (steps + 199) // 200 AS block_steps,
         list_sort(list(step_ns)) AS sorted_step_ns,

@@ -169,6 +169,7 @@ needs AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
         examples_per_step, oversubscribed, slurm_job_id, runs, repeats, throughput,
         throughput_lo,

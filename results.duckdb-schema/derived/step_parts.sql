@@ -25,6 +25,7 @@ chosen AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed,
         chosen.repeats,              -- ok runs with measured steps
         known_by,                    -- as in run_parts; null: communication, and all that depends on it, is unknown

@@ -58,6 +58,7 @@ rates AS (
 final AS (
     SELECT
         session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed, device_type, device_name, precision, repeats,
         devices, flops_per_step, flops_note,
         flops_per_s,                   -- sum over all ranks

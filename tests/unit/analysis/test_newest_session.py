@@ -10,7 +10,7 @@ def add_session(connection, session_id, suite, created_at):
     connection.execute(f"INSERT INTO sessions BY NAME SELECT {columns}", [session_id, suite, created_at])
 
 
-def test_the_newest_session_is_the_one_that_began_last_whatever_its_name(in_memory):
+def test_the_newest_session_is_the_one_that_began_last_not_the_last_name(in_memory):
     noon = datetime(2026, 11, 21, 12)
     in_memory.begin()
     newest = in_memory.sql(
