@@ -27,7 +27,7 @@ from bench.records.t_interval import relative_half_width
 from bench.records.vocabulary import RunOrder
 
 Array = np.ndarray[Any, np.dtype[Any]]
-STEPS = (20, 100, 400)
+STEPS = (20, 100, 200, 400)
 STEP_NS = 100_000_000
 MOST = 20
 """Most repeats of a placement if repeats are added until throughput is known well enough."""
@@ -243,28 +243,32 @@ class Steps:
     """Correlation of a step's ln(time) with that of the previous step."""
     between: float = 0.0
     """Standard deviation of ln(time) between runs; it shifts all steps of a run alike."""
+    drift: float = 0.0
+    """Change of ln(time) from the first step of a run to its last."""
 
 
 PROCESSES = (
     Steps(name="independent steps"),
     Steps(name="correlation 0.5 with the step before", correlation=0.5),
     Steps(name="correlation 0.9 with the step before", correlation=0.9),
+    Steps(name="independent steps that become 10 % slower during the run", drift=0.1),
     Steps(name="independent steps, runs that differ by 1 %", between=0.01),
 )
 
 
-def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[str]:
-    """For every number of steps: the share of the median step's intervals that contain the truth. Steps vary by 2 %."""
+def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[tuple[float | None, float]]:
+    """For every number of steps: the share of the median step's intervals that contain the truth, and of runs that have
+    no interval. Steps vary by 2 %."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for steps in STEPS:
             _insert_steps(connection, process, steps, draws, rng)
         connection.execute(f"CREATE TEMP TABLE found AS {schema.text('run_stats')}")
-        found = connection.execute(
-            "SELECT avg((step_ns_median_lo <= $1 AND $1 <= step_ns_median_hi)::INTEGER) FROM found "
+        return connection.execute(
+            "SELECT avg((step_ns_median_lo <= $1 AND $1 <= step_ns_median_hi)::INTEGER), "
+            "avg((step_ns_median_lo IS NULL)::INTEGER) FROM found "
             "GROUP BY measured_steps ORDER BY measured_steps", [STEP_NS],
         ).fetchall()  # fmt: skip
-    return [f"{100 * share:.1f} %" for (share,) in found]
 
 
 def _insert_steps(
@@ -274,7 +278,7 @@ def _insert_steps(
     for step in range(1, steps):
         fresh = (1 - process.correlation**2) ** 0.5 * noise[:, step]
         noise[:, step] = process.correlation * noise[:, step - 1] + fresh
-    noise += rng.normal(0, process.between, (draws, 1))
+    noise += rng.normal(0, process.between, (draws, 1)) + process.drift * np.linspace(-0.5, 0.5, steps)
     runs, places = (index.ravel() for index in np.indices(noise.shape))
     step_ns = _rounded(STEP_NS * np.exp(noise.ravel()))
     connection.register("made_up", pa.table({"run": runs, "step": places, "step_ns": step_ns}))
@@ -309,7 +313,12 @@ def main() -> None:
     _line("---", ["---:"] * len(STEPS))
     for number, process in enumerate(PROCESSES):
         rng = np.random.default_rng([asked.seed, 100 + number])
-        _line(process.name, over_steps(process, asked.draws, rng))
+        _line(process.name, [_cell(*shares) for shares in over_steps(process, asked.draws, rng)])
+
+
+def _cell(held: float | None, null: float) -> str:
+    parts = [f"{100 * held:.1f} %" if held is not None else "", f"{100 * null:.0f} % null" if null else ""]
+    return ", ".join(filter(None, parts))
 
 
 def _line(first: str, cells: list[str]) -> None:

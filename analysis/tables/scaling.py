@@ -19,7 +19,7 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
     """One row per row of `scaling`. `coverage` adds repeats that are not ok, `utilisation` FLOP/s."""
     not_ok = {_place(row): not_ok_counts(row) for row in coverage}
     used = {_place(row): _used(row) for row in utilisation}
-    metric = metric_of(row["metric"] for row in points if row["best_val_accuracy"] is not None)
+    metric = metric_of(row["metric"] for row in points if row["best_val_accuracy_mean"] is not None)
     return Table(
         rows=points,
         keys=[
@@ -40,10 +40,10 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),
             Column("run s", number_of("elapsed_s"), number=True),
             Column("s/epoch", _epoch, number=True),
-            Column("best val loss", number_of("best_val_loss"), number=True),
+            Column("best val loss", number_of("best_val_loss_mean"), number=True),
             Column(
                 f"best val {'acc' if metric == ACCURACY else metric}",
-                number_of("best_val_accuracy", 3),
+                number_of("best_val_accuracy_mean", 3),
                 number=True,
             ),
             Column("job", text_of("slurm_job_id"), untrusted=True),

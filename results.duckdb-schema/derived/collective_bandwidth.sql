@@ -44,6 +44,7 @@ with_bandwidths AS (
 final AS (
     SELECT
         session_id, suite, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         oversubscribed, precision, op, message_bytes,
         repeats,                              -- number of ok runs
         time_ns / 1e3 AS time_us,             -- time of one operation

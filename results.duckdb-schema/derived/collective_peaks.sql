@@ -7,6 +7,7 @@ WITH exchanged AS (
 final AS (
     SELECT
         session_id, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         oversubscribed, op,
         max(repeats) AS repeats,
         min(message_bytes) AS smallest_message_bytes,

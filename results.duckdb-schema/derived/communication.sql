@@ -11,7 +11,7 @@ per_rank AS (
     SELECT
         session_id, run_id, attempt, rank,
         count(*) AS profiled_steps,
-        avg(step_ns) / 1e6 AS step_ms,
+        avg(step_ns) / 1e6 AS profiled_step_ms,
         avg(communication_ns) / 1e6 AS communication_ms,
         avg(exposed_communication_ns) / 1e6 AS exposed_communication_ms,
         avg(compute_ns) / 1e6 AS compute_ms
@@ -23,7 +23,7 @@ per_run AS (
         session_id, run_id, attempt,
         min(profiled_steps) AS profiled_steps,
         sum(profiled_steps) AS profiled_rows,
-        avg(step_ms) AS step_ms,
+        avg(profiled_step_ms) AS profiled_step_ms,
         avg(communication_ms) AS communication_ms,
         min(communication_ms) AS least_communication_ms,
         avg(exposed_communication_ms) AS exposed_communication_ms,
@@ -57,7 +57,7 @@ each_run AS (
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, device_type, oversubscribed,
         per_run.* EXCLUDE (session_id, run_id, attempt, profiled_rows),
-        exposed_communication_ms / per_run.step_ms AS exposed_share,
+        exposed_communication_ms / per_run.profiled_step_ms AS exposed_share,
         if(messages.run_id IS NULL, 0, message_bytes / profiled_rows) AS message_bytes,
         CASE
             WHEN world_size > 1
@@ -79,7 +79,7 @@ over_repeats AS (
         bool_or(oversubscribed) AS oversubscribed,
         count(*) AS repeats,
         min(profiled_steps) AS profiled_steps,
-        avg(step_ms) AS step_ms,
+        avg(profiled_step_ms) AS profiled_step_ms,
         avg(communication_ms) AS communication_ms,
         avg(least_communication_ms) AS least_communication_ms,
         avg(exposed_communication_ms) AS exposed_communication_ms,
@@ -105,20 +105,21 @@ quantiles AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, device_type, oversubscribed,
         repeats,                     -- ok runs with profiled steps
         profiled_steps,              -- profiled steps per run
-        step_ms,                     -- duration of a profiled step
+        profiled_step_ms,            -- duration of a profiled step
         communication_ms,            -- time with at least one collective in progress, waiting for other ranks included
         exposed_communication_ms,    -- part of communication_ms during which nothing was computed
         -- hidden_communication_ms: part of communication_ms during which something was computed
         communication_ms - exposed_communication_ms AS hidden_communication_ms,
         compute_ms,                  -- time in which something was computed; CPU: an operator ran, GPU: a kernel ran
         -- other_ms: neither communication nor computation: Python, launches, copies, waiting for data
-        greatest(step_ms - compute_ms - exposed_communication_ms, 0) AS other_ms,
+        greatest(profiled_step_ms - compute_ms - exposed_communication_ms, 0) AS other_ms,
         -- overlap: share of communication_ms that computation hides; null without communication
         1 - exposed_communication_ms / nullif(communication_ms, 0) AS overlap,
-        exposed_share,               -- exposed_communication_ms ÷ step_ms of each run, mean over runs
+        exposed_share,               -- exposed_communication_ms ÷ profiled_step_ms of each run, mean over runs
         end_of_share(exposed_share - of_repeats.t * sqrt(exposed_share_variance)) AS exposed_share_lo,
         end_of_share(exposed_share + of_repeats.t * sqrt(exposed_share_variance)) AS exposed_share_hi,
         least_communication_ms,      -- communication of the rank that has the least

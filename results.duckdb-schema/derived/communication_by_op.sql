@@ -37,6 +37,7 @@ over_repeats AS (
 final AS (
     SELECT
         session_id, suite, case_name, strategy, world_size, nodes, ranks_per_node, threads, placement, device_type, op,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         repeats,        -- number of ok runs
         calls,
         message_bytes,  -- sum over all calls, counted as in collectives

@@ -13,7 +13,7 @@ WITH losses AS (
 parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
-        avg(step_ms) AS step_ms,
+        avg(rank_step_ms_mean) AS rank_step_ms_mean,
         avg(computation_ms) AS computation_ms
     FROM run_parts
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
@@ -25,6 +25,7 @@ batches AS (
 final AS (
     SELECT
         losses.session_id, losses.case_name, sizes.workers, sizes.world_size, losses.nodes, losses.ranks_per_node,
+        sizes.point_id,
         losses.threads, sizes.baseline_case, sizes.baseline_workers,
         losses.known_by,               -- as in run_parts, at this size; if estimated, the baseline is one rank
         here.computation_ms,
@@ -33,7 +34,7 @@ final AS (
         -- growth: increase relative to the baseline's computation, without clocks_ms; negative: computation is shorter
         (here.computation_ms - losses.clocks_ms) / base.computation_ms - 1 AS growth,
         -- growth_share: share of the mean step here that the growth takes
-        (here.computation_ms - losses.clocks_ms - base.computation_ms) / here.step_ms AS growth_share
+        (here.computation_ms - losses.clocks_ms - base.computation_ms) / here.rank_step_ms_mean AS growth_share
     FROM losses
     JOIN scaling AS sizes USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN parts AS here USING (session_id, case_name, nodes, ranks_per_node, threads, known_by)

@@ -32,6 +32,7 @@ every_run AS (
 final AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         any_value(strategy) AS strategy,
         any_value(scaling) AS scaling,
         any_value(axis) AS axis,

@@ -143,6 +143,7 @@ rounded AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed, baseline_case, baseline_workers, repeats,
         efficiency,
         efficiency_lo,

@@ -30,6 +30,7 @@ with_widening AS (
 final AS (
     SELECT
         session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, device_type, device_name, precision,
         energy_repeats,                -- number of ok runs whose energy is known
         devices,

@@ -1,6 +1,6 @@
--- One row per session, case, placement, key of the fingerprint and value: the software, hardware and settings of its
--- runs, and the number of examples in their data set. Last attempts that were started; facts that are unknown for a run
--- have no row.
+-- One row per session, case, placement (nodes, ranks_per_node, threads), key of the fingerprint and value: the
+-- software, hardware and settings of its runs, and the number of examples in their data set. Last attempts that were
+-- started; facts that are unknown for a run have no row.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -13,24 +13,27 @@ begun AS (
 ),
 facts AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, device_type, run_id, placement,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, device_type, run_id,
+        placement,
         unnest(json_keys(fingerprint)) AS key,
         fingerprint ->> key AS value
     FROM begun
     UNION ALL
     SELECT
-        session_id, suite, case_name, workers, world_size, device_type, run_id, placement,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, device_type, run_id,
+        placement,
         'dataset_size', dataset_size::VARCHAR
     FROM begun
     WHERE dataset_size IS NOT NULL
 ),
 counted AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, placement, device_type, key, value,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
+        key, value,
         count(*) AS runs,
         min(run_id) AS first_run
     FROM facts
-    GROUP BY session_id, suite, case_name, workers, world_size, placement, device_type, key, value
+    GROUP BY ALL
 ),
 compared AS (
     SELECT
@@ -49,7 +52,8 @@ compared AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, workers, world_size, placement, device_type,
+        session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement, device_type,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         key,                                   -- such as torch, gpu, transport; docs/methodology.md lists all
         fingerprint_class(key) AS class,       -- `must_equal` or `worth_knowing`
         value,                                 -- as text; several values of one run are joined by a comma

@@ -9,7 +9,7 @@ used_devices AS (
     SELECT
         session_id, run_id, attempt,
         count(*) AS devices_read,
-        avg(run_device_stats.gpu_util_pct) AS gpu_util_pct,
+        avg(gpu_busy_share) AS gpu_busy_share,
         avg(run_device_stats.sm_clock_mhz) AS sm_clock_mhz,
         CASE WHEN count(run_device_stats.energy_j) = count(*) THEN sum(run_device_stats.energy_j) END AS energy_j
     FROM run_device_stats
@@ -20,6 +20,7 @@ used_devices AS (
 final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads, examples_per_step, tokens_per_example,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         flops_per_step, flops_note,
         -- devices: GPUs of its ranks, fewer than ranks if they share GPUs; on CPUs the number of ranks; null: unknown
         -- In a Slurm step, a node's sensors see only the GPUs of its first task.
@@ -29,7 +30,8 @@ final AS (
         END AS devices,
         measured_steps,
         span_ns / 1e9 AS span_s,       -- duration of the measured steps
-        gpu_util_pct,                  -- mean over GPUs and readings during measured steps; null on a CPU
+        -- gpu_busy_share: share of time with a kernel running, mean over GPUs and readings; null on a CPU
+        gpu_busy_share,
         sm_clock_mhz,                  -- mean over the same GPUs and readings
         -- energy_j: energy of these GPUs in measured steps, all together; null unless each of them has a counter
         CASE WHEN devices_read = devices AND energy_j > 0 THEN energy_j END AS energy_j

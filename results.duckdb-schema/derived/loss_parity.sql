@@ -132,6 +132,7 @@ with_reason AS (
 final AS (
     SELECT
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         nodes, ranks_per_node, threads, placement, repeat, status, precision,
         baseline_workers,              -- n of the baseline
         baseline_placement,            -- placement of the baseline

@@ -10,6 +10,7 @@ WITH multiplied AS (
 final AS (
     SELECT
         session_id, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         oversubscribed, precision, repeats,
         m, n, k,                               -- shape m, n, k of the fastest multiplication
         flops_per_s AS peak_flops_per_s,       -- per rank

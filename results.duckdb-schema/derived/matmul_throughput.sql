@@ -42,6 +42,7 @@ with_rates AS (
 final AS (
     SELECT
         session_id, suite, case_name, device_type, device_name, nodes, ranks_per_node, threads, placement, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         oversubscribed, precision, m, n, k,
         repeats,                       -- number of ok runs
         time_ns / 1e6 AS time_ms,      -- time of one multiplication

@@ -101,6 +101,7 @@ with_totals AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         device_type, batch_per_rank, runs, oom_runs,
         peak_memory_allocated_bytes, peak_memory_reserved_bytes,
         mean_memory_allocated_bytes, mean_memory_reserved_bytes,

@@ -96,6 +96,7 @@ with_remedy AS (
 final AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, strategy, world_size,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         runs,                          -- number of last attempts with any status
         oom_runs,                      -- number of these that ran out of memory
         micro_batch,                   -- examples per forward pass, the most that were tried; null: unknown

@@ -49,6 +49,7 @@ over_pairs AS (
 final AS (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads, workers, world_size, placement, device_type,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         pairs,                 -- pairs of steps
         2 * pairs AS steps,    -- steps used, per rank
         bare_step_ms,          -- median over pairs

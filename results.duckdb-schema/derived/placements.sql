@@ -11,6 +11,7 @@ WITH summaries AS (
 final AS (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         any_value(scaling) AS scaling,
         any_value(strategy) AS strategy,
         any_value(workload) AS workload,
@@ -50,8 +51,9 @@ final AS (
             AS elapsed_s_log_variance,
         avg(tokens_per_s / throughput) AS tokens_per_example,  -- mean over ok repeats
         any_value(time_per_epoch_s * throughput) AS dataset_size,
-        min(best_val_loss) AS best_val_loss,  -- smallest over repeats
-        max(best_val_accuracy) AS best_val_accuracy,  -- largest over repeats; accuracy, or the score of metric
+        avg(best_val_loss) FILTER (status = 'ok') AS best_val_loss_mean,  -- mean over ok repeats of a run's best
+        -- best_val_accuracy_mean: mean over ok repeats of a run's best; accuracy, or the score of metric
+        avg(best_val_accuracy) FILTER (status = 'ok') AS best_val_accuracy_mean,
         any_value(metric) AS metric
     FROM summaries
     GROUP BY session_id, suite, case_name, nodes, ranks_per_node, threads

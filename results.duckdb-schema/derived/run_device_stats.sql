@@ -61,7 +61,7 @@ energies AS (
 readings AS (
     SELECT
         session_id, run_id, attempt, node, device,
-        avg(gpu_util_pct) AS gpu_util_pct,
+        avg(gpu_util_pct) / 100 AS gpu_busy_share,
         avg(sm_clock_mhz) AS sm_clock_mhz,
         max(temperature_c) AS temperature_c,
         count(throttle_reasons) AS throttle_readings,
@@ -87,7 +87,7 @@ whole_runs AS (
 ),
 final AS (
     SELECT
-        whole_runs.*, gpu_util_pct, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
+        whole_runs.*, gpu_busy_share, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
         hardware_slowdown_share, energy_j
         -- device: null: the host
         -- readings: number of readings over the whole run, start-up included
@@ -95,7 +95,7 @@ final AS (
         -- memory_used_bytes_first: at the first reading, if that is before the run's ranks start; else null
         -- rss_bytes_peak: host: peak resident sets of the node's ranks together
         -- other_cpu_share: host: mean share of the ranks' CPUs that other processes used, from the ranks' common barrier
-        -- gpu_util_pct: GPU: mean of the readings during measured steps; null: no readings
+        -- gpu_busy_share: GPU: share of time with a kernel running, mean of the readings during measured steps
         -- sm_clock_mhz: GPU: mean clock during measured steps
         -- temperature_c: GPU: hottest reading during measured steps
         -- throttle_readings: GPU: readings during measured steps that have NVML's reasons for lower clocks

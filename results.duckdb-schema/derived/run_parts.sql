@@ -14,14 +14,15 @@ WITH ok_runs AS (
 measured AS (
     SELECT
         ok_runs.*,
-        step_ns_mean / 1e6 AS step_ms,
-        CASE WHEN data_ns_added IS NOT NULL THEN least(data_ns_added / 1e6, step_ms) END AS data_ms,
-        step_ms - coalesce(data_ms, 0) AS beyond_data_ms,
+        step_ns_mean / 1e6 AS rank_step_ms_mean,
+        CASE WHEN data_ns_added IS NOT NULL THEN least(data_ns_added / 1e6, rank_step_ms_mean) END AS data_ms,
+        rank_step_ms_mean - coalesce(data_ms, 0) AS beyond_data_ms,
         forward_ns_most / 1e6 AS forward_ms_most,
         forward_ns_least / 1e6 AS forward_ms_least,
         -- Factor from a ns under the profiler to a ns without it; if data of profiled steps is unknown, by whole steps.
         CASE
-            WHEN data_ms IS NULL OR profiled_data_ns_added IS NULL THEN step_ms / nullif(profiled_step_ns_mean, 0)
+            WHEN data_ms IS NULL OR profiled_data_ns_added IS NULL
+            THEN rank_step_ms_mean / nullif(profiled_step_ns_mean, 0)
             WHEN profiled_step_ns_mean > profiled_data_ns_added
             THEN beyond_data_ms / (profiled_step_ns_mean - profiled_data_ns_added)
         END AS ms_per_profiled_ns,
@@ -97,8 +98,9 @@ taken_off AS (
 final AS (
     SELECT
         session_id, run_id, attempt, case_name, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         known_by,                    -- profiled, one rank, estimated; null: communication is unknown
-        step_ms,                     -- of a rank, mean over ranks and measured steps; the parts add up to it
+        rank_step_ms_mean,           -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
         imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
         communication_ms,            -- exposed, of the rank that waits least for others

@@ -28,6 +28,7 @@ throughputs AS (
 final AS (
     SELECT
         session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         world_size, nodes, ranks_per_node, threads,
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,
         oversubscribed, repeat, round, position,
@@ -45,8 +46,8 @@ final AS (
         step_ns_std / 1e6 AS step_ms_std,  -- sample standard deviation over steps
         step_ns_min / 1e6 AS step_ms_min,  -- shortest measured step
         step_ns_max / 1e6 AS step_ms_max,  -- longest measured step
-        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a measured value
-        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a measured value
+        step_ns_p95 / 1e6 AS step_ms_p95,  -- 95th percentile, a measured value; null below 20 steps
+        step_ns_p99 / 1e6 AS step_ms_p99,  -- 99th percentile, a measured value; null below 100 steps
         step_ns_std / step_ns_mean AS cv,  -- standard deviation ÷ mean of the step time
         throughput,                                            -- examples/s
         throughput * tokens_per_example AS tokens_per_s,  -- null if the workload has no tokens
@@ -71,8 +72,8 @@ final AS (
         forward_ns_mean / 1e6 AS forward_ms,  -- model and loss
         backward_ns_mean / 1e6 AS backward_ms,  -- gradients, with the communication that overlaps them
         optimizer_ns_mean / 1e6 AS optimizer_ms,  -- clipping, optimizer, schedule, scaler, zero_grad
-        -- data_pct: share of the data phase in the four phases
-        100 * data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_pct,
+        -- data_share: share of the data phase in the four phases
+        data_ns_mean / (data_ns_mean + forward_ns_mean + backward_ns_mean + optimizer_ns_mean) AS data_share,
         span_ns / 1e9 AS span_s,                               -- duration of the measured steps
         compile_s, measured_recompiles,
         setup_s,

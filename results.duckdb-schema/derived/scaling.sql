@@ -227,6 +227,7 @@ needs AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
         examples_per_step, oversubscribed, slurm_job_id, runs, repeats, throughput,
         throughput_lo,
@@ -293,7 +294,7 @@ final AS (
         dataset_size / throughput AS time_per_epoch_s,
         dataset_size / throughput_hi AS time_per_epoch_s_lo,
         dataset_size / throughput_lo AS time_per_epoch_s_hi,
-        best_val_loss, best_val_accuracy, metric
+        best_val_loss_mean, best_val_accuracy_mean, metric
     FROM judged
     LEFT JOIN needs USING (session_id, case_name, nodes, ranks_per_node, threads)
 )

@@ -1,12 +1,12 @@
 -- One row per session, case and placement with measured steps: a rank's mean step, split as in run_parts; means over ok
--- repeats. The parts add up to step_ms. All repeats use the same way of knowing, the most reliable that each of
--- them has: profiled, else one rank, else estimated.
+-- repeats. The parts add up to rank_step_ms_mean. All repeats use the same way of knowing, the most reliable that each
+-- of them has: profiled, else one rank, else estimated.
 WITH points AS MATERIALIZED (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, known_by,
         list_position(['estimated', 'one rank', 'profiled'], known_by) AS sureness,
         count(*) AS repeats,
-        avg(step_ms) AS step_ms,
+        avg(rank_step_ms_mean) AS rank_step_ms_mean,
         CASE WHEN count(data_ms) = count(*) THEN avg(data_ms) END AS data_ms,
         avg(imbalance_ms) AS imbalance_ms,
         avg(communication_ms) AS communication_ms,
@@ -25,10 +25,11 @@ chosen AS (
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed,
         chosen.repeats,              -- ok runs with measured steps
         known_by,                    -- as in run_parts; null: communication, and all that depends on it, is unknown
-        chosen.step_ms,              -- of a rank, mean over ranks and measured steps; the parts add up to it
+        chosen.rank_step_ms_mean,    -- of a rank, mean over ranks and measured steps; the parts add up to it
         data_ms,                     -- delay that waiting for data causes to the rank that the others wait for
         imbalance_ms,                -- computation of the rank with the most in each step, beyond computation_ms
         communication_ms,            -- exposed, of the rank that waits least for others

@@ -126,6 +126,7 @@ with_words AS (
 final AS (
     SELECT
         session_id, suite, scaling, axis, workers, world_size, nodes, ranks_per_node, threads, placement,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         workload, precision, device_type, batch_per_rank, global_batch,
         reference_strategy,            -- ddp
         reference_case,                -- case of the reference

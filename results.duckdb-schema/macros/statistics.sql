@@ -128,6 +128,17 @@ CREATE OR REPLACE MACRO median_lo_rank(n) AS (
     nullif(floor((n + 1 - 1.959964 * sqrt(n)) / 2)::BIGINT, 0)
 );
 
+-- As `median_lo_rank`, if the n values form a series of which `autocorrelation` successive ones count as one
+-- independent value. As that is an estimate, the quantile is then Student's. Null below ten independent values, which
+-- are too few for the estimate.
+CREATE OR REPLACE MACRO series_median_lo_rank(n, autocorrelation) AS (
+    CASE
+        WHEN n < 10 * autocorrelation THEN NULL
+        WHEN autocorrelation = 1 THEN median_lo_rank(n)
+        ELSE floor((n + 1 - t_quantile(n / autocorrelation - 1) * sqrt(n * autocorrelation)) / 2)::BIGINT
+    END
+);
+
 -- One-sided p-value of a difference this low or lower if the true difference is not below zero, by Student's t with the
 -- given standard error and degrees of freedom. If the standard error is zero, the observed difference counts as the
 -- true one. Null if the standard error is unknown. Returns one number per call.

@@ -23,6 +23,12 @@ CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
     )
 );
 
+-- Key of a case's placement in a session: `SESSION/CASE/2x4.t8` is 2 nodes with 4 ranks each and 8 threads per rank.
+-- Every table or view about placements has it as point_id: `JOIN … USING (point_id)`. Null if a part is unknown.
+CREATE OR REPLACE MACRO point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS (
+    session_id || '/' || case_name || '/' || nodes || 'x' || ranks_per_node || '.t' || threads
+);
+
 -- Text form of a placement: `2x4` is 2 nodes with 4 ranks each; if threads are the axis, `1x1 t8`.
 CREATE OR REPLACE MACRO placement_of(nodes, ranks_per_node, axis, threads) AS (
     nodes || 'x' || ranks_per_node || CASE WHEN axis = 'threads' THEN ' t' || threads ELSE '' END

@@ -14,15 +14,15 @@
 WITH parts AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        data_ms / nullif(step_ms, 0) AS data_share,
-        (computation_ms + other_ms) / nullif(step_ms, 0) AS computing_share
+        data_ms / nullif(rank_step_ms_mean, 0) AS data_share,
+        (computation_ms + other_ms) / nullif(rank_step_ms_mean, 0) AS computing_share
     FROM step_parts
 ),
 busy_shares AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        avg(gpu_util_pct) / 100 AS busy,
-        busy + mean_half_width(count(gpu_util_pct), var_samp(gpu_util_pct)) / 100 AS busy_hi
+        avg(gpu_busy_share) AS busy,
+        busy + mean_half_width(count(gpu_busy_share), var_samp(gpu_busy_share)) AS busy_hi
     FROM hardware_use
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),

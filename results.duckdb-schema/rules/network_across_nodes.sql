@@ -13,10 +13,10 @@
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
-        throughput, throughput_unit, repeats, logs, step_parts.step_ms, communication_ms, known_by
+        throughput, throughput_unit, repeats, logs, rank_step_ms_mean, communication_ms, known_by
     FROM placements
     LEFT JOIN (
-        SELECT session_id, case_name, nodes, ranks_per_node, threads, step_ms, communication_ms, known_by
+        SELECT session_id, case_name, nodes, ranks_per_node, threads, rank_step_ms_mean, communication_ms, known_by
         FROM step_parts
     ) AS step_parts USING (session_id, case_name, nodes, ranks_per_node, threads)
     WHERE repeats > 0 AND axis = 'ranks' AND NOT oversubscribed
@@ -54,7 +54,8 @@ found AS (
             is_as_many, ratio * exp(coalesce(half_width, 0)) <= 0.9, is_known AND communication_ms > 2 * one_communication_ms
         ) AND if(
             is_known,
-            added_ms >= 0.1 * step_ms AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0)),
+            added_ms >= 0.1 * rank_step_ms_mean
+                AND (here.share_lo IS NULL OR here.share_lo > coalesce(there.share_hi, 0)),
             slow_ranks.case_name IS NULL
         ) AS is_slow
     FROM pairs
@@ -84,7 +85,7 @@ SELECT
     if(
         is_known AND share_lo IS NOT NULL AND if(is_as_many, half_width IS NOT NULL, is_decided), 'shown', 'likely'
     ) AS certainty,
-    if(is_known, added_ms / step_ms, 1 - ratio) AS cost,
+    if(is_known, added_ms / rank_step_ms_mean, 1 - ratio) AS cost,
     concat_ws(
         '; ',
         if(

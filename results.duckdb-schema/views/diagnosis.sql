@@ -28,6 +28,7 @@ placed AS (
 final AS (
     SELECT
         placed.session_id, suite, case_name, workers, world_size, nodes, ranks_per_node, threads, placement,
+        point_id_of(placed.session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         finding,                       -- name of the rule
         title,                         -- what is wrong, in a few words
         severity,                      -- critical, warning, notice

@@ -7,7 +7,7 @@ WITH summaries AS (
 points AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
-        placement,
+        placement, point_id,
         count(*) AS repeats,  -- number of ok runs
         avg(data_ms) AS data,
         avg(forward_ms) AS forward,

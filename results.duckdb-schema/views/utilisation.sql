@@ -17,7 +17,7 @@ uses AS (
         any_value(devices) AS devices,
         any_value(flops_per_step) AS flops_per_step,
         any_value(flops_note) AS flops_note,
-        avg(gpu_util_pct) AS gpu_util_pct,
+        avg(gpu_busy_share) AS gpu_busy_share,
         avg(sm_clock_mhz) AS sm_clock_mhz
     FROM hardware_use
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
@@ -58,6 +58,7 @@ rates AS (
 final AS (
     SELECT
         session_id, suite, case_name, workload, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed, device_type, device_name, precision, repeats,
         devices, flops_per_step, flops_note,
         flops_per_s,                   -- sum over all ranks
@@ -83,7 +84,7 @@ final AS (
         CASE WHEN share_of_matmul > 1 THEN
             format('{:.2f} times what matmul achieved: it had a slower machine, or shapes too small', share_of_matmul)
         END AS matmul_problem,
-        gpu_util_pct, sm_clock_mhz
+        gpu_busy_share, sm_clock_mhz
     FROM rates
 )
 SELECT * FROM final;

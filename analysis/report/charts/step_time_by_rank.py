@@ -16,7 +16,10 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         .encode(
             x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),
             y=alt.Y(
-                "step_ms:Q", title="step time (ms)", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)
+                "rank_step_ms:Q",
+                title="step time (ms)",
+                scale=alt.Scale(zero=False),
+                axis=alt.Axis(tickCount=4),
             ),
             color=_colour(rows),
             detail=alt.Detail("rank:N"),
@@ -24,7 +27,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
                 alt.Tooltip("panel:N", title="case"),
                 alt.Tooltip("rank:N", title="rank"),
                 alt.Tooltip("step:Q", title="from step"),
-                alt.Tooltip("step_ms:Q", title="median step, ms", format=",.4~r"),
+                alt.Tooltip("rank_step_ms:Q", title="median step, ms", format=",.4~r"),
             ],
         )
     )

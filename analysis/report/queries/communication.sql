@@ -2,7 +2,7 @@
 WITH points AS (
     SELECT
         case_name || ' ' || placement AS label,
-        case_name, workers, nodes, threads, step_ms, overlap, message_bytes,
+        case_name, workers, nodes, threads, profiled_step_ms, overlap, message_bytes,
         compute_ms - hidden_communication_ms AS "compute alone",
         hidden_communication_ms AS "communication behind compute",
         exposed_communication_ms AS "exposed communication",
@@ -21,7 +21,7 @@ final AS (
         list_position(
             ['compute alone', 'communication behind compute', 'exposed communication', 'other'], part
         ) AS part_order,
-        part_ms / step_ms AS share,
+        part_ms / profiled_step_ms AS share,
         message_bytes / 1e6 AS message_mb
     FROM parts
 )

@@ -55,7 +55,7 @@ final AS (
         rank,
         half,
         min(step) AS step,
-        quantile_disc(step_ns, 0.5) / 1e6 AS step_ms,
+        quantile_disc(step_ns, 0.5) / 1e6 AS rank_step_ms,
         any_value(of_all) AS of_all
     FROM measured
     GROUP BY case_name, workers, placement, rank, half, if(steps <= 50, position, position * 50 // steps)

@@ -48,7 +48,7 @@ def _status(row: Row) -> Markup:
 
 
 def _placement_columns(rows: list[Row]) -> list[Column]:
-    metric = metric_of(row["metric"] for row in rows if row["best_val_accuracy"] is not None)
+    metric = metric_of(row["metric"] for row in rows if row["best_val_accuracy_mean"] is not None)
     return [
         Column("placement", text_cell("placement")),
         Column("ranks", count_cell("world_size"), number=True, needs=("world_size",)),
@@ -60,12 +60,17 @@ def _placement_columns(rows: list[Row]) -> list[Column]:
             "repeats ok", lambda row: f"{row['repeats']} of {row['runs']}", number=True, needs=("repeats",)
         ),
         Column("time of a run", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
-        Column("best validation loss", number_cell("best_val_loss"), number=True, needs=("best_val_loss",)),
+        Column(
+            "best validation loss",
+            number_cell("best_val_loss_mean"),
+            number=True,
+            needs=("best_val_loss_mean",),
+        ),
         Column(
             f"best validation {metric}",
-            number_cell("best_val_accuracy", units.percent),
+            number_cell("best_val_accuracy_mean", units.percent),
             number=True,
-            needs=("best_val_accuracy",),
+            needs=("best_val_accuracy_mean",),
         ),
         Column("Slurm job", text_cell("slurm_job_id"), needs=("slurm_job_id",)),
     ]

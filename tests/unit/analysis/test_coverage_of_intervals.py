@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.coverage import PROCESSES, TRUTHS, over_repeats, over_steps
+from benchmarks.coverage import PROCESSES, STEPS, TRUTHS, over_repeats, over_steps
 
 
 def shares(printed):
@@ -19,4 +19,17 @@ def test_intervals_of_throughput_and_speedup_hold_a_log_normal_truth_in_95_of_10
 
 
 def test_intervals_of_the_median_step_hold_that_of_independent_steps_in_95_of_100_or_more():
-    assert min(shares(over_steps(PROCESSES[0], 400, np.random.default_rng(1)))) >= 93
+    for held, null in over_steps(PROCESSES[0], 400, np.random.default_rng(1)):
+        assert held >= 0.93
+        assert null <= 0.2
+
+
+def test_intervals_of_the_median_step_hold_that_of_correlated_steps_in_90_of_100_from_200_steps_on():
+    for process in PROCESSES[1:3]:
+        shares = over_steps(process, 1_000, np.random.default_rng(1))
+        assert min(held for held, _ in shares[STEPS.index(200) :]) >= 0.9, process.name
+
+
+def test_most_runs_of_fewer_than_ten_autocorrelation_times_have_no_interval():
+    (_, null), *_ = over_steps(PROCESSES[2], 400, np.random.default_rng(1))
+    assert null > 0.8

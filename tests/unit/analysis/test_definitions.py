@@ -23,7 +23,8 @@ CONTRACT = {
     "examples_per_step tokens_per_example parameters flops_per_step status error failed_rank failed_node started_at "
     "elapsed_s slurm_job_id tags fingerprint config",
     "run_summary": "step_ms step_ms_mean step_ms_std step_ms_min step_ms_max step_ms_p95 step_ms_p99 cv throughput "
-    "tokens_per_s first_loss mean_loss final_loss best_val_loss best_val_accuracy time_per_epoch_s data_pct elapsed_s",
+    "tokens_per_s first_loss mean_loss final_loss best_val_loss best_val_accuracy time_per_epoch_s data_share "
+    "elapsed_s",
     "scaling": "suite case_name scaling strategy axis workers world_size nodes repeats throughput throughput_lo "
     "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
     "efficiency_hi karp_flatt verdict verdict_lo verdict_hi placement",
@@ -94,6 +95,14 @@ def test_a_tables_file_says_what_one_row_is_and_defines_that_table(name):
 def test_the_columns_of_the_contract_are_there(empty, name):
     columns = ask(empty, f"SELECT column_name FROM duckdb_columns() WHERE table_name = '{name}'")
     assert set(CONTRACT[name].split()) <= {row["column_name"] for row in columns}
+
+
+def test_no_derived_share_is_in_percent(in_memory):
+    columns = fetch(in_memory, "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal")
+    percents = {
+        row["table_name"] for row in columns if "pct" in row["column_name"] or "percent" in row["column_name"]
+    }
+    assert percents == {"samples"}  # the sensors' own readings
 
 
 @pytest.mark.parametrize("table", PARQUET_TABLES)

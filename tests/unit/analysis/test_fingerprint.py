@@ -89,3 +89,17 @@ def test_cases_with_threads_of_their_own_do_not_differ(results: Path, read_back:
         "SELECT DISTINCT case_name, value, differs FROM fingerprint WHERE key = 'threads' ORDER BY 1"
     )
     assert [tuple(row.values()) for row in rows] == [("ddp", "1", False), ("two", "2", False)]
+
+
+def test_a_fact_joins_what_is_known_of_its_placement(results: Path, read_back: Callable[[], Ask]) -> None:
+    make_session(results, [DDP, Case(name="two", step_ms={1: 10.0}, threads=2)])
+    rows = read_back()(
+        "SELECT case_name, workers, value, repeats FROM scaling "
+        "JOIN fingerprint USING (session_id, case_name, nodes, ranks_per_node, threads, workers, placement) "
+        "WHERE key = 'threads' ORDER BY ALL"
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        ("ddp", 1, "1", 3),
+        ("ddp", 2, "1", 3),
+        ("two", 1, "2", 3),
+    ]

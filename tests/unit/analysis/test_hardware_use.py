@@ -33,7 +33,7 @@ def test_flops_are_held_against_the_peak_of_the_devices_precision(ask):
     assert one["peak_flops_per_s"] == 989.4e12
     assert (one["mfu"], two["mfu"]) == pytest.approx((64 / 989.4, 64 / 989.4))
     assert (one["mfu_lo"], one["mfu_hi"]) == pytest.approx((one["mfu"], one["mfu"]))
-    assert (one["gpu_util_pct"], one["sm_clock_mhz"]) == (92.0, 1980.0)
+    assert (one["gpu_busy_share"], one["sm_clock_mhz"]) == (0.92, 1980.0)
 
 
 @measured(_case(step_ms={1: (100.0, 104.0, 96.0)}))

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.database import schema
 from analysis.loading.load import load
 from tests.factory import Case, make_session
 from tests.factory_tables import PHASES, STEP_SCHEMA
@@ -78,11 +79,31 @@ def test_throughput_of_a_run_is_examples_by_the_longest_ranks_own_span(row):
 def test_step_quantiles_are_values_that_were_measured(row):
     times = np.array([11, 11, 12, 10, 10])
     assert (row["step_ms"], row["step_ms_min"], row["step_ms_max"]) == (11.0, 10.0, 12.0)
-    assert (row["step_ms_p95"], row["step_ms_p99"]) == (12.0, 12.0)
     assert row["step_ms_mean"] == pytest.approx(times.mean())
     assert row["step_ms_std"] == pytest.approx(times.std(ddof=1))
     assert row["cv"] == pytest.approx(times.std(ddof=1) / times.mean())
     assert (row["measured_steps"], row["steps_completed"]) == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("steps", "p95", "p99"),
+    [(19, None, None), (20, 19, None), (99, 95, None), (100, 95, 99), (150, 143, 149)],
+)
+def test_a_percentile_is_null_where_it_would_be_the_longest_step(in_memory, steps, p95, p99):
+    """The k-th of the steps takes k ns."""
+    in_memory.begin()
+    key = "'s' AS session_id, 'r' AS run_id, 0 AS attempt"
+    in_memory.execute(
+        f"INSERT INTO step_stats BY NAME SELECT {key}, k AS step, 'measured' AS kind, k + 1 AS step_ns, "
+        "0 AS nonfinite_losses FROM range($1) AS _(k)",
+        [steps],
+    )
+    in_memory.execute(
+        f"INSERT INTO run_rank_stats BY NAME SELECT {key}, 0 AS rank, $1 AS measured_steps", [steps]
+    )
+    found = in_memory.sql(schema.text("run_stats")).select("step_ns_p95, step_ns_p99").fetchall()
+    in_memory.rollback()
+    assert found == [(p95, p99)]
 
 
 PAUSED = np.array([[0, 5, 1000, 1005, 1010, 1015, 1020]] * 2) * 1_000_000
@@ -154,7 +175,7 @@ def test_phases_add_up_to_the_step_and_their_shares_to_one(ask):
         ("optimizer", 2.0),
     ]
     assert [row["share"] for row in rows] == pytest.approx([0.05, 0.25, 0.6, 0.1])
-    assert ask("FROM run_summary")[0]["data_pct"] == pytest.approx(5.0)
+    assert ask("FROM run_summary")[0]["data_share"] == pytest.approx(0.05)
 
 
 @measured(

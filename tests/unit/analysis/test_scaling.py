@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analysis.database import schema
 from analysis.wording import verdicts
 from benchmarks.plateau import retrograde
 from tests.factory import Case, make_session
@@ -296,3 +297,16 @@ def test_sessions_do_not_share_baselines(measure, results):
         ("b", 2.0),
         ("b", pytest.approx(2.0)),
     ]
+
+
+def test_the_validation_of_a_point_is_the_mean_over_its_ok_repeats_not_the_luckiest_one(in_memory):
+    in_memory.begin()
+    in_memory.execute(
+        "INSERT INTO run_summary BY NAME SELECT 's' AS session_id, 'smoke' AS suite, 'ddp' AS case_name, 1 AS nodes, "
+        "2 AS ranks_per_node, 1 AS threads, * FROM (VALUES ('ok', 0.9, 0.2), ('ok', 0.7, 0.4), ('failed', 1.0, 0.0)) "
+        "AS runs(status, best_val_accuracy, best_val_loss)"
+    )
+    columns = "best_val_accuracy_mean, best_val_loss_mean"
+    found = in_memory.sql(schema.text("placements")).select(columns).fetchall()
+    in_memory.rollback()
+    assert found == [(pytest.approx(0.8), pytest.approx(0.3))]

@@ -130,8 +130,8 @@ def test_a_rank_that_is_slow_without_operators_is_found_by_its_forward(ask):
 def test_fsdp_without_profiled_steps_knows_its_data_alone(ask):
     unknown = dict.fromkeys(("imbalance", "communication", "computation", "other"))
     assert _parts(ask, 2) == {"data": 30, **unknown}
-    assert ask("SELECT step_ms, known_by FROM step_parts WHERE workers = 2") == [
-        {"step_ms": 280, "known_by": None}
+    assert ask("SELECT rank_step_ms_mean, known_by FROM step_parts WHERE workers = 2") == [
+        {"rank_step_ms_mean": 280, "known_by": None}
     ]
 
 
@@ -180,7 +180,7 @@ def test_parts_of_noisy_steps_add_up_and_none_is_below_0(ask):
     assert len(known) == 3 * (3 + 2 + 1)  # repeats of: profiled at each size, estimated at two, one rank
     for row in known:
         assert min(row[part] for part in PARTS) >= 0
-        assert math.fsum(row[part] for part in PARTS) == pytest.approx(row["step_ms"])
+        assert math.fsum(row[part] for part in PARTS) == pytest.approx(row["rank_step_ms_mean"])
 
 
 GONE = (

@@ -26,7 +26,7 @@ def test_a_session_with_pauses_has_the_figures_of_the_same_session_without(measu
         case("with", validate_every=3, validation_ms=700.0, **changes),
         case("without", **changes),
     )
-    figures = "throughput, step_ms, step_ms_mean, step_ms_std, step_ms_max, span_s, data_pct, mean_loss"
+    figures = "throughput, step_ms, step_ms_mean, step_ms_std, step_ms_max, span_s, data_share, mean_loss"
     rows = [
         ask(f"SELECT repeat, {figures} FROM run_summary WHERE case_name = '{name}' ORDER BY repeat")
         for name in ("with", "without")

@@ -128,7 +128,7 @@ def test_what_is_not_known_is_null(alone: Loaded) -> None:
     )  # fmt: skip
     counts = ", ".join(f"count({name})" for name in unknown)
     assert ask(alone.results, f"SELECT {counts} FROM runs") == [len(unknown) * (0,)]
-    assert ask(alone.results, "SELECT count(step_ms), count(cv), count(data_pct) FROM run_summary") == [
+    assert ask(alone.results, "SELECT count(step_ms), count(cv), count(data_share) FROM run_summary") == [
         (0, 0, 0)
     ]
     assert ask(alone.results, "SELECT step, epoch, val_loss, val_accuracy FROM evals ORDER BY 3")[0] == (
