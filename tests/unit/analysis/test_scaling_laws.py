@@ -130,7 +130,11 @@ def test_every_prediction_shows_the_error_of_leaving_out_the_largest_size(ask):
     }
     ms = {n: 100 * (0.04 + 0.96 / n) * NOISE[n] for n in NOISE}
     (g, a), _ = curve_fit(
-        lambda n, g, a: g - np.log(a + (1 - a) / n), [1, 2, 4, 8], [-np.log(ms[n]) for n in (1, 2, 4, 8)]
+        lambda n, g, a: g - np.log(a + (1 - a) / n),
+        [1, 2, 4, 8],
+        [-np.log(ms[n]) for n in (1, 2, 4, 8)],
+        p0=[0, 0.1],
+        bounds=([-np.inf, 0], [np.inf, 1]),
     )
     expected = np.exp(g - np.log(a + (1 - a) / 16)) * ms[16] - 1
     assert found["amdahl"]["left_out_error"] == pytest.approx(expected, rel=1e-3)
