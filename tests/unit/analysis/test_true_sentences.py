@@ -109,6 +109,7 @@ def test_a_slow_node_is_blamed_for_all_that_it_costs_and_the_network_for_nothing
     assert "network_across_nodes" not in found["findings"]
     slow = found["findings"]["slow_node"]
     assert slow["cost"] == pytest.approx(imbalance, rel=0.01)
+    assert "Fix first" not in found["because"]  # the sentence is about one node
     assert slow["evidence"].endswith("by 1.50 ms on average; the others wait for them for 13 % of a step")
 
 
