@@ -21,7 +21,7 @@ LEAST = 0.005
 REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
 """Findings about certainty. If nothing is decided, they come before all findings that would change the training."""
 _SLOW = ("slow_node", "straggler")
-"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss."""
+"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss of a size."""
 _IN_REASON = 2
 """More repeats are advised up to this multiple of the existing ones, as in the rules about repeats."""
 
@@ -193,7 +193,8 @@ def _is_about(finding: Row, point: Row) -> bool:
 def _explains(finding: Row, point: Row) -> bool:
     efficiency = point["efficiency"]
     is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
-    return is_a_part or finding["options"] is not None or finding["finding"] in _SLOW
+    is_slow_here = finding["finding"] in _SLOW and finding["placement"] == point["placement"]
+    return is_a_part or finding["options"] is not None or is_slow_here
 
 
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:

@@ -3,10 +3,11 @@
 -- meaning: Exchanging gradients costs the same once per step for any batch, and small pieces of work leave a device
 --   partly idle. A larger batch per rank spreads both over more examples, and there is memory for it.
 --
--- Fires if exposed communication and, under strong scaling, smaller work per worker together take at least a tenth of
--- the ranks' time (shown if the larger of them is certainly above zero), and more than any other term, while at most
--- two fifths of the memory are in use: twice the batch then leaves a fifth free. Only on GPUs, or with a memory limit
--- in the suite. Memory is assumed to grow as fast as the batch, which is too much, because parameters do not grow.
+-- Fires if exposed communication and, under strong scaling, slower computation together take at least a tenth of the
+-- ranks' time, and more than any other term, while at most two fifths of the memory are in use: twice the batch then
+-- leaves a fifth free. Shown if the larger of the two is certainly above zero; slower computation of ranks that share a
+-- CPU is likely at most, because they slow each other down. Only on GPUs, or with a memory limit in the suite. Memory is
+-- assumed to grow as fast as the batch, which is too much, because parameters do not grow.
 WITH terms AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
@@ -25,6 +26,7 @@ WITH terms AS (
 with_room AS (
     SELECT
         terms.*, free_share, memory.batch_per_rank, compared, largest_factor,
+        larger_term = 'work' AND device_type = 'cpu' AND ranks_per_node > 1 AS may_share,
         -- The largest power of two at which a fifth stays free; at most 8, because learning changes too.
         (2 ** least(floor(log2(0.8 / (1 - free_share))), 3))::BIGINT AS factor
     FROM terms
@@ -35,11 +37,11 @@ with_room AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(larger_lo > 0 AND is_decided, 'shown', 'likely') AS certainty,
+    if(larger_lo > 0 AND is_decided AND NOT may_share, 'shown', 'likely') AS certainty,
     batch_share AS cost,
     format(
         'with {} examples per rank, {} of the memory is free, while {} of the ranks'' time is lost to exposed '
-        'communication and smaller work per worker, most of it to {}',
+        'communication and slower computation, most of it to {}',
         batch_per_rank, percent_text(free_share), percent_text(batch_share), loss_name(larger_term)
     ) AS evidence,
     format(

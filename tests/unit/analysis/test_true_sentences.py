@@ -109,6 +109,7 @@ def test_a_slow_node_is_blamed_for_all_that_it_costs_and_the_network_for_nothing
     assert "network_across_nodes" not in found["findings"]
     slow = found["findings"]["slow_node"]
     assert slow["cost"] == pytest.approx(imbalance, rel=0.01)
+    assert "Fix first" not in found["because"]  # the sentence is about one node
     assert slow["evidence"].endswith("by 1.50 ms on average; the others wait for them for 13 % of a step")
 
 
@@ -301,9 +302,14 @@ def test_two_possible_verdicts_are_both_named(results, said):
 @pytest.mark.parametrize(("device_type", "certainty"), [("cpu", "likely"), ("cuda", "shown")])
 def test_ranks_of_one_cpu_do_not_show_that_the_batch_is_too_small(results, said, device_type, certainty):
     sizes = {1: around(100.0, 0.001), 4: around(44.4, 0.001)}
-    folder = make_session(results, [Case(name="ddp", step_ms=sizes, device_type=device_type)], session_id=S)
+    limit = {"memory_limit_bytes": 10_000_000_000}
+    before = {"memory_before_bytes": 500_000_000}
+    case = Case(name="ddp", step_ms=sizes, device_type=device_type, measure=limit, outcome=before)
+    memory = {"0": {f"gpu{number}_memory_bytes": "80000000000" for number in range(4)}}
+    folder = make_session(results, [case], session_id=S, environment=memory)
     figures = {1: (100, 0, 0, 98), 4: (44.4, 1.0, 1.0, 42.5)}
     add_profile(folder, lambda spec, _rank: figures[spec.world_size], {})
-    row = said()["findings"]["small_batch"]
-    assert row["certainty"] == certainty
+    found = said()["findings"]
+    row = found["small_batch"]
+    assert row["certainty"] == found["underused_memory"]["certainty"] == certainty
     assert ("because ranks share this CPU" in row["evidence"]) == (device_type == "cpu")
