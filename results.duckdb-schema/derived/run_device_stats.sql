@@ -94,7 +94,7 @@ final AS (
         -- memory_used_bytes_peak: peak use of the device (on the host: of the machine), other processes included
         -- memory_used_bytes_first: at the first reading, if that is before the run's ranks start; else null
         -- rss_bytes_peak: host: peak resident sets of the node's ranks together
-        -- other_cpu_share: host: mean share of the ranks' CPUs that other processes used, from the ranks' common barrier
+        -- other_cpu_share: host: mean share of the ranks' CPUs that other processes used, from the common barrier
         -- gpu_busy_share: GPU: share of time with a kernel running, mean of the readings during measured steps
         -- sm_clock_mhz: GPU: mean clock during measured steps
         -- temperature_c: GPU: hottest reading during measured steps

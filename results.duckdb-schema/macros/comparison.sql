@@ -79,9 +79,13 @@ with_moments AS (
         -- Two means with the variances a and b of m and n units; the mean of differences counts as one of them.
         CASE WHEN is_paired THEN 2 ELSE len(baseline_logs) END AS m,
         CASE WHEN is_paired THEN len(differences) ELSE len(candidate_logs) END AS n,
-        CASE WHEN is_paired THEN 0 ELSE variance_of([element.value FOR element IN baseline_logs]) END AS baseline_variance,
-        CASE WHEN is_paired THEN variance_of(differences) ELSE variance_of([element.value FOR element IN candidate_logs]) END
-            AS candidate_variance,
+        CASE
+            WHEN is_paired THEN 0 ELSE variance_of([element.value FOR element IN baseline_logs])
+        END AS baseline_variance,
+        CASE
+            WHEN is_paired THEN variance_of(differences)
+            ELSE variance_of([element.value FOR element IN candidate_logs])
+        END AS candidate_variance,
         baseline_variance / m AS a,
         candidate_variance / n AS b
     FROM with_means

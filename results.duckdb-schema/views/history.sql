@@ -5,8 +5,8 @@
 -- last earlier one with an ok repeat in the same experiment. If there is none, it is the last such one in the line; the
 -- two are then not comparable and there is no verdict. Facts that neither side has, as with imports, count as equal.
 -- Intervals: two-sided 95 % over repeats; for the ratio Welch on the difference of mean ln(throughput), because two
--- sessions have no round in common; null below two repeats on either side. They do not include differences between sessions (nodes, neighbours, temperature); with
--- enough sessions, `usual_lo` and `usual_hi` show how large these are.
+-- sessions have no round in common; null below two repeats on either side. They do not include differences between
+-- sessions (nodes, neighbours, temperature); with enough sessions, `usual_lo` and `usual_hi` show how large these are.
 CREATE OR REPLACE VIEW history AS
 WITH ordered_sessions AS (
     SELECT
