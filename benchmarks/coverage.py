@@ -97,7 +97,7 @@ TRUTHS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """What happens to the runs of a session with sizes 1, 2, 4, 8, besides 1 % of log-normal noise in each."""
+    """Effects on the runs of a session with sizes 1, 2, 4, 8, besides 1 % of log-normal noise in each."""
 
     name: str
     between: float = 0.0
@@ -202,7 +202,7 @@ def _insert_runs(
     *,
     in_rounds: bool = True,
 ) -> None:
-    """Insert one session per draw, with a case of so many repeats; scaling is perfect except for the noise."""
+    """Insert one session per draw, with a case of `repeats` repeats; scaling is perfect except for the noise."""
     kept = np.arange(noise.shape[1]) < _counts(noise, repeats, truth.until)[:, None]
     draw, repeat = np.nonzero(kept)
     span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))

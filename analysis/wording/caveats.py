@@ -50,8 +50,8 @@ def caveats(
 
 
 def busy(findings: Sequence[Row]) -> str:
-    """What belongs above every figure of a session that was measured on a busy machine; else empty. `findings` are rows
-    of `diagnosis`."""
+    """A warning that belongs above every figure of a session if it was measured on a busy machine; else empty.
+    `findings` are rows of `diagnosis`."""
     for finding in findings:
         if finding["finding"] == "busy_machine":
             return f"Measured on a busy machine: {finding['evidence']}. The figures include waiting for them."

@@ -91,7 +91,7 @@ ratios AS MATERIALIZED (
         CASE
             WHEN is_smaller_paired THEN mean_of(smaller_differences) ELSE ln(throughput / next_smaller_throughput)
         END AS log_gain,
-        -- Two means with the variances a and b and so many units; the mean of differences counts as one of them.
+        -- Two means of `units` with the variances a and b; the mean of differences counts as one of them.
         CASE WHEN is_paired THEN variance_of(differences) ELSE log_variance END AS unit_variance,
         CASE WHEN is_paired THEN len(differences) ELSE repeats END AS units,
         CASE WHEN is_paired THEN 0 ELSE baseline_log_variance END AS other_variance,

@@ -1,6 +1,6 @@
 -- One row per session, placement and pair of cases that differ only in strategy, with DDP as the reference: workload,
 -- data, training settings, device, scaling and batch are the same. If several such cases use DDP, e.g. with different
--- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (interval:
+-- options, the suite's first is the reference. Columns: whether each fits, how much more time the other takes (by
 -- `ratio_half_width`), how much memory it saves, and the resulting recommendation. Equally fast: the whole interval is
 -- within 5 %; then memory decides, on CUDA, if it differs by 10 % or more.
 WITH settings AS (

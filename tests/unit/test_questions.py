@@ -34,7 +34,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     many = {1: 100.0, 2: 53.0, 4: 30.0, 8: 20.0}
     many_sizes = Case(
-        name="many", step_ms={n: [0.97 * ms, ms, 1.03 * ms] for n, ms in many.items()}, batch=128
+        name="many",
+        step_ms={n: [0.97 * ms, ms, 1.03 * ms] for n, ms in many.items()},
+        batch=128,
+        rounds=False,
     )
     make_session(
         folder,
