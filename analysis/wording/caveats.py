@@ -33,8 +33,11 @@ def caveats(
             "Intervals are 95 % over repeats, Student's t on log throughput. Repeats of one allocation do not include "
             "differences between allocations: other nodes, other neighbours, another day."
         )
+        if any(_has_efficiency_interval(point) and point["rounds"] is not None for point in points):
+            yield "Speedup and efficiency are estimated within rounds of repeats."
     elif not has_intervals and any(point["throughput"] is not None for point in points):
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
+    yield from outside_rounds(points)
     if wider := wider_than_asked(points):
         yield wider
     yield from _of_gloo(session)
@@ -47,6 +50,17 @@ def caveats(
         )
     if session["synthetic"] and any(point["throughput"] is not None for point in points):
         yield "The examples are synthetic: the results say nothing about a real data set."
+
+
+def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
+    """A sentence if an interval of a ratio could not be estimated within rounds."""
+    outside = [point for point in points if _has_efficiency_interval(point) and point["rounds"] is None]
+    if outside:
+        sizes = "1 size compares" if len(outside) == 1 else f"{len(outside):,} sizes compare"
+        yield (
+            f"{sizes} means of repeats, because rounds are incomplete or unknown: the interval of the speedup includes "
+            "differences between rounds."
+        )
 
 
 def busy(findings: Sequence[Row]) -> str:

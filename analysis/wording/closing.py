@@ -124,13 +124,12 @@ def _judgement(point: Row) -> str:
     if point["verdict"] == verdicts.DIFFERENT_TRAINING:
         other = f"the losses differ from those of fewer {point['axis']} by more than rounding"
         return f": {verdicts.DIFFERENT_TRAINING}, because {other}"
-    told = verdicts.told(point)
-    verdict = f": {told}" if told else ""
+    verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
         return f"{verdict} (fewer than two repeats: no interval)"
-    if told == verdicts.RETROGRADE:
+    if point["verdict"] == verdicts.RETROGRADE:
         return f"{verdict}, slower than on fewer {point['axis']}"
-    if told != verdicts.UNDECIDED:
+    if point["verdict"] != verdicts.UNDECIDED:
         return verdict
     repeats, more = point["repeats"], point["repeats_needed"]
     needed = ""

@@ -14,7 +14,7 @@ RETROGRADE = "retrograde"
 DIFFERENT_TRAINING = "different training"
 """Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
 UNDECIDED = "undecided"
-"""Shown instead of a verdict that the repeats do not support."""
+"""Verdict if the interval of the efficiency spans more than two verdicts."""
 
 Tone = Literal["", "good", "fair", "bad"]
 _TONES: dict[str, Tone] = {
@@ -51,19 +51,7 @@ def is_open(point: Row) -> bool:
     return order.index(high) - order.index(low) > 1
 
 
-def told(point: Row) -> str | None:
-    """The verdict of a row of `scaling`; both if the interval reaches two, `poor or acceptable`; `undecided` if it
-    reaches more; None if the row has none."""
-    if is_open(point):
-        return UNDECIDED
-    low, high = point["verdict_lo"], point["verdict_hi"]
-    verdict: str | None = point["verdict"]
-    if None in (low, high) or low == high or verdict in (None, RETROGRADE, DIFFERENT_TRAINING):
-        return verdict
-    return f"{low}{_OR}{high}"
-
-
 def tone(verdict: str) -> Tone:
-    """The colour of what `told` says: `good`, `fair`, `bad`, or empty; `fair` between two colours."""
+    """The colour of a verdict: `good`, `fair`, `bad`, or empty; `fair` between two colours."""
     tones: set[Tone] = {_TONES.get(name, "") for name in verdict.split(_OR)}
     return "fair" if len(tones) > 1 else tones.pop()

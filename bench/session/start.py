@@ -95,7 +95,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         created_at = utc_now()
         runs = _plan(options, suite, gathered.slots, folder)
         if sum(offer.node == gathered.own.node for offer in gathered.offers) == 1:
-            _warn_of_other_work(others)
+            warn_of_other_work(others)
         time_left = TimeLeft.here(results, options.reserve)
         server = _start_server(runs, gathered)
         folder.lock()
@@ -211,7 +211,7 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
     return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
 
 
-def _warn_of_other_work(others: OtherProcesses) -> None:
+def warn_of_other_work(others: OtherProcesses) -> None:
     """Warn before anything is measured. The samples of the runs tell later how much it was."""
     if (percent := others.read_after(0.3)) >= _BUSY_PERCENT:
         sys.stderr.write(

@@ -270,11 +270,12 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: by efficiency, retrograde, different training; null: baseline, not scaled, or not comparable
+        -- verdict: by efficiency (two if the interval reaches two, undecided if more), retrograde, different training;
+        -- null: baseline, not scaled, or not comparable
         CASE
             WHEN is_compared AND trains_differently THEN 'different training'
             WHEN is_judged AND is_slower THEN 'retrograde'
-            WHEN is_judged THEN verdict_of(efficiency)
+            WHEN is_judged THEN verdict_within(efficiency, verdict_lo, verdict_hi)
         END AS verdict,
         verdict_lo,
         verdict_hi,

@@ -18,6 +18,16 @@ CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
         - list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_lo) > 1
 );
 
+-- Verdict on an efficiency, given the verdicts at the ends of its interval: both if there are two, as in `poor or
+-- acceptable`, and `undecided` if it spans more. Without an interval it is the verdict on the efficiency.
+CREATE OR REPLACE MACRO verdict_within(efficiency, verdict_lo, verdict_hi) AS (
+    CASE
+        WHEN is_open(verdict_lo, verdict_hi) THEN 'undecided'
+        WHEN verdict_lo <> verdict_hi THEN verdict_lo || ' or ' || verdict_hi
+        ELSE verdict_of(efficiency)
+    END
+);
+
 -- Verdict on a ratio of two throughputs with its 95 % interval: `faster` or `slower` if the interval excludes 1, `same`
 -- if it lies within 1 ± margin, else `inconclusive` (also without an interval); null without a ratio.
 CREATE OR REPLACE MACRO ratio_verdict(ratio, ratio_lo, ratio_hi, margin) AS (

@@ -16,7 +16,6 @@ from analysis.report.pages.comparison.data import Sides, flat, letter_of
 from analysis.report.pages.frame import asset, document
 from analysis.report.sections.summary_table import efficiency, verdict
 from analysis.wording.plain_text import counted
-from analysis.wording.verdicts import told
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
@@ -49,7 +48,7 @@ def index_page(
     filters = {
         "suite": {row["suite"] for row in sessions},
         "tag": {tag for row in sessions for tag in row["tags"] or []},
-        "verdict": {told(row) or _NO_VERDICT for row in sessions},
+        "verdict": {row["verdict"] or _NO_VERDICT for row in sessions},
     }
     return document(
         "index",
@@ -62,7 +61,7 @@ def index_page(
         sessions=[
             {
                 "suite": row["suite"],
-                "judged": told(row) or _NO_VERDICT,
+                "judged": row["verdict"] or _NO_VERDICT,
                 "title": row["title"] or row["suite"],
                 "quick": row["quick"],
                 "tags": row["tags"] or [],

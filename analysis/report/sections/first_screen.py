@@ -18,7 +18,6 @@ from analysis.wording import lost_efficiency
 from analysis.wording.caveats import busy, caveats, imported_from, was_compared
 from analysis.wording.closing import because, closing_sentence
 from analysis.wording.machine import sentence
-from analysis.wording.verdicts import told
 
 MOST_CASES = 6
 """Up to this number, each case gets a sentence; if there are more, their verdicts are counted."""
@@ -81,7 +80,7 @@ def _other_cases(points: list[Row], verdict: Markup) -> Markup:
     ranked, measure = ranking([point for point in points if point["throughput"] is not None])
     if measure != "efficiency":
         return Markup()
-    counts = Counter(told(point) for point in ranked)  # from the best to the worst
+    counts = Counter(point["verdict"] for point in ranked)  # from the best to the worst
     said = ", ".join(f"{count:,} {judged}" for judged, count in counts.items())
     return Markup("<p>At the largest sizes of {:,} cases: {}.</p>").format(len(ranked), said)
 

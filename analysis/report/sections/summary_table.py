@@ -82,8 +82,8 @@ def verdict(row: Row) -> str:
     """The verdict as a coloured word."""
     if row.get("oversubscribed"):
         return label("oversubscribed", "none")
-    if told := verdicts.told(row):
-        return label(told, verdicts.tone(told) or "none")
+    if row["verdict"]:
+        return label(row["verdict"], verdicts.tone(row["verdict"]) or "none")
     if row.get("is_baseline") and row["scaling"] != "none":
         return label("baseline", "none")
     return units.UNKNOWN

@@ -313,3 +313,27 @@ def test_ranks_of_one_cpu_do_not_show_that_the_batch_is_too_small(results, said,
     row = found["small_batch"]
     assert row["certainty"] == found["underused_memory"]["certainty"] == certainty
     assert ("because ranks share this CPU" in row["evidence"]) == (device_type == "cpu")
+
+
+def test_a_ratio_that_is_not_estimated_within_rounds_is_said_to_be_so(results, said):
+    steps = {1: around(20.0), 2: around(11.0), 4: around(6.0)}
+    make_session(results, [Case(name="ddp", step_ms=steps, statuses={(4, 2): "failed"})], session_id=S)
+    found = said()
+    sentence = (
+        "1 size compares means of repeats, because rounds are incomplete or unknown: the interval of the speedup "
+        "includes differences between rounds."
+    )
+    assert sentence in found["terminal"].splitlines()
+    assert sentence in found["caveats"]
+
+
+@pytest.mark.parametrize(("percent", "is_busy"), [(33.0, True), (5.0, False)])
+def test_a_busy_machine_is_said_above_the_closing_sentence(results, said, percent, is_busy):
+    case = Case(name="ddp", step_ms={1: around(200.0), 2: around(110.0)}, other_cpu_pct=percent)
+    make_session(results, [case], session_id=S)
+    *_, above, closing = said()["terminal"].splitlines()
+    assert closing.startswith("ddp on 2 ranks: speedup 1.82")
+    assert (
+        above.startswith("Measured on a busy machine: other processes used 33 % of the ranks' CPUs")
+        == is_busy
+    )
