@@ -21,10 +21,18 @@ SELECT
     'shown' AS certainty,
     width AS magnitude,
     format(
-        'efficiency is {:.0f} % [{:.0f}, {:.0f}]: anything from {} to {}; the throughputs of {} repeats vary by {}{}',
-        100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, verdict_lo, verdict_hi, repeats,
-        percent_text(here.variation),
-        coalesce(format(', those of the baseline by {}', percent_text(there.variation)), '')
+        'efficiency is {:.0f} % [{:.0f}, {:.0f}]: anything from {} to {}; {}',
+        100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, verdict_lo, verdict_hi,
+        CASE
+            WHEN rounds IS NOT NULL THEN format(
+                'within {} rounds it varies by {}', rounds,
+                percent_text(width / 2 / t_quantile(rounds - 1) * sqrt(rounds))
+            )
+            ELSE format(
+                'the throughputs of {} repeats vary by {}{}', repeats, percent_text(here.variation),
+                coalesce(format(', those of the baseline by {}', percent_text(there.variation)), '')
+            )
+        END
     ) AS evidence,
     format(
         'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take about {} more '

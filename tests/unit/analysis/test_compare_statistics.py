@@ -69,6 +69,13 @@ def test_the_tail_of_students_t_is_that_of_scipy(in_memory):
     assert [above for _, above in found] == pytest.approx(expected, rel=1e-9, abs=1e-200)
 
 
+def test_the_quantile_of_students_t_is_that_of_scipy(in_memory):
+    grid = list(itertools.product([0.05, 0.017, 0.0127, 1e-3, 1e-4], [1, 1.4, 2, 3.3, 9, 60, 1000]))
+    values = ", ".join(f"({p}, {df}::DOUBLE)" for p, df in grid)
+    found = in_memory.execute(f"SELECT t_quantile_at(p, df) FROM (VALUES {values}) AS grid(p, df)").fetchall()
+    assert [t for (t,) in found] == pytest.approx([stats.t.isf(p / 2, df) for p, df in grid], rel=1e-9)
+
+
 def test_the_tail_of_f_is_that_of_scipy(in_memory):
     grid = list(itertools.product([0, 1e-6, 0.1, 1, 4.5, 30, 1000], [1, 2, 5, 49], [1, 2, 3, 8, 60, 500]))
     values = ", ".join(f"({x}::DOUBLE, {k}, {m})" for x, k, m in grid)
