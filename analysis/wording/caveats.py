@@ -56,10 +56,10 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
     """A sentence if an interval of a ratio could not be estimated within rounds."""
     outside = [point for point in points if _has_efficiency_interval(point) and point["rounds"] is None]
     if outside:
-        sizes = "1 size compares" if len(outside) == 1 else f"{len(outside):,} sizes compare"
+        sizes = "1 size is" if len(outside) == 1 else f"{len(outside):,} sizes are"
         yield (
-            f"{sizes} means of repeats, because rounds are incomplete or unknown: the interval of the speedup includes "
-            "differences between rounds."
+            f"{sizes} compared by means of repeats, because rounds are incomplete or unknown: the interval of the "
+            "speedup includes differences between rounds."
         )
 
 
@@ -68,7 +68,7 @@ def busy(findings: Sequence[Row]) -> str:
     `findings` are rows of `diagnosis`."""
     for finding in findings:
         if finding["finding"] == "busy_machine":
-            return f"Measured on a busy machine: {finding['evidence']}. The figures include waiting for them."
+            return f"Measured on a busy machine: {finding['evidence']}. All times include waiting for these processes."
     return ""
 
 

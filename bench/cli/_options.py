@@ -33,7 +33,7 @@ _SUITE_OPTIONS = (
     ),
     click.option(
         "--vary", metavar="KEY=V,V", multiple=True,
-        help="Run every case with each of these values, in turn within each round, as in train.precision=fp32,bf16;"
+        help="Run every case with each of these values in every round, as in train.precision=fp32,bf16;"
         " repeatable.",
     ),
     click.option("--world", metavar="N,...", help="Replace the cases' world sizes: 1,2,4 or 2x4 or auto."),

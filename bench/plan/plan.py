@@ -74,12 +74,12 @@ def plan(
         raise InputError(
             f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
         )
-    count = max((case.measure.repeats for case in suite.cases), default=0)
+    repeats = max((case.measure.repeats for case in suite.cases), default=0)
     rounds: list[list[PlannedRun]] = []
-    for repeat in range(count):
+    for repeat in range(repeats):
         listed = [run for planner in planners for run in planner.runs(repeat)]
         drawn = in_round(repeat, listed, run_order)
-        if repeat == min(count, _UNALIKE_ROUNDS) - 1 and run_order == "random":
+        if repeat == min(repeats, _UNALIKE_ROUNDS) - 1 and run_order == "random":
             draws = (in_round(repeat, listed, run_order, draw) for draw in range(_MOST_DRAWS))
             drawn = next((draw for draw in draws if not _keeps_a_position([*rounds, draw])), drawn)
         rounds.append(drawn)
@@ -106,11 +106,11 @@ def in_round(number: int, runs: Iterable[PlannedRun], run_order: RunOrder, draw:
     A random order is drawn from the session's id: drift of the machine then favours no size, and the same session has
     the same order. Another `draw` is another order."""
 
-    def place(run: PlannedRun) -> bytes:
+    def drawn(run: PlannedRun) -> bytes:
         return sha256(f"{run.spec.session_id} {number} {draw} {run.spec.run_id}".encode()).digest()
 
     listed = list(runs)
-    ordered = sorted(listed, key=place) if run_order == "random" else listed
+    ordered = sorted(listed, key=drawn) if run_order == "random" else listed
     position = {run.spec.run_id: index for index, run in enumerate(ordered)}
     return [
         replace(run, spec=replace(run.spec, round=number, position=position[run.spec.run_id]))

@@ -184,7 +184,7 @@ class RunSpec:
     """Whether it has more ranks than slots; such runs are measured and marked, but not judged."""
     repeat: Whole
     round: Whole | None = None
-    """0-based round of the session: one run of every size, in an order of its own; null without rounds."""
+    """0-based round of the session, in which no size runs twice; null: a probe, or a run that was imported without."""
     position: Whole | None = None
     """0-based position in its round."""
     device_type: DeviceType

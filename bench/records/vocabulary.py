@@ -27,7 +27,6 @@ SelfcheckKind = Literal["bare", "instrumented"]
 """A step without time stamps, or with them."""
 
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
-RUN_ORDERS: tuple[RunOrder, ...] = get_args(RunOrder)
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
 

@@ -52,8 +52,8 @@ class PlainLines:
         self._runs += len(runs)
         widths = sorted({run.spec.measure.until for run in runs if run.spec.measure.until})
         within = " or ".join(percent(width) for width in widths)
-        more = "1 more run" if len(runs) == 1 else f"{len(runs)} more runs"
-        self._console.print(f"throughput is not known within {within} yet: one more round, {more}")
+        counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        self._console.print(f"intervals of throughput are wider than {within}: another round of {counted}")
 
     def note(self, text: str) -> None:
         self._console.print(text)

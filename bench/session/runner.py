@@ -113,7 +113,7 @@ class Runner:
                 self._agents.await_ready()
                 plan = self._find_batches(plan)
                 probes = tuple(run for run in plan if run.spec.probe)
-                rounds = Rounds(self._session.path, self._session.head()["run_order"])
+                rounds = Rounds(self._session.path, self._session.head().get("run_order") or "fixed")
                 runs, number = measured(plan), 0
                 while number < len(runs):
                     for planned in in_running_order(runs)[number:]:

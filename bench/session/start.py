@@ -36,8 +36,8 @@ from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
 
-_BUSY_PERCENT = 20.0
-"""Use of the CPUs by other processes from which a session begins with a warning."""
+_BUSY_PERCENT = 10.0
+"""Use of the CPUs by other processes that is warned of, as the rule busy_machine does after the runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
 
     Raises InputError, before anything is written, if it cannot run."""
     results = writable_results_folder(options.results)
-    others = OtherProcesses()
+    others = OtherProcesses([os.getpid()])
     with Gathering(step, results, options.ranks_per_node) as gathering:
         if options.resume is not None:
             folder = SessionFolder(results, options.resume)
@@ -85,7 +85,10 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         if folder.exists:
             folder.refuse_an_import()
             begun = folder.head()
-            if suite.to_json() != begun["resolved"] or options.run_order not in (None, begun["run_order"]):
+            if suite.to_json() != begun["resolved"] or options.run_order not in (
+                None,
+                begun.get("run_order"),
+            ):
                 raise InputError(
                     f"session {folder.session_id} was begun with another suite or other options: choose another "
                     f"--session, or finish it as it was with --resume {folder.session_id}"
@@ -94,7 +97,9 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         gathered = gathering.wait()
         created_at = utc_now()
         runs = _plan(options, suite, gathered.slots, folder)
-        if sum(offer.node == gathered.own.node for offer in gathered.offers) == 1:
+        if (
+            sum(offer.node == gathered.own.node for offer in gathered.offers) == 1
+        ):  # others are loading Python, too
             warn_of_other_work(others)
         time_left = TimeLeft.here(results, options.reserve)
         server = _start_server(runs, gathered)
@@ -212,11 +217,12 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
 
 
 def warn_of_other_work(others: OtherProcesses) -> None:
-    """Warn before anything is measured. The samples of the runs tell later how much it was."""
-    if (percent := others.read_after(0.3)) >= _BUSY_PERCENT:
+    """Warn if this node is busy, before anything is measured. The samples tell later how busy all nodes were."""
+    percent = others.read_after(0.3)
+    if percent is not None and percent >= _BUSY_PERCENT:
         sys.stderr.write(
-            f"bench: other processes use {percent:.0f} % of this machine's CPUs: stop them, or the session measures a "
-            "busy machine\n"
+            f"bench: other processes use {percent:.0f} % of the CPUs available here: stop them, or the session "
+            "measures a busy machine\n"
         )
 
 

@@ -118,21 +118,26 @@ def variants(case: Node, vary: Node | None, settings: list[Setting]) -> list[Nod
     The baseline of a case has the same values of --vary: a setting is compared, not mixed into the scaling."""
     if vary is None:
         return combinations(case)
+    name = case.value["name"].value
     for key, values in vary.value.items():
         if varied(case, key):
             raise InputError(
-                f"{values.where}: case {case.value['name'].value} varies that key in its matrix; leave one of them out"
+                f"{values.where}: case {name} varies that key in its matrix; leave one of them out"
             )
-        if any(f"{'.'.join(setting.path)}.".startswith(f"{key}.") for setting in settings):
-            raise InputError(f"{values.where}: --set gives that key, too; leave one of them out")
+        for setting in settings:
+            path = setting.path[2:] if setting.path[:2] == ["cases", name] else setting.path
+            if path == key.split(".")[: len(path)] or path[: len(key.split("."))] == key.split("."):
+                raise InputError(
+                    f"{values.where}: {setting.option} gives that key, too; leave one of them out"
+                )
     found = []
     for own in combinations(case):
-        name = own.value["name"].value
+        own_name = own.value["name"].value
         for variant in combinations(Node({**own.value, "matrix": vary}, own.where)):
             values = variant.value
             baseline = values.get("baseline")
             if baseline is not None and baseline.value is not None:
-                suffix = values["name"].value.removeprefix(name)
+                suffix = values["name"].value.removeprefix(own_name)
                 values = {**values, "baseline": Node(f"{baseline.value}{suffix}", baseline.where)}
             found.append(Node(values, variant.where))
     return found

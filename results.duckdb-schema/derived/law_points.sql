@@ -4,7 +4,7 @@ WITH placed AS (
     SELECT
         session_id, case_name, workers, nodes, ranks_per_node, threads,
         -- Null where the ratio is no efficiency: otherwise predictions would have one.
-        CASE WHEN efficiency IS NOT NULL THEN throughput / speedup END AS throughput_of_one
+        CASE WHEN efficiency IS NOT NULL THEN baseline_throughput / baseline_workers END AS throughput_of_one
     FROM scaling
     WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
     QUALIFY row_number() OVER (

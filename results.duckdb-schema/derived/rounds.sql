@@ -1,37 +1,44 @@
 -- One row per session and round of repeats: by how much all sizes were faster or slower in it. From the cases and
--- placements with the most ok runs (two or more, not oversubscribed) and the rounds in which all of them are ok (two or
--- more). The logarithm of throughput is taken apart into size, round and a rest (two-way analysis of variance);
--- `p_rounds` and `p_position` are the same in all rows of a session.
+-- placements with enough ok runs (the number that keeps the most runs; not oversubscribed) and the rounds in which all
+-- of them are ok (two or more). The logarithm of throughput is taken apart into size, round and a rest (two-way analysis
+-- of variance); `p_rounds` and `p_position` are the same in all rows of a session.
 WITH ok_runs AS (
     SELECT
         session_id, round, position, started_at,
         concat_ws(' ', case_name, nodes, ranks_per_node, threads) AS size,
-        ln(throughput) AS log,
-        count(*) OVER (PARTITION BY session_id, size) AS runs
+        ln(throughput) AS log
     FROM run_summary
     WHERE throughput IS NOT NULL AND round IS NOT NULL AND NOT oversubscribed
 ),
-of_full_sizes AS (
-    SELECT * FROM ok_runs
-    QUALIFY runs = max(runs) OVER (PARTITION BY session_id)
+of_sizes AS (
+    SELECT session_id, size, count(*) AS runs FROM ok_runs GROUP BY session_id, size
 ),
-counted AS (
-    SELECT
-        *,
-        count(DISTINCT size) OVER (PARTITION BY session_id) AS sizes,
-        count(DISTINCT size) OVER (PARTITION BY session_id, round) AS sizes_of_round
-    FROM of_full_sizes
+with_others AS (
+    SELECT *, count(*) OVER (PARTITION BY session_id ORDER BY runs DESC) AS sizes FROM of_sizes
+),
+thresholds AS (
+    SELECT session_id, runs AS least_runs, sizes FROM with_others
+    WHERE runs > 1 AND sizes > 1
+    QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY runs * sizes DESC, runs DESC) = 1
+),
+of_full_sizes AS (
+    SELECT ok_runs.*, thresholds.sizes, count(*) OVER (PARTITION BY session_id, round) AS sizes_of_round
+    FROM ok_runs
+    JOIN of_sizes USING (session_id, size)
+    JOIN thresholds USING (session_id)
+    WHERE runs >= least_runs
 ),
 of_full_rounds AS (
-    SELECT * FROM counted
-    WHERE sizes > 1 AND sizes_of_round = sizes
+    SELECT * FROM of_full_sizes WHERE sizes_of_round = sizes
 ),
 centred AS (
     SELECT
         *,
         avg(log) OVER of_round - avg(log) OVER of_session AS round_effect,
         log - avg(log) OVER of_round - avg(log) OVER of_size + avg(log) OVER of_session AS rest,
-        position - avg(position) OVER of_round - avg(position) OVER of_size + avg(position) OVER of_session AS place
+        CASE WHEN count(position) OVER of_session = count(*) OVER of_session THEN
+            position - avg(position) OVER of_round - avg(position) OVER of_size + avg(position) OVER of_session
+        END AS position_rest
     FROM of_full_rounds
     WINDOW
         of_session AS (PARTITION BY session_id),
@@ -45,9 +52,10 @@ over_sessions AS (
         count(DISTINCT round) AS rounds,
         max(position) AS last_position,
         sum(round_effect ** 2) AS squares_of_rounds,
-        sum(rest ** 2) AS squares_of_rest,
-        sum(place ** 2) AS squares_of_places,
-        sum(place * rest) / nullif(round(squares_of_places, 9), 0) AS slope
+        -- rounded: the rest of exact sums is not a variance
+        round(sum(rest ** 2), 18) AS squares_of_rest,
+        sum(position_rest ** 2) AS squares_of_positions,
+        sum(position_rest * rest) / nullif(round(squares_of_positions, 9), 0) AS slope
     FROM centred
     GROUP BY session_id
     HAVING rounds > 1
@@ -60,11 +68,10 @@ tested AS (
         *,
         squares_of_rest / rest_df AS rest_variance,
         f_tail(squares_of_rounds / (rounds - 1) / nullif(rest_variance, 0), rounds - 1, rest_df) AS p_rounds,
-        slope ** 2 * squares_of_places AS squares_of_position,
+        slope ** 2 * squares_of_positions AS squares_of_slope,
+        nullif(greatest(round(squares_of_rest - squares_of_slope, 18), 0), 0) AS squares_left,
         CASE WHEN rest_df > 1 THEN
-            f_tail(
-                squares_of_position / (nullif(squares_of_rest - squares_of_position, 0) / (rest_df - 1)), 1, rest_df - 1
-            )
+            f_tail(squares_of_slope / (squares_left / (rest_df - 1)), 1, rest_df - 1)
         END AS p_position
     FROM with_df
 ),

@@ -31,7 +31,13 @@ final AS (
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         world_size, nodes, ranks_per_node, threads,
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,
-        oversubscribed, repeat, round, position,
+        oversubscribed, repeat,
+        -- round: as in runs; null if the files say that a size ran twice in it
+        CASE
+            WHEN count(*) OVER (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads, round) = 1
+            THEN round
+        END AS round,
+        position,
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,

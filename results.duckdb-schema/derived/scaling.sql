@@ -238,6 +238,7 @@ final AS (
         throughput_hi * tokens_per_example AS tokens_per_s_hi,
         baseline_case,                 -- case of the baseline
         baseline_workers,              -- n of the baseline
+        baseline_throughput,           -- throughput of the baseline
         baseline_axis,                 -- what the baseline's workers are: ranks, threads
         baseline_nodes,                -- nodes of the baseline
         baseline_ranks_per_node,       -- ranks per node of the baseline

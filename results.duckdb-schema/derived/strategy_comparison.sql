@@ -53,7 +53,7 @@ paired AS (
         reference.oom_runs AS reference_oom_runs,
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
-        reference.throughput / points.throughput AS time_ratio,
+        exp(log_ratio_of(reference.logs, points.logs)) AS time_ratio,
         ratio_half_width(reference.logs, points.logs) AS half_width,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)

@@ -8,7 +8,7 @@ FROM compare_sides(
     margin := margin, max_regression := max_regression
 );
 
--- One row per placement that both of two cases of a session ran, such as two settings measured alternately: throughput
+-- One row per placement that both of two cases of a session ran, such as two settings in the same rounds: throughput
 -- of the candidate divided by that of the baseline. Same columns as `compare`.
 CREATE OR REPLACE MACRO compare_cases(
     session, only_baseline_case, only_candidate_case, margin := 0.02, max_regression := 0.05

@@ -63,16 +63,17 @@ CREATE OR REPLACE MACRO t_quantile_at(p, df) AS (
 
 -- Probability that an F of k and m degrees of freedom exceeds f, with a relative error of at most 1e-9 (tested). It is
 -- the incomplete beta function at m / (m + k f), integrated by double-exponential quadrature (u and 1 - u are logistic
--- functions of pi sinh(s), s = node / 32). Returns one number per call.
+-- functions of pi sinh(s), s = node / 32). Null below 0.
 CREATE OR REPLACE MACRO f_tail(f, k, m) AS (
-    SELECT
+    CASE WHEN f >= 0 THEN
         exp(lgamma((k + m) / 2) - lgamma(k / 2) - lgamma(m / 2) - m / 2 * ln(1 + k * f / m)) / 32
-        * sum(
-            pi() * cosh(node / 32) / (1 + exp(pi() * sinh(node / 32)))
-            * (1 / (1 + exp(-pi() * sinh(node / 32)))) ** (m / 2)
-            * ((k * f + m / (1 + exp(pi() * sinh(node / 32)))) / (m + k * f)) ** (k / 2 - 1)
-        )
-    FROM range(-128, 129) AS nodes(node)
+        * list_sum(list_transform(
+            range(-128, 129),
+            lambda node: pi() * cosh(node / 32) / (1 + exp(pi() * sinh(node / 32)))
+                * (1 / (1 + exp(-pi() * sinh(node / 32)))) ** (m / 2)
+                * ((k * f + m / (1 + exp(pi() * sinh(node / 32)))) / (m + k * f)) ** (k / 2 - 1)
+        ))
+    END
 );
 
 -- Degrees of freedom of Welch's t (Satterthwaite), where a and b are the variances of the means of m and n units. If
@@ -86,13 +87,14 @@ CREATE OR REPLACE MACRO welch_df(a, m, b, n) AS (
 );
 
 -- Differences of two lists of {block, value}, one for each block that both have; blocks that are null have none. A
--- block is a round of a session, or a session: what it has in common does not change a difference within it.
+-- block is a round of a session, or a session, and is in each list once: an effect on all of it does not change a
+-- difference within it.
 CREATE OR REPLACE MACRO differences_within(here, there) AS (
     flatten([[one.value - other.value FOR other IN there IF other.block = one.block] FOR one IN here])
 );
 
--- Whether differences within blocks estimate the difference of m units from n others: if there are three or more, for
--- at least half of the units of either side, or if both sides have the same blocks.
+-- Whether differences within blocks estimate the difference of m units from n others: three or more, and at least half
+-- as many as each side has units; or two, if each side has two units.
 CREATE OR REPLACE MACRO are_enough_differences(differences, m, n) AS (
     coalesce(len(differences) >= CASE WHEN m = n AND m = 2 THEN 2 ELSE greatest(3, m / 2, n / 2) END, false)
 );
@@ -110,6 +112,16 @@ CREATE OR REPLACE MACRO half_width(repeats, log_variance, other_repeats, other_l
 -- below two repeats. Returns one number per call.
 CREATE OR REPLACE MACRO mean_half_width(repeats, variance) AS (
     t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats)
+);
+
+-- ln(throughput here ÷ there), from two lists of {block, value}: the mean of the differences within blocks if they are
+-- enough, else the difference of both means.
+CREATE OR REPLACE MACRO log_ratio_of(here, there) AS (
+    CASE
+        WHEN are_enough_differences(differences_within(here, there), len(here), len(there))
+        THEN mean_of(differences_within(here, there))
+        ELSE mean_of([element.value FOR element IN here]) - mean_of([element.value FOR element IN there])
+    END
 );
 
 -- Half-width of the 95 % interval of ln(throughput here ÷ there), from two lists of {block, value}: from the

@@ -36,7 +36,7 @@ pairs AS (
         one.communication_ms AS one_communication_ms,
         across.communication_ms - one.communication_ms AS added_ms,
         coalesce(added_ms IS NOT NULL AND across.known_by = one.known_by, false) AS is_known,
-        across.throughput / one.throughput AS ratio,
+        exp(log_ratio_of(across.logs, one.logs)) AS ratio,
         ratio_half_width(across.logs, one.logs) AS half_width
     FROM points AS across
     JOIN points AS one USING (session_id, case_name, threads)

@@ -4,14 +4,15 @@
 --   repeats, is then so wide that it decides nothing, although all other repeats agree.
 --
 -- Fires if the throughput of an ok run is at least a tenth away from the mean of its size's other repeats, at least
--- twice as far as these are from each other, and at least three times as far as the other sizes are in the same repeat:
--- a repeat in which every size is slow is not meant. The variance of all other runs of the session around the means of
+-- twice as far as these are from each other, and at least three times as far as the other sizes are in the same round:
+-- a round in which every size is slow is not meant. The variance of all other runs of the session around the means of
 -- their sizes must also make such a deviation less likely than one in a hundred sessions (Student's t, Bonferroni over
 -- the runs). Three repeats cannot show that on their own, but with the other sizes they can.
 WITH ok_runs AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, repeat, throughput, throughput_unit,
-        ln(throughput) AS x,
+        session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, attempt, throughput, throughput_unit,
+        coalesce(round, repeat) AS round,
+        x,
         count(*) OVER of_size AS repeats,
         min(throughput) OVER of_others AS least,
         max(throughput) OVER of_others AS greatest,
@@ -44,7 +45,7 @@ with_errors AS (
         greatest(square - deviation ** 2 * (repeats - 1) / repeats, 0) / others_df AS others_variance,
         sqrt(others_variance * repeats / (repeats - 1)) AS deviation_error,
         median(abs(deviation)) OVER (
-            PARTITION BY session_id, repeat
+            PARTITION BY session_id, round
             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW
         ) AS deviation_of_round
     FROM ok_runs
@@ -85,7 +86,5 @@ SELECT
     ) AS advice,
     format('--repeats {}', repeats + 2) AS options
 FROM found
-JOIN (
-    SELECT session_id, run_id, arg_max(fingerprint, attempt) AS fingerprint FROM runs GROUP BY session_id, run_id
-) AS made_by USING (session_id, run_id)
+JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS made_by USING (session_id, run_id, attempt)
 LEFT JOIN dependents USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -46,7 +46,7 @@ compared AS (
     SELECT
         points.*,
         switched_off.case_name AS off_case, other_case,
-        switched_off.throughput / points.throughput AS time_ratio,
+        exp(log_ratio_of(switched_off.logs, points.logs)) AS time_ratio,
         ratio_half_width(points.logs, switched_off.logs) AS half_width
     FROM points
     LEFT JOIN switched_off USING (

@@ -34,7 +34,7 @@ CREATE TABLE law_fits (
     limit_throughput_hi DOUBLE,    -- null also if there may be no limit
     noise DOUBLE,                  -- standard deviation of ln(throughput) of a run around the curve
     degrees INTEGER,               -- degrees of freedom of noise
-    lack_of_fit_p DOUBLE,  -- p of the F test that the law holds at the measured sizes; null if no size has repeats
+    lack_of_fit_p DOUBLE,  -- p of the F test that the law holds at the measured sizes; null if no run is left for the noise
     rejected BOOLEAN,              -- whether lack_of_fit_p is below 0.05: the law does not hold, and predicts nothing
     beyond_amdahl_p DOUBLE,        -- p of the F test that beta is 0, so that Amdahl's law is enough; usl, strong only
     is_preferred BOOLEAN,  -- whether this law explains the runs better than the case's other law; false if undecided

@@ -16,7 +16,7 @@ CREATE TABLE runs (
     threads INTEGER,               -- threads per rank
     oversubscribed BOOLEAN,        -- whether there are more ranks than slots: measured, but never judged
     repeat INTEGER,                -- 0-based; determines the seed
-    round INTEGER,                 -- 0-based round of the session, which runs every size once; null: imported without
+    round INTEGER,                 -- 0-based round of the session; no size is twice in it; null: probes, imports without
     position INTEGER,              -- 0-based position in the round, in the order of running
     device_type VARCHAR,           -- cpu, cuda
     device_name VARCHAR,           -- as reported by CUDA or the kernel

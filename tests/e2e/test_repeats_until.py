@@ -82,8 +82,8 @@ def test_what_is_too_wide_is_repeated_round_by_round_until_it_is_narrow_or_at_it
     assert [line[1] for line in shown] == ORDER
     assert [line[0] for line in shown[-4:]] == ["[8/8]", "[9/10]", "[10/10]", "[11/11]"]
     assert "session s: 8 runs, up to 14 with further repeats" in done.stderr
-    assert "throughput is not known within ±10 % or ±50 % yet: one more round, 2 more runs" in done.stderr
-    assert "throughput is not known within ±50 % yet: one more round, 1 more run" in done.stderr
+    assert "intervals of throughput are wider than ±10 % or ±50 %: another round of 2 runs" in done.stderr
+    assert "intervals of throughput are wider than ±50 %: another round of 1 run" in done.stderr
     assert "capped 1x1: throughput within ±" in done.stdout
     assert "settles 1x2: throughput" not in done.stdout
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import psutil
@@ -17,7 +18,7 @@ class HostSensor:
 
     def __init__(self) -> None:
         self._ranks: list[psutil.Process] = []
-        self._others = OtherProcesses()
+        self._others = OtherProcesses([os.getpid(), os.getppid()])
         psutil.cpu_percent()  # the first call only starts the interval
         self._marked_s = time.monotonic()
 

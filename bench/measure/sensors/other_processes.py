@@ -4,82 +4,88 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 SHORTEST_S = 0.1
 """The kernel counts CPU time in hundredths of a second; over less than ten of them a percentage is imprecise."""
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class OtherProcesses:
-    """The share of the ranks' CPUs that processes other than the ranks use, from reading to reading.
+    """The share of CPUs that other processes use, from reading to reading.
 
-    The ranks' CPUs are those that they may run on, or those of this process if there are no ranks. This process, the
-    one that started it, and the children of the ranks, such as loader workers, count as the ranks' own."""
+    `own` are processes that do not count as others. Their descendants, such as loader workers, do not either."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Iterable[int]) -> None:
+        self._own = frozenset(own)
         self.watch([])
 
-    def watch(self, pids: list[int]) -> None:
-        """Set the ranks, and begin the first interval."""
-        self._ranks = pids
+    def watch(self, ranks: list[int]) -> None:
+        """Set further own processes, whose CPUs are read [default: those of this process], and begin an interval."""
+        self._roots = self._own | set(ranks)
         self._cpus: set[int] = set()
-        for pid in pids or [os.getpid()]:
+        for pid in ranks or [os.getpid()]:
             with suppress(OSError):  # it has ended
                 self._cpus |= os.sched_getaffinity(pid)
-        self._read_s = time.monotonic()
-        self._busy_s = _busy_s(self._cpus)
-        self._own_s = self._own_times()
+        self._begin()
 
     def read(self) -> float | None:
-        """Percent of the ranks' CPUs since the last reading; null if that was too short ago."""
+        """Percent of the CPUs since the last reading; null if that was too short ago, or if an own process ended."""
         elapsed_s = time.monotonic() - self._read_s
         if elapsed_s < SHORTEST_S or not self._cpus:
             return None
-        busy_s, own_s = _busy_s(self._cpus), self._own_times()
-        # a process that is new here may have taken its time before the last reading
-        own = sum(own_s[pid] - self._own_s.get(pid, own_s[pid]) for pid in own_s)
-        others_s = busy_s - self._busy_s - own
-        self._read_s, self._busy_s, self._own_s = time.monotonic(), busy_s, own_s
+        busy_s, own_s, alive = self._busy_s, self._own_s, self._alive
+        self._begin()
+        if self._alive != alive:
+            return None
+        others_s = self._busy_s - busy_s - (self._own_s - own_s)
         return min(100.0, max(0.0, 100 * others_s / (elapsed_s * len(self._cpus))))
 
-    def read_after(self, seconds: float) -> float:
-        """Percent since the last reading, as soon as that many seconds have passed since then."""
+    def read_after(self, seconds: float) -> float | None:
+        """The same, once that many seconds have passed since the last reading."""
         time.sleep(max(0.0, max(seconds, SHORTEST_S) - (time.monotonic() - self._read_s)))
-        return self.read() or 0.0
+        return self.read()
 
-    def _own_times(self) -> dict[int, float]:
-        """CPU seconds of each own process."""
-        own: dict[int, float] = {}
-        for pid in {
-            os.getpid(),
-            os.getppid(),
-            *self._ranks,
-            *(child for rank in self._ranks for child in _children(rank)),
-        }:
-            with suppress(psutil.Error):
-                times = psutil.Process(pid).cpu_times()
-                own[pid] = times.user + times.system
-        return own
+    def _begin(self) -> None:
+        self._read_s = time.monotonic()
+        self._busy_s = _busy_s(self._cpus)
+        # a descendant that ended is in its parent's time
+        times = {pid: spent for pid in _with_descendants(self._roots) if (spent := _spent_s(pid)) is not None}
+        self._own_s = sum(times.values())
+        self._alive = self._roots & times.keys()
 
 
 def _busy_s(cpus: set[int]) -> float:
     """CPU seconds that these CPUs were not idle, since the machine started."""
-    times = psutil.cpu_times(percpu=True)
-    return float(
-        sum(
-            one.user + one.nice + one.system + one.irq + one.softirq + one.steal
-            for number, one in enumerate(times)
-            if number in cpus
-        )
-    )
+    ticks = 0
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *counts = line.split()
+        if name.startswith("cpu") and name[3:].isdecimal() and int(name[3:]) in cpus:
+            user, nice, system, _idle, _iowait, *interrupts = map(int, counts[:8])
+            ticks += user + nice + system + sum(interrupts)
+    return ticks / _TICKS_PER_S
 
 
-def _children(pid: int) -> list[int]:
-    """Children that the process's first thread started; none if the kernel does not list them."""
+def _spent_s(pid: int) -> float | None:
+    """CPU seconds of a process and of its children that have ended; null if it has ended itself."""
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (OSError, ValueError):
-        return []
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(map(int, fields[11:15])) / _TICKS_PER_S
+
+
+def _with_descendants(roots: Iterable[int]) -> set[int]:
+    """Process ids of the roots and of their descendants; without those if the kernel does not list children."""
+    found: set[int] = set()
+    left = [*roots]
+    while left:
+        pid = left.pop()
+        if pid not in found:
+            found.add(pid)
+            for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+                with suppress(OSError):
+                    left += map(int, listed.read_text().split())
+    return found

@@ -99,12 +99,21 @@ def test_in_a_fixed_order_an_effect_of_position_cannot_be_told(drawn):
     assert row["p_rounds"] is not None
 
 
-def test_only_complete_sizes_and_rounds_are_compared(drawn):
+def test_the_sizes_and_rounds_that_keep_the_most_runs_are_compared(drawn):
     logs, position = drawn
     rows = made(logs, position, left_out=((2, 1),))
+    assert (rows[0]["sizes"], rows[0]["rounds"]) == (SIZES, ROUNDS - 1)
+    rows = made(logs, position, left_out=((2, 1), (3, 1), (4, 1)))
     assert (rows[0]["sizes"], rows[0]["rounds"]) == (SIZES - 1, ROUNDS)
     rows = made(logs, position, left_out=((2, 0), (2, 1), (2, 2)))
     assert [row["round"] for row in rows] == [0, 1, 3, 4]
+
+
+def test_effects_without_a_rest_have_no_probability():
+    position = np.array([[0, 1, 2], [2, 0, 1], [1, 2, 0], [0, 2, 1]])
+    (row, *_) = made(0.05 * position + np.array([[0.0], [0.1], [0.2], [0.3]]), position)
+    assert row["p_position"] is None
+    assert 0 <= row["p_rounds"] <= 1
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (5, 1)])

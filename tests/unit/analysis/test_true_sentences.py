@@ -320,7 +320,7 @@ def test_a_ratio_that_is_not_estimated_within_rounds_is_said_to_be_so(results, s
     make_session(results, [Case(name="ddp", step_ms=steps, statuses={(4, 2): "failed"})], session_id=S)
     found = said()
     sentence = (
-        "1 size compares means of repeats, because rounds are incomplete or unknown: the interval of the speedup "
+        "1 size is compared by means of repeats, because rounds are incomplete or unknown: the interval of the speedup "
         "includes differences between rounds."
     )
     assert sentence in found["terminal"].splitlines()

@@ -50,7 +50,7 @@ def test_a_rank_and_its_children_are_not_others() -> None:
         assert rank.stdout is not None
         both = [psutil.Process(rank.pid), psutil.Process(int(rank.stdout.readline()))]
         try:
-            knowing, unknowing = OtherProcesses(), OtherProcesses()
+            knowing, unknowing = OtherProcesses([]), OtherProcesses([])
             knowing.watch([rank.pid])
             unknowing.watch([])
             before_s, began_s = [sum(process.cpu_times()[:2]) for process in both], time.monotonic()

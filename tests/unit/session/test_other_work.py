@@ -32,7 +32,7 @@ def busy() -> Iterator[None]:
 def test_work_of_others_is_warned_of_before_anything_is_measured(
     busy: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warn_of_other_work(OtherProcesses())
+    warn_of_other_work(OtherProcesses([]))
     said = capsys.readouterr().err
     assert said.startswith("bench: other processes use ")
-    assert said.endswith(" % of this machine's CPUs: stop them, or the session measures a busy machine\n")
+    assert said.endswith(" % of the CPUs available here: stop them, or the session measures a busy machine\n")

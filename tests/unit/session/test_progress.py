@@ -37,7 +37,7 @@ def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
     shown.run_ends(runs[2].spec, RunOutcome(status="ok", elapsed_s=1.0))
     assert log.getvalue() == (
         "session s: 2 runs, up to 20 with further repeats\n"
-        "throughput is not known within ±1 % yet: one more round, 1 more run\n"
+        "intervals of throughput are wider than ±1 %: another round of 1 run\n"
         "[3/3] ddp.1x2.r2                   ok         1.00 s\n"
     )
 
@@ -46,7 +46,7 @@ def test_sizes_that_ask_for_different_widths_are_announced_with_all_of_them() ->
     log = io.StringIO()
     display(log, 0).round_begins((PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(until=0.025))))
     assert log.getvalue() == (
-        "throughput is not known within ±1 % or ±2.5 % yet: one more round, 2 more runs\n"
+        "intervals of throughput are wider than ±1 % or ±2.5 %: another round of 2 runs\n"
     )
 
 

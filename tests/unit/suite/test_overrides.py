@@ -130,15 +130,18 @@ def test_several_vary_make_every_combination_and_set_applies_to_all(tmp_path: Pa
         ("train.precison=fp32,bf16", "unknown key 'precison' in train; did you mean precision?"),
         ("name=a,b", "unknown key 'name'"),
         ("data.workers=1,2", "case single varies that key in its matrix; leave one of them out"),
-        ("train.seed=1,2", "--set gives that key, too; leave one of them out"),
-        ("train.precision=fp32,fp32", "two combinations are both named single~workers=0~precision=fp32"),
-        ("train.precision=fp32,fp7", '"fp7": it must be one of fp32'),
+        ("train.seed=1,2", "--set train.seed=3 gives that key, too; leave one of them out"),
+        ("train={seed: 1},{seed: 2}", "--set train.seed=3 gives that key, too"),
+        ("train.precision=fp32,bf16", "--set cases.single.train.precision=fp16 gives that key, too"),
+        ("train.momentum=0,0", "two combinations are both named single~workers=0~momentum=0"),
+        ("train.lr_schedule=7,8", "train.lr_schedule"),
     ],
 )
 def test_a_vary_that_cannot_be_names_itself_and_the_reason(tmp_path: Path, vary: str, reason: str) -> None:
     text = SUITE.replace("world: 1}", "world: 1, matrix: {data.workers: [0, 1]}}")
+    settings = ("train.seed=3", "cases.single.train.precision=fp16")
     with pytest.raises(InputError) as raised:
-        load(tmp_path, text, vary=(vary,), settings=("train.seed=3",))
+        load(tmp_path, text, vary=(vary,), settings=settings)
     assert f"--vary {vary}: " in str(raised.value)
     assert reason in str(raised.value)
 
