@@ -51,7 +51,17 @@ INSTEAD = {
     "bench suite smoke --repeats 10 --tag main": "bench suite smoke --repeats 10 --tag main --dry-run",
     "bench compare tag:main tag:change-123 --max-regression 5%": "bench compare A B --max-regression 5%",
     "bench compare tag:main tag:change": "bench compare A B",
-    "bench compare SESSION:off SESSION:on": "bench compare A:ddp B:ddp",
+    "bench compare 'SESSION:ddp_strong~precision=fp32' 'SESSION:ddp_strong~precision=bf16'": (
+        "bench compare A:ddp B:ddp"
+    ),
+    "bench suite SUITE --vary train.precision=fp32,bf16": (
+        "bench suite smoke --vary train.precision=fp32,bf16 --dry-run"
+    ),
+    "bench suite smoke --quick --case ddp_strong --vary train.precision=fp32,bf16": (
+        "bench suite smoke --quick --case ddp_strong --vary train.precision=fp32,bf16 --dry-run"
+    ),
+    "python benchmarks/coverage.py": "python benchmarks/coverage.py --draws 5 --repeats 3",
+    "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 5",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     # ends at once without a GPU
     "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
@@ -93,7 +103,7 @@ INSTEAD = {
         "python benchmarks/many_sessions.py --help"
     ),
     "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
-    "python benchmarks/law_coverage.py --draws 1000": "python benchmarks/law_coverage.py --help",
+    "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "python benchmarks/suites.py": "python benchmarks/suites.py --help",
     "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 50",
