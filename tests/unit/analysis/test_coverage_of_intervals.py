@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.coverage import PROCESSES, STEPS, TRUTHS, over_repeats, over_steps
+from benchmarks.coverage import (
+    NOISES,
+    PROCESSES,
+    SESSIONS,
+    STEPS,
+    TRUTHS,
+    jointly,
+    over_repeats,
+    over_rounds,
+    over_steps,
+)
 
 
 def shares(printed):
@@ -33,3 +43,26 @@ def test_intervals_of_the_median_step_hold_that_of_correlated_steps_in_90_of_100
 def test_most_runs_of_fewer_than_ten_autocorrelation_times_have_no_interval():
     (_, null), *_ = over_steps(PROCESSES[2], 400, np.random.default_rng(1))
     assert null > 0.8
+
+
+def _percents(cell: str) -> list[float]:
+    return [float(part.split(" ")[0]) for part in cell.split(", ")]
+
+
+def test_under_drift_intervals_within_rounds_hold_the_truth_in_a_random_order_and_not_in_a_fixed_one():
+    *_, random, fixed = SESSIONS
+    (cell,) = over_rounds(random, [3], 300, np.random.default_rng(1))
+    held, without_rounds, width, error = _percents(cell)
+    assert held >= 90
+    assert without_rounds >= 99
+    assert width < 0.6
+    assert abs(error) < 0.5
+    (cell,) = over_rounds(fixed, [3], 300, np.random.default_rng(1))
+    assert _percents(cell)[0] < 75
+    assert _percents(cell)[3] < -2
+
+
+def test_joint_intervals_hold_at_all_sizes_also_where_one_is_far_noisier():
+    for noises in NOISES.values():
+        (cell,) = jointly(noises, [3], 300, np.random.default_rng(1))
+        assert _percents(cell)[0] >= 90
