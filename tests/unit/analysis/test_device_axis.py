@@ -47,7 +47,7 @@ def test_a_gpu_has_no_efficiency_of_a_core_and_no_verdict(rows):
         "repeats_needed",
     ):
         assert [row[name] for row in rows[2:]] == [None, None], name
-    assert rows[1]["verdict"] == "excellent"  # of two cores over one
+    assert rows[1]["verdict"] == "undecided"  # of two cores over one
 
 
 @measured(CORES, Case(name="gpu", device_type="cuda", step_ms={1: 1.0, 2: 0.55}))

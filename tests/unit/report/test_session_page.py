@@ -57,7 +57,7 @@ def test_rows_stand_under_their_case_with_their_intervals():
 
 
 def test_no_verdict_is_told_where_the_interval_spans_more_than_two():
-    rows = rows_of(summary([point(workers=1), point(workers=2, verdict_lo="poor", verdict_hi="excellent")]))
+    rows = rows_of(summary([point(workers=1), point(workers=2, verdict="undecided")]))
     assert "80.0 % [76.0, 84.0] undecided 100" in rows[3]
 
 
