@@ -129,7 +129,7 @@ def test_what_slurm_was_asked_for_and_gave_is_in_the_environment(ended: tuple[Fo
 
 def test_a_signalled_job_stops_and_the_same_script_finishes_its_session(folder: Folder, image: str) -> None:
     folder.save_slow_suite()
-    folder.print_script(image, f"./slow.yaml {SIZE} --session stopped")
+    folder.print_script(image, f"./slow.yaml {SIZE} --session stopped --order fixed")
     job = folder.submit()
     folder.signal_once(job, "^.1/2. .* ok ", after_s=2)
     code, said = folder.wait(job)
