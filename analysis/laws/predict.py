@@ -12,8 +12,8 @@ from analysis.laws.size_means import size_means
 
 
 def predicted(one: Fit, workers: float) -> float:
-    """ln(throughput) at a size. By a serial law, a larger size than the largest measured one is no more efficient
-    than that was measured to be."""
+    """ln(throughput) at a size. A serial law never predicts that a larger size is more efficient than the largest
+    measured one."""
     log = float(one.log_throughput(np.array([workers]))[0])
     return min(log, _linear(one, workers)) if _is_capped(one, workers) else log
 

@@ -85,10 +85,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         if folder.exists:
             folder.refuse_an_import()
             begun = folder.head()
-            if suite.to_json() != begun["resolved"] or options.run_order not in (
-                None,
-                begun.get("run_order"),
-            ):
+            is_other_order = options.run_order not in (None, begun.get("run_order"))
+            if suite.to_json() != begun["resolved"] or is_other_order:
                 raise InputError(
                     f"session {folder.session_id} was begun with another suite or other options: choose another "
                     f"--session, or finish it as it was with --resume {folder.session_id}"
@@ -97,9 +95,8 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
         gathered = gathering.wait()
         created_at = utc_now()
         runs = _plan(options, suite, gathered.slots, folder)
-        if (
-            sum(offer.node == gathered.own.node for offer in gathered.offers) == 1
-        ):  # others are loading Python, too
+        on_this_node = [offer for offer in gathered.offers if offer.node == gathered.own.node]
+        if len(on_this_node) == 1:  # several agents of a node would warn of each other
             warn_of_other_work(others)
         time_left = TimeLeft.here(results, options.reserve)
         server = _start_server(runs, gathered)

@@ -51,7 +51,12 @@ def varied(case: Node, key: str) -> bool:
     """Whether the case's matrix sets that dotted key, or one above or below it."""
     matrix = case.get("matrix")
     keys = matrix.value if matrix is not None and isinstance(matrix.value, dict) else ()
-    return any(f"{own}.".startswith(f"{key}.") or f"{key}.".startswith(f"{own}.") for own in keys)
+    return any(overlap(own, key) for own in keys)
+
+
+def overlap(key: str, other: str) -> bool:
+    """Whether one of two dotted keys is the other, or is above it."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
 
 
 def _combined(case: Node, choice: tuple[tuple[str, Node], ...]) -> Node:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.common.errors import InputError
 from bench.common.nearest import near_or_all
-from bench.suite.matrix import combinations, varied
+from bench.suite.matrix import combinations, overlap, varied
 from bench.suite.merge import put
 from bench.suite.models import Case
 from bench.suite.shorthand import with_named_strategy
@@ -126,7 +126,7 @@ def variants(case: Node, vary: Node | None, settings: list[Setting]) -> list[Nod
             )
         for setting in settings:
             path = setting.path[2:] if setting.path[:2] == ["cases", name] else setting.path
-            if path == key.split(".")[: len(path)] or path[: len(key.split("."))] == key.split("."):
+            if overlap(".".join(path), key):
                 raise InputError(
                     f"{values.where}: {setting.option} gives that key, too; leave one of them out"
                 )
