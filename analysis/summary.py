@@ -19,7 +19,7 @@ from analysis.tables.scaling import scaling_table
 from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
-from analysis.wording.caveats import busy, imported_from, outside_rounds, still_too_wide
+from analysis.wording.caveats import busy, imported_from, outside_rounds, slow_runs, still_too_wide
 from analysis.wording.closing import because, closing_sentence
 from analysis.wording.failures import reasons
 from analysis.wording.plain_text import number, printable
@@ -70,6 +70,7 @@ def show(
         *reasons(coverage),
         *unlike_runs.sentences(differing),
         *outside_rounds(points),
+        *slow_runs(points),
         *still_too_wide(points),
         *limits(batches),
         *compiling(runs),

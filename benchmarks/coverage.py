@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py [--draws 2000] [--repeats 3 5 10] [--seed 20261121]
 
-Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints four
+Made-up runs go into a database with the project's own tables, and its own views give the intervals. Prints six
 tables in Markdown, which docs/methodology.md shows. The truth is the result of infinitely many repeats: for
 throughput exp(E ln throughput), for steps the median over all steps of all runs.
 """
@@ -18,8 +18,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+from scipy.optimize import brentq
 from scipy.special import exp1
-from scipy.stats import lomax
+from scipy.stats import lomax, norm
+from scipy.stats import t as student
 
 from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
@@ -48,11 +50,6 @@ class Truth:
 
 def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
     return lambda rng, shape, _workers: rng.normal(0, deviation, shape)
-
-
-def outliers(rng: np.random.Generator, shape: tuple[int, ...], _workers: int) -> Array:
-    late: Array = np.log(1.5) * (rng.random(shape) < 0.1)
-    return rng.normal(0, 0.01, shape) + late
 
 
 def exponential(scale: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
@@ -89,7 +86,6 @@ TRUTHS = (
     Truth(name="1 + exponential of 3 %", noise=exponential(0.03), mean=mean_of_exponential(0.03)),
     Truth(name="1 + exponential of 30 %", noise=exponential(0.3), mean=mean_of_exponential(0.3)),
     Truth(name="1 + 2 % of a Pareto of shape 1.5", noise=pareto, mean=mean_of_pareto()),
-    Truth(name="1 %; one in ten takes 1.5 times as long", noise=outliers, mean=0.1 * float(np.log(1.5))),
     Truth(name="log-normal, 1 %, `until: 1%`, 20 at most", noise=normal(0.01), until=0.01),
     Truth(name="log-normal, 1 %, `until: 0.5%`, 20 at most", noise=normal(0.01), until=0.005),
 )
@@ -188,6 +184,137 @@ def jointly(noises: Sequence[float], planned: list[int], draws: int, rng: np.ran
             """
         ).fetchall()
     return [f"{100 * joint:.1f} %, {100 * single:.1f} %, {width:.2f}" for joint, single, width in found]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowRuns:
+    """Sessions in which some runs are slow: sizes 1, 2, 4, 8, log-normal noise of a run."""
+
+    name: str
+    noises: Sequence[float] = (0.01, 0.01, 0.01, 0.01)
+    """Standard deviation of ln(time) at each of WORLD_SIZES."""
+    per_rank: float = 0.0
+    """Probability that a rank makes a run slow."""
+    per_run: float = 0.0
+    """Probability that a run is slow, whatever its size."""
+    slowdown: float = 1.5
+    between: float = 0.0
+    """Standard deviation of ln(time) between rounds."""
+
+    def shares(self) -> Array:
+        """Probability that a run of each size is slow."""
+        return 1 - (1 - self.per_run) * (1 - self.per_rank) ** np.array(WORLD_SIZES)
+
+    def typical(self) -> Array:
+        """Median of ln(time / ideal time) at each size."""
+        return np.array([self._median(*size) for size in zip(self.noises, self.shares(), strict=True)])
+
+    def _median(self, noise: float, share: float) -> float:
+        def below(x: float) -> float:
+            ordinary, slow = norm.cdf(x / noise), norm.cdf((x - np.log(self.slowdown)) / noise)
+            return float((1 - share) * ordinary + share * slow - 0.5)
+
+        return float(brentq(below, -1, 1))
+
+    def expected(self) -> Array:
+        """ln(mean of time / ideal time) at each size."""
+        return np.log1p((self.slowdown - 1) * self.shares()) + np.square(self.noises) / 2
+
+
+DISTURBED = (
+    SlowRuns(name="2 % per rank", per_rank=0.02),
+    SlowRuns(name="2 % per rank, rounds that differ by 5 %", per_rank=0.02, between=0.05),
+    SlowRuns(name="2 % per rank, noise of 3 %", per_rank=0.02, noises=(0.03,) * 4),
+    SlowRuns(
+        name="2 % per rank, noise of 1 %, but 8 % at 8 ranks", per_rank=0.02, noises=(0.01, 0.01, 0.01, 0.08)
+    ),
+    SlowRuns(name="4 % per rank", per_rank=0.04),
+    SlowRuns(name="5 % of runs at every size", per_run=0.05),
+    SlowRuns(name="no slow run"),
+    SlowRuns(name="no slow run, noise of 1 %, but 8 % at 8 ranks", noises=(0.01, 0.01, 0.01, 0.08)),
+    SlowRuns(name="no slow run, noise of 8 %", noises=(0.08,) * 4),
+)
+
+
+def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generator) -> list[str]:
+    """Of the speedup on 8 ranks: how often the typical interval holds the truth and its median half-width; the same of
+    the plain interval, of all runs; how often an expected figure is shown, and how often it is shown and holds."""
+    noise = rng.normal(0, truth.noises, (draws, repeats, 4)) + rng.normal(
+        0, truth.between, (draws, repeats, 1)
+    )
+    noise = noise + np.log(truth.slowdown) * (rng.random(noise.shape) < truth.shares())
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        for place, workers in enumerate(WORLD_SIZES):
+            _insert_runs(connection, STEADY, workers, repeats, noise[:, :, place], "ddp")
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
+        typical, expected = (
+            float(8 * np.exp(of_size[0] - of_size[-1])) for of_size in (truth.typical(), truth.expected())
+        )
+        query = """
+            SELECT
+                avg(coalesce($1 BETWEEN speedup_lo AND speedup_hi, false)::INTEGER),
+                median(ln(speedup_hi / speedup)),
+                avg((expected_speedup IS NOT NULL)::INTEGER),
+                avg(coalesce($2 BETWEEN expected_speedup_lo AND expected_speedup_hi, false)::INTEGER),
+                median(ln(expected_speedup_hi / expected_speedup_lo) / 2)
+            FROM scaling WHERE workers = 8
+        """
+        row = connection.execute(query, [typical, expected]).fetchall()[0]
+    holds, width, shown, right, wide = (np.nan if value is None else value for value in row)
+    differences = noise[:, :, 0] - noise[:, :, 3] + np.log(8)
+    half_widths = student.ppf(0.975, repeats - 1) * differences.std(axis=1, ddof=1) / repeats**0.5
+    errors = [np.abs(differences.mean(axis=1) - np.log(true)) for true in (typical, expected)]
+    plain = [float((error <= half_widths).mean()) for error in errors]
+    return [
+        f"{100 * holds:.1f} %, ×/÷ {np.exp(width):.3f}",
+        f"{100 * plain[0]:.1f} %, ×/÷ {np.exp(np.median(half_widths)):.3f}",
+        f"{100 * shown:.1f} %",
+        f"{100 * right:.1f} %, ×/÷ {np.exp(wide):.3f}" if shown else "",
+        f"{100 * plain[1]:.1f} %",
+    ]
+
+
+BORDERS = np.log([0.50, 0.75, 0.90, 1.05])
+"""Of verdicts on ln(efficiency)."""
+
+
+def decided(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> list[str]:
+    """Sessions of 1 and 2 ranks whose efficiency is anything from 0.55 to 1: how many are undecided; of these, how many
+    have one verdict after repeats_needed more rounds, and its median. The same for the number that would be enough if
+    all were as observed."""
+    efficiency = rng.uniform(0.55, 1, draws)
+    times = rng.normal(0, noise, (draws, rounds + 1000, 2)) - np.log(efficiency)[:, None, None] * [0, 1]
+    with duckdb.connect() as connection:
+        schema.create(connection)
+        for place, workers in enumerate((1, 2)):
+            _insert_runs(connection, STEADY, workers, rounds, times[:, :rounds, place], "ddp")
+        derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
+        rows = connection.execute(
+            "SELECT session_id::BIGINT, repeats_needed FROM scaling WHERE workers = 2 AND verdict_lo <> verdict_hi"
+        ).fetchall()
+    of_session = times[:, :, 0] - times[:, :, 1]
+    needed = [(of_session[draw], more, _more_as_observed(of_session[draw, :rounds])) for draw, more in rows]
+    cells = [f"{100 * len(rows) / draws:.0f} %"]
+    for rule in (1, 2):
+        known = [(one[0], one[rule]) for one in needed if one[rule] is not None]
+        shares = [_has_one_verdict(differences[: rounds + more]) for differences, more in known]
+        cells.append(f"{100 * np.mean(shares):.0f} %, {np.median([more for _, more in known]):.0f}")
+    return cells
+
+
+def _has_one_verdict(differences: Array) -> bool:
+    half_width = student.ppf(0.975, len(differences) - 1) * differences.std(ddof=1) / len(differences) ** 0.5
+    ends = differences.mean() + half_width * np.array([-1, 1])
+    return len(set(np.searchsorted(BORDERS, ends))) == 1
+
+
+def _more_as_observed(differences: Array) -> int | None:
+    more = np.arange(1, 1001)
+    rounds = len(differences) + more
+    half_widths = student.ppf(0.975, rounds - 1) * differences.std(ddof=1) / rounds**0.5
+    enough = more[half_widths <= np.abs(differences.mean() - BORDERS).min()]
+    return int(enough[0]) if len(enough) else None
 
 
 def _drawn_orders(order: Array, rng: np.random.Generator) -> Array:
@@ -349,6 +476,25 @@ def main() -> None:
     for number, (name, noises) in enumerate(NOISES.items()):
         rng = np.random.default_rng([asked.seed, 300 + number])
         _line(name, jointly(noises, asked.repeats, asked.draws, rng))
+    print()
+    columns = ["rounds", "typical", "of all runs", "expected is shown", "and holds", "of all runs"]
+    _line("slow runs take 1.5 times as long", columns)
+    _line("---", ["---:"] * len(columns))
+    for (number, truth), repeats in itertools.product(enumerate(DISTURBED), asked.repeats):
+        rng = np.random.default_rng([asked.seed, 400 + number, repeats])
+        _line(truth.name, [str(repeats), *disturbed(truth, repeats, asked.draws, rng)])
+    print()
+    columns = [
+        "rounds",
+        "undecided",
+        "decided by repeats_needed, median",
+        "by the number as observed, median",
+    ]
+    _line("noise of a run", columns)
+    _line("---", ["---:"] * len(columns))
+    for noise, repeats in itertools.product((0.02, 0.05), asked.repeats):
+        rng = np.random.default_rng([asked.seed, 500 + int(100 * noise), repeats])
+        _line(f"{100 * noise:.0f} %", [str(repeats), *decided(noise, repeats, asked.draws, rng)])
     print()
     _line("steps of a run", [f"{steps} steps" for steps in STEPS])
     _line("---", ["---:"] * len(STEPS))

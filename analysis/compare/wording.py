@@ -121,7 +121,7 @@ def _more(judged: Sequence[Row]) -> str:
     units = unit_of(rows)
     if len(known) < len(rows):
         return f", which even 1,000 more {units} a side would not all decide"
-    return f", which about {max(known):,} more {units if max(known) > 1 else units[:-1]} a side would decide"
+    return f", which about {max(known):,} more {units if max(known) > 1 else units[:-1]} a side would likely decide"
 
 
 def unit_of(rows: Sequence[Row]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import unlike_runs, verdicts
+from analysis.wording.plain_text import counted
 
 
 def caveats(
@@ -38,6 +39,7 @@ def caveats(
     elif not has_intervals and any(point["throughput"] is not None for point in points):
         yield "There are no intervals: they need at least two ok repeats of a size and of its baseline."
     yield from outside_rounds(points)
+    yield from slow_runs(points)
     if wider := wider_than_asked(points):
         yield wider
     yield from _of_gloo(session)
@@ -60,6 +62,30 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
         yield (
             f"{sizes} compared by means of repeats, because rounds are incomplete or unknown: the interval of the "
             "speedup includes differences between rounds."
+        )
+
+
+def slow_runs(points: Sequence[Row]) -> Iterator[str]:
+    """A sentence on how many runs were slow, and what typical and expected figures make of them; none if no size has the
+    three ok runs that show it."""
+    tested = [
+        point
+        for point in points
+        if point["slow_share"] is not None and point["repeats"] + point["slow_repeats"] > 2
+    ]
+    runs = sum(point["repeats"] + point["slow_repeats"] for point in tested)
+    slow = sum(point["slow_repeats"] for point in tested)
+    if slow:
+        yield (
+            f"{slow:,} of {runs:,} runs {'was' if slow == 1 else 'were'} slow, by 20 % or more. Typical figures leave "
+            f"{'it' if slow == 1 else 'them'} out; expected figures are those of the long run, slow runs included."
+        )
+    elif any(point["speedup_lo"] is not None and not point["is_baseline"] for point in tested):
+        largest = max(tested, key=lambda point: point["world_size"])
+        most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
+        yield (
+            f"Figures are typical: none of {runs:,} runs was slow, by 20 % or more. At most {most} of runs on "
+            f"{counted(largest['world_size'], 'ranks')} are."
         )
 
 

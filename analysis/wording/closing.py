@@ -51,7 +51,7 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
         sentence += f", efficiency {efficiency} %{interval and f' {interval}'}"
     elif unlike := _unlike(point, name):
         sentence += f"; {unlike}, so without efficiency"
-    return f"{sentence}{_judgement(point)}.{_moved(points, point)}"
+    return f"{sentence}{_judgement(point)}.{_expected(point)}{_moved(points, point)}"
 
 
 def most_telling(points: Sequence[Row]) -> Row | None:
@@ -70,17 +70,19 @@ def most_telling(points: Sequence[Row]) -> Row | None:
 
 
 def _ratio(point: Row, name: Callable[[str], str]) -> str:
-    """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too."""
+    """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too. Repeats show
+    what is typical; a single run does not."""
     kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
+    typical = "typical " if point["speedup_lo"] is not None else ""
     workers = point["baseline_workers"]
     over = counted(workers, point["baseline_axis"])
     if point["baseline_case"] != point["case_name"]:
         over = f"{name(point['baseline_case'])} on {over}"
     if workers == 1:
-        return f"{kind} {' '.join(filter(None, _estimate(point, 'speedup')))} over {over}"
+        return f"{typical}{kind} {' '.join(filter(None, _estimate(point, 'speedup')))} over {over}"
     ratio = " ".join(filter(None, _estimate(point, "speedup", 1 / workers)))
     counting = f"{kind} {_estimate(point, 'speedup')[0]} if these count as {workers:,}"
-    return f"{ratio} times the throughput of {over} ({counting})"
+    return f"{typical and 'typically '}{ratio} times the throughput of {over} ({counting})"
 
 
 def _unlike(point: Row, name: Callable[[str], str]) -> str:
@@ -94,6 +96,17 @@ def _unlike(point: Row, name: Callable[[str], str]) -> str:
                 return f"a {batch.replace('_', ' ')} of {here:,} against {there:,}"
             return f"{word(here, name)} against {word(there, name)}"
     return ""
+
+
+def _expected(point: Row) -> str:
+    """A sentence on the long run if some runs were slow."""
+    name = "speedup" if point["efficiency"] is None else "efficiency"
+    if point[f"expected_{name}"] is None:
+        return ""
+    is_share = name == "efficiency"
+    value, interval = _estimate(point, f"expected_{name}", 100 if is_share else 1)
+    said = f"{value}{' %' if is_share else ''}{interval and f' {interval}'}"
+    return f" The expected {name}, slow runs included, is {said}."
 
 
 def _moved(points: Sequence[Row], point: Row) -> str:
@@ -126,7 +139,8 @@ def _judgement(point: Row) -> str:
         return f": {verdicts.DIFFERENT_TRAINING}, because {other}"
     verdict = f": {point['verdict']}" if point["verdict"] else ""
     if point["speedup_lo"] is None:
-        return f"{verdict} (fewer than two repeats: no interval)"
+        reason = "the median run may be a slow one" if point["may_be_slow"] else "fewer than two repeats"
+        return f"{verdict} ({reason}: no interval)"
     if point["verdict"] == verdicts.RETROGRADE:
         return f"{verdict}, slower than on fewer {point['axis']}"
     if point["verdict"] != verdicts.UNDECIDED:

@@ -31,7 +31,8 @@ candidates AS (
         sides.workers / throughput AS run_cost_s,
         sides.workers / examples_per_step / 1e3 AS cost_s_per_ms
     FROM sides
-    JOIN (FROM run_summary WHERE throughput IS NOT NULL) AS ok_runs
+    JOIN (FROM run_summary ANTI JOIN slow_runs USING (session_id, run_id, attempt) WHERE throughput IS NOT NULL)
+        AS typical_runs
         USING (session_id, case_name, nodes, ranks_per_node, threads)
     CROSS JOIN (VALUES (1, 'profiled'), (2, 'one rank'), (3, 'estimated'), (4, NULL)) AS ways(preference, way)
 ),

@@ -1,4 +1,5 @@
--- One row per run that scaling laws are fitted to: ok runs of cases with strong or weak scaling, not oversubscribed.
+-- One row per run that scaling laws are fitted to: ok runs of cases with strong or weak scaling, neither slow
+-- (`slow_runs`) nor oversubscribed.
 -- Among placements with the same n, only the one that would serve as a baseline is used.
 WITH placed AS (
     SELECT
@@ -13,6 +14,7 @@ WITH placed AS (
 ),
 measured AS (
     SELECT * FROM run_summary
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND throughput > 0
 ),
 final AS (

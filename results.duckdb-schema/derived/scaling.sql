@@ -1,10 +1,11 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads), even if no repeat is ok; its numbers are
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
--- the case named by `baseline:`. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput; for
--- ratios on its differences within rounds, or Welch's t where rounds are incomplete (`rounds` is then null); null below
--- two repeats on either side; a baseline's own row is exact. If the baseline ran on another kind of device, in another
--- precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the ratio
--- then includes the effect of that difference.
+-- the case named by `baseline:`. Figures are *typical*, those of the median run, for which slow runs (`slow_runs`) do not
+-- count. Those named `expected_` are ratios of mean times in the long run, slow runs included. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput;
+-- for ratios on its differences within rounds, or Welch's t where rounds are unknown (`rounds` is then null); null below
+-- two repeats on either side, and for a ratio where so many runs are slow that the median run may be one; a baseline's
+-- own row is exact. If the baseline ran on another kind of device, in another precision, with another batch or another
+-- workload, there is a speedup but no efficiency and no verdict: the ratio then includes the effect of that difference.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -22,7 +23,9 @@ baselines AS (
         precision AS baseline_precision,
         global_batch AS baseline_global_batch,
         batch_per_rank AS baseline_batch_per_rank,
+        world_size AS baseline_world_size,
         repeats AS baseline_repeats,
+        slow_repeats AS baseline_slow_repeats,
         logs AS baseline_logs,
         throughput AS baseline_throughput,
         log_variance AS baseline_log_variance
@@ -59,7 +62,7 @@ paired AS (
         next_smaller_workers, next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
         differences_within(logs, baseline_logs) AS differences,
         differences_within(logs, next_smaller_logs) AS smaller_differences,
-        are_enough_differences(differences, repeats, baseline_repeats) AS is_paired,
+        coalesce(len(differences) >= greatest(2, repeats / 2, baseline_repeats / 2), false) AS is_paired,
         are_enough_differences(smaller_differences, repeats, next_smaller_repeats) AS is_smaller_paired,
         coalesce(
             repeats > 0 AND case_name = baseline_case AND nodes = baseline_nodes
@@ -80,12 +83,37 @@ paired AS (
         ON larger_session_id = points.session_id AND larger_case_name = points.case_name
         AND larger_workers = points.workers
 ),
+-- A few rounds say little about how much a size varies; with the other sizes of its case they say more. All share the
+-- baseline's runs, so their variances are correlated by about a quarter.
+pooled AS (
+    SELECT
+        *,
+        sum(len(differences) - 1) OVER family AS pooled_degrees,
+        sum((len(differences) - 1) * variance_of(differences)) OVER family / pooled_degrees AS pooled_variance,
+        greatest(1, 4 * pooled_degrees / (count(*) OVER family + 3)) AS pooled_df
+    FROM paired
+    WINDOW family AS (PARTITION BY session_id, case_name, is_paired AND NOT is_baseline AND NOT oversubscribed)
+),
+-- The median of all runs is slower than the mean of those that are not slow: it is one of their slower half.
+shifts AS (
+    SELECT
+        pooled.*,
+        disturbances.* EXCLUDE (session_id),
+        slow_share(rate_per_rank, world_size) AS slow_share,
+        slow_runs >= 4 AND slow_share >= 0.4 AS may_be_slow,
+        CASE WHEN slow_runs > 0 AND is_paired AND NOT is_baseline THEN sqrt(pooled_variance / 2) * (
+            median_shift(slow_share(rate_per_rank, baseline_world_size)) - median_shift(slow_share)
+        ) ELSE 0 END AS shift
+    FROM pooled
+    LEFT JOIN (SELECT * EXCLUDE (runs) FROM disturbances) AS disturbances USING (session_id)
+),
 ratios AS MATERIALIZED (
     SELECT
         *,
         CASE
             WHEN is_baseline THEN 1
-            WHEN is_paired AND len(differences) < greatest(repeats, baseline_repeats) THEN exp(mean_of(differences))
+            WHEN is_paired AND (shift <> 0 OR len(differences) < greatest(repeats, baseline_repeats))
+            THEN exp(mean_of(differences) + shift)
             ELSE throughput / baseline_throughput
         END AS ratio,
         CASE
@@ -103,7 +131,7 @@ ratios AS MATERIALIZED (
         CASE WHEN is_smaller_paired THEN variance_of(smaller_differences) / len(smaller_differences)
             ELSE of_size + of_smaller
         END AS smaller_variance
-    FROM paired
+    FROM shifts
 ),
 with_df AS (
     SELECT
@@ -119,9 +147,18 @@ with_t AS (
     SELECT
         *,
         t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
+        t_quantile(ratio_df) * sqrt(a + b) AS own_half_width,
         CASE
             WHEN is_baseline THEN 0
-            ELSE t_quantile(ratio_df) * sqrt(a + b)
+            WHEN repeats > 1 AND baseline_repeats > 1 AND NOT coalesce(may_be_slow, false) THEN
+                CASE
+                    WHEN is_paired AND units < 4
+                        AND units < greatest(repeats + slow_repeats, baseline_repeats + baseline_slow_repeats)
+                    THEN least(own_half_width, greatest(
+                        t_quantile(pooled_df) * sqrt(pooled_variance / units), t_quantile(2) * sqrt(unit_variance / units)
+                    ))
+                    ELSE own_half_width
+                END
         END AS ratio_half_width,
         t_quantile(smaller_df) * sqrt(smaller_variance) AS smaller_half_width
     FROM with_df
@@ -144,6 +181,26 @@ with_intervals AS (
         workers / baseline_workers AS relative_workers
     FROM with_half_widths
 ),
+-- From typical to expected. The point takes the rate of slow runs to be a rank's, so that larger sizes are hit more
+-- often. The interval also holds if it is the same for all runs: then the expected ratio is the typical one. The errors
+-- of the typical ratio, of the rate and of the slowdown are independent, so their squares add up.
+with_disturbances AS (
+    SELECT
+        *,
+        CASE WHEN slow_runs > 0 AND NOT oversubscribed THEN
+            log_disturbance(rate_per_rank, slowdown, world_size, baseline_world_size)
+        END AS slowing,
+        log_disturbance(rate_per_rank_lo, slowdown, world_size, baseline_world_size) - slowing AS if_fewer,
+        log_disturbance(rate_per_rank_hi, slowdown, world_size, baseline_world_size) - slowing AS if_more,
+        coalesce(log_disturbance(rate_per_rank, slowdown_lo, world_size, baseline_world_size) - slowing, 0) AS if_shorter,
+        coalesce(log_disturbance(rate_per_rank, slowdown_hi, world_size, baseline_world_size) - slowing, 0) AS if_longer,
+        ratio * exp(-slowing) AS expected_ratio,
+        expected_ratio * exp(-sqrt(ratio_half_width ** 2 + if_more ** 2 + if_longer ** 2)) AS if_worst,
+        expected_ratio * exp(sqrt(ratio_half_width ** 2 + if_fewer ** 2 + if_shorter ** 2)) AS if_best,
+        CASE WHEN if_worst > ratio_lo THEN ratio_lo ELSE if_worst END AS expected_ratio_lo,
+        CASE WHEN if_best < ratio_hi THEN ratio_hi ELSE if_best END AS expected_ratio_hi
+    FROM with_intervals
+),
 different_trainings AS (
     -- Two repeats: one may be an accident.
     SELECT session_id, case_name, nodes, ranks_per_node, threads, true AS trains_differently
@@ -161,7 +218,7 @@ falls AS (
             WHEN smaller_half_width IS NOT NULL AND scaling <> 'none' AND NOT oversubscribed
             THEN p_not_below(log_gain, sqrt(smaller_variance), smaller_df)
         END AS fall_p
-    FROM with_intervals
+    FROM with_disturbances
 ),
 fall_steps AS (
     SELECT *, holm_step(fall_p, session_id) AS fall_step FROM falls
@@ -196,40 +253,26 @@ judged AS MATERIALIZED (
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
 ),
 -- The number of further repeats is computed only if the interval does not show that none is needed.
-questions AS (
+open_ones AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads,
-        'verdict' AS question,
-        units, unit_variance, other_units, other_variance,
-        list_min([abs(ln(efficiency / border)) FOR border IN [0.50, 0.75, 0.90, 1.05]]) AS wanted
+        session_id, case_name, nodes, ranks_per_node, threads, efficiency, ratio_df,
+        CASE WHEN is_paired THEN units ELSE least(repeats, baseline_repeats) END AS pairs,
+        (a + b) * pairs AS pair_variance
     FROM judged
     WHERE verdict_lo <> verdict_hi
-    UNION ALL
-    SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, 'until', repeats, log_variance, 2, 0, ln(1 + until)
-    FROM judged
-    WHERE throughput_half_width > ln(1 + until)
-),
-answers AS (
-    SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, question,
-        more_units(unit_variance, units, other_variance, other_units, wanted) AS more
-    FROM questions
 ),
 needs AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        any_value(more) FILTER (question = 'verdict') AS repeats_to_a_verdict,
-        any_value(more) FILTER (question = 'until') AS repeats_until
-    FROM answers
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads
+        units_to_decide(ln(efficiency), pair_variance, ratio_df, pairs, verdict_regions()) AS repeats_to_a_verdict
+    FROM open_ones
 ),
 final AS (
     SELECT
         session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
-        examples_per_step, oversubscribed, slurm_job_id, runs, repeats, throughput,
+        examples_per_step, oversubscribed, slurm_job_id, runs, repeats, slow_repeats, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,
@@ -248,6 +291,7 @@ final AS (
         baseline_precision,            -- precision of the baseline
         baseline_global_batch,         -- global batch of the baseline
         baseline_batch_per_rank,       -- batch per rank of the baseline
+        baseline_world_size,           -- ranks of the baseline
         is_baseline,                   -- whether this row is the baseline
         -- rounds: within which the ratio to the baseline is estimated; null: the means of repeats are compared
         CASE WHEN is_paired AND NOT is_baseline THEN units END AS rounds,
@@ -261,6 +305,20 @@ final AS (
         efficiency,
         efficiency_lo,
         efficiency_hi,
+        -- expected_speedup: in the long run, from mean times; null in a session without a slow run
+        expected_ratio * baseline_workers AS expected_speedup,
+        expected_ratio_lo * baseline_workers AS expected_speedup_lo,
+        expected_ratio_hi * baseline_workers AS expected_speedup_hi,
+        -- expected_efficiency: expected_speedup ÷ workers; null where efficiency is
+        expected_ratio * share AS expected_efficiency,
+        expected_ratio_lo * share AS expected_efficiency_lo,
+        expected_ratio_hi * share AS expected_efficiency_hi,
+        slow_runs,                     -- number of the session's slow runs; null if no size has three ok runs
+        -- slow_share: probability that a run of this size is slow, at the rate of the whole session
+        CASE WHEN NOT oversubscribed THEN slow_share END AS slow_share,
+        CASE WHEN NOT oversubscribed THEN slow_share(rate_per_rank_hi, world_size) END AS slow_share_hi,
+        -- may_be_slow: whether so many runs are slow that the median run may be one; ratios then have no interval
+        coalesce(may_be_slow, false) AS may_be_slow,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward if the baseline has n > 1. Both serial
         -- fractions fall as the ratio rises, so their lower end belongs to the ratio's upper end.
         -- karp_flatt: serial fraction, strong scaling only; null at the baseline
@@ -281,11 +339,14 @@ final AS (
         verdict_lo,
         verdict_hi,
         is_slower,                     -- than the next smaller n, beyond repeats; false without an interval
-        -- repeats_needed: more repeats, here and of the baseline, for one verdict; null: none, no interval, or > 1,000
+        -- repeats_needed: more rounds, for one verdict with a probability of 80 %; null: no interval, or > 1,000
         CASE WHEN verdict_lo = verdict_hi THEN 0 ELSE repeats_to_a_verdict END AS repeats_needed,
         until,
-        -- repeats_needed_until: more repeats to reach measure.until; null: it is not set, no interval, or > 1,000
-        CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
+        -- repeats_needed_until: the same to reach measure.until; null: it is not set, no interval, or > 1,000
+        CASE
+            WHEN throughput_half_width <= ln(1 + until) THEN 0
+            ELSE units_to_width(log_variance, repeats - 1, repeats, ln(1 + until))
+        END AS repeats_needed_until,
         step_ms,
         step_ms * exp(-step_ms_half_width) AS step_ms_lo,
         step_ms * exp(step_ms_half_width) AS step_ms_hi,

@@ -94,7 +94,8 @@ with_welch AS (
     SELECT
         *,
         sqrt(a + b) AS se,
-        welch_df(a, m, b, n) AS welch_df
+        welch_df(a, m, b, n) AS welch_df,
+        CASE WHEN is_paired THEN n ELSE least(m, n) END AS pairs
     FROM with_moments
 ),
 with_tails AS (
@@ -157,13 +158,17 @@ final AS (
         ratio_lo,
         ratio_hi,
         verdict,                       -- faster, slower, same, inconclusive
-        -- repeats_needed: further units on each side until the verdict changes; 0 if decided, null beyond 1,000
+        -- repeats_needed: further units on each side for a verdict with a probability of 80 %; 0 if decided, null
+        -- beyond 1,000
         CASE
             WHEN verdict <> 'inconclusive' THEN 0
-            WHEN verdict = 'inconclusive' THEN more_units(
-                baseline_variance, m, candidate_variance, n,
-                -- half-width at which the interval excludes 1 or lies within the margin
-                greatest(abs(log_ratio), least(ln(1 + margin) - log_ratio, log_ratio - ln(1 - margin)))
+            WHEN verdict = 'inconclusive' THEN units_to_decide(
+                log_ratio, se ** 2 * pairs, welch_df, pairs,
+                [
+                    {'low': -1e3, 'high': 0, 'before': -1e3},
+                    {'low': ln(1 - margin), 'high': ln(1 + margin), 'before': 0},
+                    {'low': 0, 'high': 1e3, 'before': ln(1 + margin)}
+                ]
             )
         END AS repeats_needed,
         p_value,                       -- two-sided, that the ratio is 1
@@ -179,7 +184,8 @@ final AS (
 SELECT * FROM final;
 
 -- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
--- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean.
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat that is not slow (`slow_runs`),
+-- and each session's mean.
 -- Threads per rank distinguish placements only if they are the axis; otherwise a plan gives all ranks of a case the
 -- same number.
 CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
@@ -188,6 +194,7 @@ WITH last_runs AS (
         *, CASE WHEN axis = 'threads' THEN threads ELSE 0 END AS axis_threads, runs.fingerprint AS made_by
     FROM run_summary
     JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS runs USING (session_id, run_id, attempt)
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE list_contains(session_list(side_sessions), session_id) AND (only_case IS NULL OR case_name = only_case)
 ),
 sessions_of_it AS (

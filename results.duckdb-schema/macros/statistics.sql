@@ -187,29 +187,147 @@ CREATE OR REPLACE MACRO holm_p_of(p, step, family) AS (
     CASE WHEN p >= 0 THEN least(1, max(step) OVER (PARTITION BY family ORDER BY p NULLS LAST)) END
 );
 
--- Number of further units that each side needs to bring the squared standard error of the difference to `square`, where
--- a and b are the variances of m and n units: k from square (m + k) (n + k) = a (n + k) + b (m + k), rounded down. The
--- root is real; `greatest` keeps rounding from making it the root of a negative number.
-CREATE OR REPLACE MACRO more_units_by_normal(a, m, b, n, square) AS (
-    greatest(0, floor((
-        a + b - square * (m + n)
-        + sqrt(greatest((a + b - square * (m + n)) ** 2 - 4 * square * (square * m * n - a * n - b * m), 0))
-    ) / (2 * square)))
+-- Value of a polynomial whose coefficients come with the highest power first. Returns one number per call.
+CREATE OR REPLACE MACRO polynomial(coefficients, x) AS (
+    list_reduce(coefficients::DOUBLE[], lambda total, coefficient: total * x + coefficient)
 );
 
--- Number of further units that each side needs until the interval of their difference is narrow enough: the smallest k
--- at which t sqrt(a / (m + k) + b / (n + k)) is at most wanted, where a and b are the variances of m and n units. Null
--- if a variance is unknown or if more than 1,000 would be needed. The normal quantile gives a k that is slightly too
--- small; the search with t starts there. Returns one number per call.
-CREATE OR REPLACE MACRO more_units(a, m, b, n, wanted) AS (
-    CASE
-        WHEN wanted > 0
-        THEN list_filter(
-            list_transform(
-                range(16),
-                lambda beyond: more_units_by_normal(a, m, b, n, (wanted / 1.95996398) ** 2) + beyond
-            ),
-            lambda k: k BETWEEN 1 AND 1000 AND half_width(m + k, a, n + k, b) <= wanted
-        )[1]::BIGINT
+-- The z that a standard normal variable exceeds with probability p, 0.025 <= p <= 0.5: the middle of Acklam's rational
+-- approximation, with a relative error of at most 1.2e-9 (tested).
+CREATE OR REPLACE MACRO normal_quantile(p) AS (
+    (0.5 - p)
+    * polynomial([
+        -3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02, 1.383577518672690e+02,
+        -3.066479806614716e+01, 2.506628277459239
+    ], (0.5 - p) ** 2)
+    / polynomial([
+        -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02, 6.680131188771972e+01,
+        -1.328068155288572e+01, 1
+    ], (0.5 - p) ** 2)
+);
+
+-- Probability that a standard normal variable is below x, with an absolute error of at most 7.5e-8 (tested): Abramowitz
+-- and Stegun, formula 26.2.17. Returns one number per call.
+CREATE OR REPLACE MACRO normal_below(x) AS (
+    CASE WHEN x < 0 THEN 0 ELSE 1 END
+    + CASE WHEN x < 0 THEN 1 ELSE -1 END * exp(-x * x / 2) / sqrt(2 * pi())
+    * polynomial(
+        [1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530, 0], 1 / (1 + 0.2316419 * abs(x))
+    )
+);
+
+-- Lower end of the 95 % interval of the expectation of a count (Garwood), by Byar's approximation: at most 0.03 away.
+CREATE OR REPLACE MACRO count_lo(n) AS (
+    CASE WHEN n > 0 THEN n * greatest(0, 1 - 1 / (9 * n) - 1.959964 / (3 * sqrt(n))) ** 3 ELSE 0 END
+);
+
+-- Upper end of that interval; of nothing seen it is exact.
+CREATE OR REPLACE MACRO count_hi(n) AS (
+    CASE WHEN n > 0 THEN (n + 1) * (1 - 1 / (9 * (n + 1)) + 1.959964 / (3 * sqrt(n + 1))) ** 3 ELSE -ln(0.025) END
+);
+
+-- Probability that a run on `ranks` ranks is slow, if each rank makes it slow with probability `rate`.
+CREATE OR REPLACE MACRO slow_share(rate, ranks) AS (1 - (1 - rate) ** ranks);
+
+-- The rate per rank at which `slow_runs` of a session's runs are expected to be slow; `sizes` is a list of {ranks,
+-- runs}. By Newton's method from below, which a concave function never leaves.
+CREATE OR REPLACE MACRO rate_of_slow_runs(slow_runs, sizes) AS (
+    list_reduce(
+        range(30),
+        lambda rate, step: least(0.999, rate + (
+            slow_runs - list_sum([size.runs * slow_share(rate, size.ranks) FOR size IN sizes])
+        ) / list_sum([size.runs * size.ranks * (1 - rate) ** (size.ranks - 1) FOR size IN sizes])),
+        slow_runs / list_sum([size.runs * size.ranks FOR size IN sizes])
+    )
+);
+
+-- By how many of their standard deviations the median of all runs is above the mean of those that are not slow, if this
+-- share of runs is slow. Shares above 0.48 count as 0.48.
+CREATE OR REPLACE MACRO median_shift(slow_share) AS (
+    normal_quantile(1 - 0.5 / (1 - least(slow_share, 0.48)))
+);
+
+-- Logarithm of (mean time ÷ typical time) on `ranks` ranks ÷ the same on `baseline_ranks`, if each rank makes a run slow
+-- with probability `rate`, and a slow run takes `slowdown` times the typical time.
+CREATE OR REPLACE MACRO log_disturbance(rate, slowdown, ranks, baseline_ranks) AS (
+    ln(1 + (slowdown - 1) * slow_share(rate, ranks)) - ln(1 + (slowdown - 1) * slow_share(rate, baseline_ranks))
+);
+
+-- The true variance, of which a sample variance with df degrees of freedom was seen, if this share of the standard
+-- normal distribution is below z: Wilson and Hilferty's approximation of the chi-squared distribution.
+CREATE OR REPLACE MACRO variance_at(z, variance, df) AS (
+    variance / greatest(0.02, 1 - 2 / (9 * df) + z * sqrt(2 / (9 * df))) ** 3
+);
+
+-- Half-width of the 95 % interval that is to be expected of a mean after k more units, if these have `new_variance`.
+CREATE OR REPLACE MACRO later_half_width(variance, df, units, k, new_variance) AS (
+    t_quantile(df + k) * sqrt((df * variance + k * new_variance) / ((df + k) * (units + k)))
+);
+
+-- Number of further units in the search for enough of them, at its n-th place: each up to 20, then 8 % more.
+CREATE OR REPLACE MACRO units_at(n) AS (
+    CASE WHEN n > 20 THEN ceil(20 * 1.08 ** (n - 20)) ELSE n END::BIGINT
+);
+
+-- Number of further units after which the half-width of a mean's 95 % interval is at most `wanted`, with a probability
+-- of about 80 %: the unknown true variance is not above that of four out of five. From the sample variance, its degrees
+-- of freedom and the number of units. Null if something is unknown or if more than 1,000 would be needed. Returns one
+-- number per call.
+CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted) AS (
+    CASE WHEN wanted > 0 AND df > 0 THEN
+        list_filter(
+            [units_at(n) FOR n IN range(1, 71)],
+            lambda k: later_half_width(variance, df, units, k, variance_at(-0.8416, variance, df)) <= wanted
+        )[1]
+    END
+);
+
+-- Probability that after k more units the 95 % interval of a mean lies within one of the regions, given what was seen:
+-- the average over 20 equally likely true variances. A region has the ends `low` and `high`, and `before`, the highest
+-- end of the regions before it. Returns one number per call.
+CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regions) AS (
+    list_avg([
+        list_sum([
+            greatest(
+                0,
+                normal_below((region.high - later.half_width - mean) / later.change)
+                - normal_below(
+                    (greatest(region.low + later.half_width, region.before - later.half_width) - mean) / later.change
+                )
+            )
+            FOR region IN regions
+        ])
+        FOR later IN [
+            {
+                'half_width': later_half_width(variance, df, units, k, one),
+                'change': sqrt(one * (1 / units - 1 / (units + k)))  -- standard deviation of how far the mean moves
+            }
+            FOR one IN [
+                variance_at(z, variance, df)
+                FOR z IN [
+                    -1.96, -1.4395, -1.1503, -0.9346, -0.7554, -0.5978, -0.4538, -0.3186, -0.1891, -0.0627,
+                    0.0627, 0.1891, 0.3186, 0.4538, 0.5978, 0.7554, 0.9346, 1.1503, 1.4395, 1.96
+                ]
+            ]
+        ]
+    ])
+);
+
+-- Number of further units after which the 95 % interval of a mean lies within one of the regions (as in
+-- `decision_probability`) with a probability of 80 %. Null if something is unknown or if more than 1,000 would be
+-- needed. By bisection of the places of `units_at`. Returns one number per call.
+CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions) AS (
+    CASE WHEN variance > 0 AND df > 0 THEN
+        list_filter(
+            [units_at(1 + list_reduce(
+                [64, 32, 16, 8, 4, 2, 1],
+                lambda place, step: place + CASE
+                    WHEN decision_probability(mean, variance, df, units, units_at(place + step), regions) < 0.8 THEN step
+                    ELSE 0
+                END,
+                0
+            ))],
+            lambda k: k <= 1000
+        )[1]
     END
 );

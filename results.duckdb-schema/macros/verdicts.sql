@@ -11,6 +11,17 @@ CREATE OR REPLACE MACRO verdict_of(efficiency) AS (
     END
 );
 
+-- The regions of ln(efficiency) with one verdict each, as `units_to_decide` takes them.
+CREATE OR REPLACE MACRO verdict_regions() AS (
+    [
+        {'low': -1e3, 'high': ln(0.50), 'before': -1e3},
+        {'low': ln(0.50), 'high': ln(0.75), 'before': ln(0.50)},
+        {'low': ln(0.75), 'high': ln(0.90), 'before': ln(0.75)},
+        {'low': ln(0.90), 'high': ln(1.05), 'before': ln(0.90)},
+        {'low': ln(1.05), 'high': 1e3, 'before': ln(1.05)}
+    ]
+);
+
 -- Whether the interval of an efficiency spans more than two verdicts, given the verdicts at its ends; no verdict is
 -- then possible. Null if one of them is unknown.
 CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (

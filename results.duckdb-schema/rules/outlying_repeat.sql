@@ -1,7 +1,8 @@
 -- title: One repeat is far from the others
 -- severity: warning
--- meaning: Something disturbed a single run. The interval of its size, and of every size if it is one of the baseline's
---   repeats, is then so wide that it decides nothing, although all other repeats agree.
+-- meaning: Something disturbed a single run. If it is slow enough to tell, typical figures leave it out. Otherwise the
+--   interval of its size, and of every size if it is one of the baseline's repeats, is so wide that it decides nothing,
+--   although all other repeats agree.
 --
 -- Fires if the throughput of an ok run is at least a tenth away from the mean of its size's other repeats, at least
 -- twice as far as these are from each other, and at least three times as far as the other sizes are in the same round:
@@ -77,14 +78,17 @@ SELECT
         '{}{} trained {} {}, the {} other repeats of {} {} to {}', run_id,
         coalesce(' on ' || (fingerprint ->> 'nodes'), ''), number_text(throughput), throughput_unit, repeats - 1,
         placement, number_text(least), number_text(greatest)
-    ) || coalesce(
-        format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes')), ''
-    ) AS evidence,
-    format(
-        'Find out what disturbed {}: other work on the node at that time, its clocks, its log. Then measure again; with '
-        'more repeats a single one weighs less.', run_id
-    ) AS advice,
-    format('--repeats {}', repeats + 2) AS options
+    ) || CASE
+        WHEN slowdown IS NOT NULL THEN '; typical figures leave it out'
+        WHEN sizes IS NOT NULL THEN format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes'))
+        ELSE ''
+    END AS evidence,
+    format('Find out what disturbed {}: other work on the node at that time, its clocks, its log.', run_id) || CASE
+        WHEN slowdown IS NOT NULL THEN ' Expected figures say what such runs cost in the long run.'
+        ELSE ' Then measure again; with more repeats a single one weighs less.'
+    END AS advice,
+    CASE WHEN slowdown IS NULL THEN format('--repeats {}', repeats + 2) END AS options
 FROM found
+LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow USING (session_id, run_id, attempt)
 JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS made_by USING (session_id, run_id, attempt)
 LEFT JOIN dependents USING (session_id, case_name, nodes, ranks_per_node, threads)

@@ -5,15 +5,14 @@
 --
 -- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, or throughput to
 -- measure.until, as `scaling` says. Does not fire if the interval spans more than two verdicts, which is undecided, nor
--- if the verdict would take more than three times the current number of repeats: the efficiency is then at the border
--- of two verdicts, and no number of repeats is worth it. For each case, the size that needs the most repeats is
--- reported.
+-- if the verdict would take more than five times the current number of repeats: the efficiency is then near the border
+-- of two verdicts, or the repeats are too few to tell. For each case, the size that needs the most repeats is reported.
 WITH wanted AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, repeats, efficiency, efficiency_lo, efficiency_hi, until,
+        session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo, efficiency_hi, until,
         throughput, throughput_lo, throughput_hi,
         coalesce(repeats_needed_until, 0) AS for_until,
-        if(repeats_needed <= 2 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
+        if(repeats_needed <= 4 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
         greatest(for_until, coalesce(for_verdict, 0)) AS more
     FROM scaling
     WHERE NOT oversubscribed
@@ -37,10 +36,13 @@ SELECT
         )
     ) AS evidence,
     if(
-        more > 2 * repeats,
+        more > 4 * repeats,
         format('Measure on a quiet machine: here it would take about {} more repeats.', more),
-        format('Take about {} more {}, and report the interval until then.', more, if(more = 1, 'repeat', 'repeats'))
+        format(
+            'Take about {} more {}, which are enough in four sessions of five, and report the interval until then.',
+            more, if(more = 1, 'repeat', 'repeats')
+        )
     ) AS advice,
-    format('--repeats {}', repeats + least(more, 2 * repeats)) AS options
+    format('--repeats {}', repeats + slow_repeats + least(more, 4 * repeats)) AS options
 FROM wanted
 WHERE more > 0

@@ -39,7 +39,7 @@ SELECT
         'repeats{}.', more,
         if(coalesce(repeats_needed, 1001) > more, '; as the machine is now, not even these would be enough', '')
     ) AS advice,
-    format('--repeats {}', repeats + more) AS options
+    format('--repeats {}', repeats + slow_repeats + more) AS options
 FROM open_ones
 JOIN variations AS here USING (session_id, case_name, nodes, ranks_per_node, threads)
 LEFT JOIN variations AS there

@@ -57,7 +57,10 @@ def _placement_columns(rows: list[Row]) -> list[Column]:
         Column("batch per rank", count_cell("batch_per_rank"), number=True, needs=("batch_per_rank",)),
         Column("global batch", count_cell("global_batch"), number=True, needs=("global_batch",)),
         Column(
-            "repeats ok", lambda row: f"{row['repeats']} of {row['runs']}", number=True, needs=("repeats",)
+            "repeats ok",
+            lambda row: f"{row['repeats'] + row['slow_repeats']} of {row['runs']}",
+            number=True,
+            needs=("repeats",),
         ),
         Column("time of a run", number_cell("elapsed_s", units.seconds), number=True, needs=("elapsed_s",)),
         Column(

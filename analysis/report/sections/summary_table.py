@@ -104,9 +104,12 @@ def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:
 
 
 def _judged(row: Row) -> str:
-    if row["repeats"] == row["runs"]:
-        return verdict(row)
-    return Markup("{} {}").format(verdict(row), minor(f"{row['repeats']}\u00a0of\u00a0{row['runs']}\u00a0ok"))
+    ok = row["repeats"] + row["slow_repeats"]
+    said = [
+        *([f"{ok}\u00a0of\u00a0{row['runs']}\u00a0ok"] if ok < row["runs"] else []),
+        *([f"{row['slow_repeats']}\u00a0slow"] if row["slow_repeats"] else []),
+    ]
+    return Markup(" ").join([verdict(row), *(minor(", ".join(said)) for _ in said[:1])])
 
 
 def _rate(field: str) -> Callable[[Row], str]:
@@ -133,6 +136,12 @@ _RELATIVE = [
     Column("verdict", _judged),
 ]
 _OPTIONAL = [
+    Column(
+        "expected efficiency [95\u00a0%]",
+        _scaled(lambda row: _relative(row, "expected_efficiency", "%", 100)),
+        number=True,
+        needs=("expected_efficiency",),
+    ),
     Column(
         "step ±\u00a0std",
         lambda row: units.with_spread(row["step_ms_mean"], row["step_ms_std"], "ms"),

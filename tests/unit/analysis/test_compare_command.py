@@ -109,7 +109,7 @@ def test_noise_of_the_same_size_is_not_and_the_sentence_says_that_it_is_open(ben
     assert code == 0
     assert last_line(output) == (
         "No regression beyond 5 % is certain, but ddp 1x2 ×0.901 [0.746, 1.088] does not rule it out; 1 inconclusive, "
-        f"which about {brute_force(NOISE, LOUD, 0.02)} more repeats a side would decide."
+        f"which about {brute_force(NOISE, LOUD, 0.02)} more repeats a side would likely decide."
     )
 
 

@@ -144,8 +144,8 @@ def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options
 
 def test_the_sentence_closes_the_summary(sessions):
     last = _lines(sessions, session="older")[-1]
-    assert last.startswith("ddp on 8 ranks: speedup 6.34 [6.3")
-    assert "]: good. 20.7 % of the ranks' time was lost, mainly to " in last
+    assert last.startswith("ddp on 8 ranks: typical speedup 6.34 [6.3")
+    assert "]: good. 20.8 % of the ranks' time was lost, mainly to " in last
 
 
 def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
@@ -154,7 +154,7 @@ def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
         "ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16; "
         "fitted without 16, it misses that size by +0 %."
     )
-    assert last.startswith("ddp on 16 ranks over 2 nodes: speedup")
+    assert last.startswith("ddp on 16 ranks over 2 nodes: typical speedup")
 
 
 def test_the_command_prints_plain_lines_into_a_pipe(sessions):
@@ -191,10 +191,7 @@ def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))
 def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
     (row,) = [row for row in ask("FROM scaling") if row["workers"] == 2]
-    assert closing_sentence([row]).endswith(
-        f"]: undecided after 3 repeats (about {row['repeats_needed']} more needed); it may be anything from "
-        "acceptable to excellent."
-    )
+    assert row["repeats_needed"] > 20
     assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
     assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
         "]: undecided after 3 repeats (about 7 more needed, fewer on a quieter machine); it may be anything from "
@@ -208,7 +205,7 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))
 def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
     assert sentence == (
-        "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
+        "ddp on 2 ranks: typical speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
         "ranks had to share slots or cores."
     )
 
@@ -216,7 +213,7 @@ def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
 @measured(Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2))
 def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(sentence):
     assert sentence == (
-        "fsdp on 4 ranks over 2 nodes: 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup 3.20 if these "
+        "fsdp on 4 ranks over 2 nodes: typically 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup 3.20 if these "
         "count as 2), efficiency 80.0 % [80.0, 80.0]: good."
     )
 
@@ -227,7 +224,7 @@ def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(se
 )
 def test_a_sentence_about_threads_and_another_baseline_names_both(sentence):
     assert sentence == (
-        "t on 2 threads: speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: excellent."
+        "t on 2 threads: typical speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: excellent."
     )
 
 

@@ -67,7 +67,10 @@ def test_the_page_tells_title_why_verdict_summary_coverage_settings_and_command(
     page = page_of[SCALING]
     assert "<h1><bdi>The suite smoke</bdi></h1>" in page
     assert "Does it scale?" in page
-    assert "<bdi>ddp</bdi> on 4 ranks: speedup 3.20 [3.20, 3.20] over 1 rank, efficiency 80.0\u00a0%" in page
+    assert (
+        "<bdi>ddp</bdi> on 4 ranks: typical speedup 3.20 [3.20, 3.20] over 1 rank, efficiency 80.0\u00a0%"
+        in page
+    )
     assert sections(page) == [
         "losses",
         "findings",

@@ -76,7 +76,7 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),
         Column("step", interval_cell("step_ms", "ms"), number=True),
-        Column("ok repeats", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
+        Column("repeats that count", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
     return render("sections/history_figures", columns=columns, rows=rows, most=_MOST_ROWS)
 
