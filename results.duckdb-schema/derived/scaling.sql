@@ -118,12 +118,12 @@ with_df AS (
 with_t AS (
     SELECT
         *,
-        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
+        t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, stops_early) / sqrt(repeats) AS half_width_of_sd,
         CASE
             WHEN is_baseline THEN 0
-            ELSE t_quantile(ratio_df) * sqrt(a + b)
+            ELSE t_quantile_for(ratio_df, stops_early) * sqrt(a + b)
         END AS ratio_half_width,
-        t_quantile(smaller_df) * sqrt(smaller_variance) AS smaller_half_width
+        t_quantile_for(smaller_df, stops_early) * sqrt(smaller_variance) AS smaller_half_width
     FROM with_df
 ),
 with_half_widths AS (
@@ -198,7 +198,7 @@ judged AS MATERIALIZED (
 -- The number of further repeats is computed only if the interval does not show that none is needed.
 questions AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads,
+        session_id, case_name, nodes, ranks_per_node, threads, stops_early,
         'verdict' AS question,
         units, unit_variance, other_units, other_variance,
         list_min([abs(ln(efficiency / border)) FOR border IN [0.50, 0.75, 0.90, 1.05]]) AS wanted
@@ -206,21 +206,31 @@ questions AS (
     WHERE verdict_lo <> verdict_hi
     UNION ALL
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, 'until', repeats, log_variance, 2, 0, ln(1 + until)
+        session_id, case_name, nodes, ranks_per_node, threads, stops_early,
+        'until', repeats, log_variance, 2, 0, ln(1 + until)
     FROM judged
     WHERE throughput_half_width > ln(1 + until)
+    UNION ALL
+    SELECT
+        session_id, case_name, nodes, ranks_per_node, threads, stops_early,
+        'until_efficiency', units, unit_variance, other_units, other_variance, ln(1 + until_efficiency)
+    FROM judged
+    WHERE ratio_half_width > ln(1 + until_efficiency)
 ),
 answers AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, question,
-        more_units(unit_variance, units, other_variance, other_units, wanted) AS more
+        more_units(
+            unit_variance, units, other_variance, other_units, wanted, is_stopped_early := stops_early
+        ) AS more
     FROM questions
 ),
 needs AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
         any_value(more) FILTER (question = 'verdict') AS repeats_to_a_verdict,
-        any_value(more) FILTER (question = 'until') AS repeats_until
+        any_value(more) FILTER (question = 'until') AS repeats_until,
+        any_value(more) FILTER (question = 'until_efficiency') AS repeats_until_efficiency
     FROM answers
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
@@ -286,6 +296,14 @@ final AS (
         until,
         -- repeats_needed_until: more repeats to reach measure.until; null: it is not set, no interval, or > 1,000
         CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
+        until_efficiency,
+        -- repeats_needed_until_efficiency: the same for measure.until_efficiency, also of the baseline
+        CASE
+            WHEN is_baseline THEN NULL
+            WHEN ratio_half_width <= ln(1 + until_efficiency) THEN 0
+            ELSE repeats_until_efficiency
+        END AS repeats_needed_until_efficiency,
+        stops_early,
         step_ms,
         step_ms * exp(-step_ms_half_width) AS step_ms_lo,
         step_ms * exp(step_ms_half_width) AS step_ms_hi,

@@ -43,6 +43,7 @@ paired AS (
         candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
+        baselines.stops_early OR candidates.stops_early AS stops_early,
         len(baselines.session_logs) AS baseline_sessions,
         len(candidates.session_logs) AS candidate_sessions,
         len(baselines.repeat_logs) AS baseline_repeats,
@@ -102,7 +103,7 @@ with_tails AS (
         *,
         exp(log_ratio) AS ratio,
         log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
-        t_quantile(welch_df) * se AS half_width,
+        t_quantile_for(welch_df, stops_early AND unit = 'repeat') * se AS half_width,
         t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
         p_not_below(above_limit, se, welch_df) AS limit_p
     FROM with_welch
@@ -163,7 +164,8 @@ final AS (
             WHEN verdict = 'inconclusive' THEN more_units(
                 baseline_variance, m, candidate_variance, n,
                 -- half-width at which the interval excludes 1 or lies within the margin
-                greatest(abs(log_ratio), least(ln(1 + margin) - log_ratio, log_ratio - ln(1 - margin)))
+                greatest(abs(log_ratio), least(ln(1 + margin) - log_ratio, log_ratio - ln(1 - margin))),
+                is_stopped_early := stops_early AND unit = 'repeat'
             )
         END AS repeats_needed,
         p_value,                       -- two-sided, that the ratio is 1
@@ -197,6 +199,7 @@ sessions_of_it AS (
         any_value(world_size) AS world_size,
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
+        bool_or(stops_early) AS stops_early,
         list({'block': session_id || ' ' || round, 'value': ln(throughput)} ORDER BY repeat)
             FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
@@ -214,6 +217,7 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         -- axis_threads: threads per rank if they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
+        bool_or(stops_early) AS stops_early,  -- whether a session added repeats until it was sure
         -- repeat_logs: {block, value} of each ok repeat: its session and round, and its ln(throughput)
         -- session_logs: the same of each session: the mean over its ok repeats
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,
