@@ -192,14 +192,14 @@ def test_an_efficiency_that_is_still_too_wide_is_named_and_a_baseline_never_is(a
     differences = np.log(BASE[::-1]) - np.log(BASE)
     width = 100 * np.expm1(quantile(4) * np.std(differences, ddof=1) / np.sqrt(5))
     assert list(still_too_wide(points)) == [
-        "ddp 1x2: efficiency within ±3.2 % after 5 repeats, but the suite requests ±1 %: about "
+        "ddp 1x2: efficiency within ±2.53 % after 5 repeats, but the suite requests ±1 %: about "
         f"{ddp['repeats_needed_until_efficiency']} more needed",
         f"pair 1x1: speedup within ±{width:.3g} % after 5 repeats, but the suite requests ±2 %: about "
         f"{pair['repeats_needed_until_efficiency']} more needed",
     ]
     assert wider_than_asked(points) == (
         "measure.until_efficiency requests efficiency to within ±1 % or ±2 %: 2 of 3 rows stayed wider, the widest "
-        "within ±3.2 %."
+        "within ±2.53 %."
     )
 
 
