@@ -42,7 +42,8 @@ final AS (
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
         data_source, baseline, until, until_efficiency,
-        until IS NOT NULL OR until_efficiency IS NOT NULL AS stops_early,  -- whether repeats are added until it is sure
+        -- stops_early: whether measure.until or until_efficiency is set, so that intervals need a wider quantile
+        until IS NOT NULL OR until_efficiency IS NOT NULL AS stops_early,
         status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,

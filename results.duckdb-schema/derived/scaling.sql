@@ -297,7 +297,8 @@ final AS (
         -- repeats_needed_until: more repeats to reach measure.until; null: it is not set, no interval, or > 1,000
         CASE WHEN throughput_half_width <= ln(1 + until) THEN 0 ELSE repeats_until END AS repeats_needed_until,
         until_efficiency,
-        -- repeats_needed_until_efficiency: the same for measure.until_efficiency, also of the baseline
+        -- repeats_needed_until_efficiency: more repeats, here and of the baseline, to reach measure.until_efficiency;
+        -- null: baseline, it is not set, no interval, or > 1,000
         CASE
             WHEN is_baseline THEN NULL
             WHEN ratio_half_width <= ln(1 + until_efficiency) THEN 0
