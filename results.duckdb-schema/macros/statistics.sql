@@ -240,7 +240,8 @@ CREATE OR REPLACE MACRO more_units(a, m, b, n, wanted, is_stopped_early := false
                     a, m, b, n, (wanted / CASE WHEN is_stopped_early THEN 2.10835840 ELSE 1.95996398 END) ** 2
                 ) + beyond
             ),
-            lambda k: k BETWEEN 1 AND 1000 AND half_width(m + k, a, n + k, b, is_stopped_early := is_stopped_early) <= wanted
+            lambda k: k BETWEEN 1 AND 1000
+                AND half_width(m + k, a, n + k, b, is_stopped_early := is_stopped_early) <= wanted
         )[1]::BIGINT
     END
 );

@@ -18,7 +18,7 @@ STEPS = [10.0, 10.4, 9.9]
 
 
 def quantile(df):
-    """Of intervals that stop early."""
+    """The quantile where rounds are added until it is sure."""
     return stats.t.ppf(1 - 0.035 / 2, df)
 
 
