@@ -25,14 +25,15 @@ from scipy.stats import t as student
 
 from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
-from bench.records.t_interval import relative_half_width
+from bench.records.run_spec import REPEATS_BEFORE_STOP
+from bench.records.t_interval import half_width_of_stopped
 from bench.records.vocabulary import RunOrder
 
 Array = np.ndarray[Any, np.dtype[Any]]
 STEPS = (20, 100, 200, 400)
 STEP_NS = 100_000_000
 MOST = 20
-"""Most repeats of a placement if repeats are added until throughput is known well enough."""
+"""Most rounds of a session if rounds are added until its figures are known well enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,9 @@ class Truth:
     mean: float = 0.0
     """Expectation of the noise."""
     until: float | None = None
-    """Add repeats until the interval of throughput is this narrow, as measure.until does."""
+    """Add rounds until the intervals of both throughputs are this narrow, as measure.until does."""
+    until_efficiency: float | None = None
+    """The same for the ratio of two workers to one."""
 
 
 def normal(deviation: float) -> Callable[[np.random.Generator, tuple[int, ...], int], Array]:
@@ -88,6 +91,12 @@ TRUTHS = (
     Truth(name="1 + 2 % of a Pareto of shape 1.5", noise=pareto, mean=mean_of_pareto()),
     Truth(name="log-normal, 1 %, `until: 1%`, 20 at most", noise=normal(0.01), until=0.01),
     Truth(name="log-normal, 1 %, `until: 0.5%`, 20 at most", noise=normal(0.01), until=0.005),
+    Truth(
+        name="log-normal, 1 %, `until_efficiency: 1%`, 20 at most", noise=normal(0.01), until_efficiency=0.01
+    ),
+    Truth(
+        name="log-normal, 2 %, `until_efficiency: 3%`, 20 at most", noise=normal(0.02), until_efficiency=0.03
+    ),
 )
 
 
@@ -132,9 +141,7 @@ def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.
                 noise = noise + session.drift * runs / (repeats * len(WORLD_SIZES) - 1)
             name = f"{repeats:02}" + ("" if is_paired else " unpaired")
             for place, workers in enumerate(WORLD_SIZES):
-                _insert_runs(
-                    connection, STEADY, workers, repeats, noise[:, :, place], name, in_rounds=is_paired
-                )
+                _insert_runs(connection, STEADY, workers, noise[:, :, place], name, in_rounds=is_paired)
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         query = """
             SELECT
@@ -167,7 +174,7 @@ def jointly(noises: Sequence[float], planned: list[int], draws: int, rng: np.ran
         schema.create(connection)
         for repeats, (workers, noise) in itertools.product(planned, zip(WORLD_SIZES, noises, strict=True)):
             drawn = rng.normal(0, noise, (draws, repeats))
-            _insert_runs(connection, STEADY, workers, repeats, drawn, f"{repeats:02}")
+            _insert_runs(connection, STEADY, workers, drawn, f"{repeats:02}")
         sessions = [str(draw) for draw in range(draws)]
         derive_and_diagnose(connection, sessions, (), wanted=["scaling", "joint_intervals"])
         found = connection.execute(
@@ -331,9 +338,13 @@ def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Ge
     """For every number of repeats: the share of intervals that contain the truth, for throughput and for speedup."""
     with duckdb.connect() as connection:
         schema.create(connection)
-        for repeats, workers in itertools.product(planned, (1, 2)):
-            noise = truth.noise(rng, (draws, repeats if truth.until is None else MOST), workers)
-            _insert_runs(connection, truth, workers, repeats, noise, f"{repeats:02}")
+        for repeats in planned:
+            stops_early = truth.until is not None or truth.until_efficiency is not None
+            shape = draws, MOST if stops_early else repeats
+            noise = [truth.noise(rng, shape, workers) for workers in (1, 2)]
+            counts = np.array([_rounds(rows, repeats, truth) for rows in np.stack(noise, axis=1)])
+            for workers, drawn in zip((1, 2), noise, strict=True):
+                _insert_runs(connection, truth, workers, drawn, f"{repeats:02}", counts=counts)
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         exact = 64 * 100 / (100 * STEP_NS / 1e9) * np.exp(-truth.mean)
         query = """
@@ -348,7 +359,8 @@ def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Ge
 
 RUN = """
     'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
-    $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name
+    $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name,
+    $until::DOUBLE AS until, $until_efficiency::DOUBLE AS until_efficiency
 """
 ROUND = "CASE WHEN $in_rounds THEN repeat END AS round"
 KEY = "draw AS session_id, $case_name || '.' || $workers || '.' || repeat AS run_id, 0 AS attempt"
@@ -358,38 +370,37 @@ def _insert_runs(
     connection: duckdb.DuckDBPyConnection,
     truth: Truth,
     workers: int,
-    repeats: int,
     noise: Array,
     case_name: str,
     *,
+    counts: Array | None = None,
     in_rounds: bool = True,
 ) -> None:
-    """Insert one session per draw, with a case of `repeats` repeats; scaling is perfect except for the noise."""
-    kept = np.arange(noise.shape[1]) < _counts(noise, repeats, truth.until)[:, None]
+    """Insert one session per draw, with a case of `counts` repeats, or all; scaling is perfect except for the noise."""
+    kept = np.ones(noise.shape, bool) if counts is None else np.arange(noise.shape[1]) < counts[:, None]
     draw, repeat = np.nonzero(kept)
     span_ns = _rounded(100 * STEP_NS / workers * np.exp(noise[kept]))
     connection.register("made_up", pa.table({"draw": draw, "repeat": repeat, "span_ns": span_ns}))
     values = {"case_name": case_name, "workers": workers}
     run, of_run = (
         f"INSERT INTO runs BY NAME SELECT {KEY}, repeat, {ROUND}, {RUN} FROM made_up",
-        {"in_rounds": in_rounds},
+        {"in_rounds": in_rounds, "until": truth.until, "until_efficiency": truth.until_efficiency},
     )
     connection.execute(run, values | of_run)
     stats = f"INSERT INTO run_stats BY NAME SELECT {KEY}, 100 AS measured_steps, span_ns FROM made_up"
     connection.execute(stats, values)
 
 
-def _counts(noise: Array, repeats: int, until: float | None) -> Array:
-    """Number of repeats of each draw."""
-    if until is None:
-        return np.full(len(noise), repeats)
-    return np.array([_stopped(row, repeats, until) for row in np.exp(noise)])
-
-
-def _stopped(times: Array, repeats: int, until: float) -> int:
-    while repeats < len(times) and (relative_half_width(list(times[:repeats])) or 0) > until:
-        repeats += 1
-    return repeats
+def _rounds(noise: Array, repeats: int, truth: Truth) -> int:
+    """Rounds of a session. `noise`: a row for one worker and one for two, as long as the session may get."""
+    asked = [(row, truth.until) for row in noise] + [(noise[1] - noise[0], truth.until_efficiency)]
+    wanted = [(list(logs), until) for logs, until in asked if until is not None]
+    if not wanted:
+        return repeats
+    count = max(repeats, REPEATS_BEFORE_STOP)
+    while count < MOST and any((half_width_of_stopped(logs[:count]) or 0) > until for logs, until in wanted):
+        count += 1
+    return count
 
 
 def _rounded(ns: Array) -> Array:

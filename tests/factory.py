@@ -90,6 +90,7 @@ class Case:
     """Whether repeat r of every size is in round r, as `bench suite` runs them; otherwise there are no rounds."""
     until: float | None = None
     """The suite's measure.until."""
+    until_efficiency: float | None = None
     max_repeats: int | None = None
     tokens_per_example: int | None = None
     couples_examples: bool | None = False
@@ -188,6 +189,7 @@ def _spec(
             repeats=case.repeats,
             validate_every=case.validate_every,
             until=case.until,
+            until_efficiency=case.until_efficiency,
             max_repeats=case.max_repeats,
             **case.measure,
         ),

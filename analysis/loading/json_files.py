@@ -316,6 +316,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "probe": _is_probe(spec),
         "memory_limit_bytes": measure.optional(measure.size, "memory_limit_bytes"),
         "until": measure.optional(measure.number, "until"),
+        "until_efficiency": measure.optional(measure.number, "until_efficiency"),
         **(known_outcome := outcome.checked(RunOutcome, without=_NOT_IN_RUNS)),
         "examples_per_step": known_outcome["examples_per_step"] or global_batch,
         "whole_run_s": elsewhere.optional(elsewhere.duration, "seconds"),

@@ -66,8 +66,8 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
 
 
 def slow_runs(points: Sequence[Row]) -> Iterator[str]:
-    """A sentence on how many runs were slow, and what typical and expected figures make of them; none if no size has the
-    three ok runs that show it."""
+    """A sentence on how many runs were slow, and what typical and expected figures make of them. None if no
+    size has the three ok runs that show it."""
     tested = [
         point
         for point in points
@@ -152,43 +152,55 @@ def _limits() -> str:
 
 
 def still_too_wide(points: Sequence[Row]) -> Iterator[str]:
-    """A line for each case and size whose throughput interval is wider than measure.until requests."""
-    for point in _wider(points):
-        more = point["repeats_needed_until"]
-        would = "more than 1,000 more needed" if more is None else f"about {more:,} more needed"
-        yield (
-            f"{point['case_name']} {point['placement']}: throughput within ±{_percent(_width(point))} after "
-            f"{point['repeats']} repeats, but the suite requests ±{_percent(point['until'])}: {would}"
-        )
+    """A line for each case and size whose interval of throughput or efficiency is wider than the suite requests."""
+    for key, quantity, column in _STOPPING:
+        for point in _wider(points, key, column):
+            more = point[f"repeats_needed_{key}"]
+            would = "more than 1,000 more needed" if more is None else f"about {more:,} more needed"
+            known = quantity if point[quantity] is not None else column
+            yield (
+                f"{point['case_name']} {point['placement']}: {known} within ±{_percent(_width(point, column))} after "
+                f"{point['repeats']} repeats, but the suite requests ±{_percent(point[key])}: {would}"
+            )
 
 
 def wider_than_asked(points: Sequence[Row]) -> str:
-    """The same in one sentence without names; empty if all intervals are as narrow as requested."""
-    wider = _wider(points)
-    if not wider:
-        return ""
-    asked = sum(point["until"] is not None for point in points)
-    widths = " or ".join(f"±{_percent(until)}" for until in sorted({point["until"] for point in wider}))
-    widest = f"the widest within ±{_percent(max(map(_width, wider)))}"
-    return (
-        f"measure.until requests throughput to within {widths}: {len(wider):,} of {asked:,} rows stayed wider, "
-        f"{widest}."
-    )
+    """The same without names, in a sentence for each; empty if all intervals are as narrow as requested."""
+    sentences = []
+    for key, quantity, column in _STOPPING:
+        wider = _wider(points, key, column)
+        if wider:
+            asked = sum(_is_asked(point, key) for point in points)
+            widths = " or ".join(f"±{_percent(width)}" for width in sorted({point[key] for point in wider}))
+            widest = _percent(max(_width(point, column) for point in wider))
+            sentences.append(
+                f"measure.{key} requests {quantity} to within {widths}: {len(wider):,} of {asked:,} rows stayed wider, "
+                f"the widest within ±{widest}."
+            )
+    return " ".join(sentences)
 
 
-def _wider(points: Sequence[Row]) -> list[Row]:
+_STOPPING = (("until", "throughput", "throughput"), ("until_efficiency", "efficiency", "speedup"))
+"""Key of measure, the quantity, and the column whose relative interval is the same. (A row over another device or of
+scaling: none has a speedup but no efficiency.)"""
+
+
+def _is_asked(point: Row, key: str) -> bool:
+    """Whether the key has an effect on the row: the efficiency of a baseline is exact."""
+    return point[key] is not None and not (key == "until_efficiency" and point["is_baseline"])
+
+
+def _wider(points: Sequence[Row], key: str, column: str) -> list[Row]:
     return [
         point
         for point in points
-        if point["until"] is not None
-        and point["throughput_hi"] is not None
-        and point["repeats_needed_until"] != 0
+        if _is_asked(point, key) and point[f"{column}_hi"] is not None and point[f"repeats_needed_{key}"] != 0
     ]
 
 
-def _width(point: Row) -> float:
-    """The half-width of the interval, as a fraction of the throughput."""
-    width: float = point["throughput_hi"] / point["throughput"] - 1
+def _width(point: Row, column: str) -> float:
+    """The longer side of the interval, as a fraction of the value."""
+    width: float = point[f"{column}_hi"] / point[column] - 1
     return width
 
 

@@ -29,7 +29,9 @@ _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
 }
 _AS = {"hostname": "nodes"}
 """Keys of the fingerprint by fact, if their names differ."""
-_NOT_IN_SETTINGS = ("repeats", "until", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck")
+_NOT_IN_SETTINGS = (
+    "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck",
+)  # fmt: skip
 """Settings of the measurement that do not change a run that is ok: how often and how long to measure, and what happens
 after the measured steps."""
 _SETTINGS = (

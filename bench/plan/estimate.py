@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.files import read_json
 from bench.plan.find_batch import candidates, pending_sizes, probe_of
-from bench.plan.plan import by_size, most_repeats, most_runs
+from bench.plan.plan import Repeats, by_size, most_runs, repeats_of_cases
 from bench.records.run_spec import PlannedRun, RunSpec
 
 _VOLATILE = (
@@ -28,7 +28,9 @@ _VOLATILE = (
     "trace",  # the steps that it keeps are counted by measure.profiled
 )
 """Fields that differ between runs that take equally long."""
-_PROTOCOL_OF_SESSION = ("repeats", "until", "max_repeats", "timeout_s", "memory_limit_bytes", "selfcheck")
+_PROTOCOL_OF_SESSION = (
+    "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "memory_limit_bytes", "selfcheck",
+)  # fmt: skip
 """Fields of `measure` that do not change how long a run takes, or only the first repeat's."""
 
 
@@ -39,7 +41,7 @@ class Estimate:
     runs: int
     """Runs that are not skipped."""
     runs_at_most: int
-    """The same with the repeats that measure.until may add."""
+    """The same with the repeats that measure.until or until_efficiency may add."""
     probes_at_most: int
     """Probing runs of find_batch before them, at most."""
     known: int
@@ -60,8 +62,8 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     before = earlier(results, {run.spec.suite for run in hosted}) if hosted else {}
     probes = [probe_of(run, size, None) for run in pending_sizes(hosted) for size in candidates(run.spec)]
     known = [(run, before[kind]) for run in (*hosted, *probes) if (kind := key(run.spec)) in before]
-    most = most_repeats(hosted)
-    limits_s = [(runs[0], _most(runs, most) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
+    repeats = repeats_of_cases(hosted)
+    limits_s = [(runs[0], _most(runs, repeats) * runs[0].spec.measure.timeout_s) for runs in by_size(hosted)]
     return Estimate(
         runs=len(hosted),
         runs_at_most=most_runs(hosted),
@@ -74,10 +76,10 @@ def estimate(plan: tuple[PlannedRun, ...], results: Path) -> Estimate:
     )
 
 
-def _most(runs: list[PlannedRun], most: dict[str, int]) -> int:
+def _most(runs: list[PlannedRun], repeats: Mapping[str, Repeats]) -> int:
     """Largest number of runs of a size, probing runs included."""
     probes = len(candidates(runs[0].spec)) if runs[0].pending else 0
-    return max(len(runs), most[runs[0].spec.case_name]) + probes
+    return max(len(runs), repeats[runs[0].spec.case_name].most) + probes
 
 
 def _gpus(run: PlannedRun) -> int:

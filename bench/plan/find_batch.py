@@ -92,8 +92,8 @@ def probe_of(run: PlannedRun, micro_batch: int, memory_limit_bytes: int | None) 
     assert find is not None, "only runs that ask for it are probed"
     accumulate = 2 if spec.batch_per_rank > micro_batch else 1
     measure = dataclasses.replace(
-        spec.measure, warmup=1, steps=find.steps - 1, epochs=None, repeats=1, until=None, max_repeats=None,
-        validate_every=0, memory_limit_bytes=memory_limit_bytes,
+        spec.measure, warmup=1, steps=find.steps - 1, epochs=None, repeats=1, until=None, until_efficiency=None,
+        max_repeats=None, validate_every=0, memory_limit_bytes=memory_limit_bytes,
     )  # fmt: skip
     probe = dataclasses.replace(
         _divided(spec, accumulate * micro_batch, accumulate),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -14,7 +15,14 @@ from bench.common.errors import InputError
 from bench.machine.slots import slots_per_node, threads_per_rank
 from bench.plan.find_batch import size_of
 from bench.plan.world_sizes import Placement, obstacle, placements
-from bench.records.run_spec import MOST_MICRO_BATCHES, MeasureSpec, PlannedRun, RunSpec, Slots
+from bench.records.run_spec import (
+    MOST_MICRO_BATCHES,
+    REPEATS_BEFORE_STOP,
+    MeasureSpec,
+    PlannedRun,
+    RunSpec,
+    Slots,
+)
 from bench.records.vocabulary import DeviceType, RunOrder
 
 if TYPE_CHECKING:
@@ -74,10 +82,12 @@ def plan(
         raise InputError(
             f"suite {suite.name} makes {count} runs: {_MAX_RUNS} at most; fewer repeats or cases"
         )
-    repeats = max((case.measure.repeats for case in suite.cases), default=0)
+    planned = repeats_of_cases(run for planner in planners for run in planner.runs(0))
+    repeats = max((bounds.fewest for bounds in planned.values()), default=0)
     rounds: list[list[PlannedRun]] = []
     for repeat in range(repeats):
-        listed = [run for planner in planners for run in planner.runs(repeat)]
+        growing = [planner for planner in planners if repeat < planned[planner.case.name].fewest]
+        listed = [run for planner in growing for run in planner.runs(repeat)]
         drawn = in_round(repeat, listed, run_order)
         if repeat == min(repeats, _UNALIKE_ROUNDS) - 1 and run_order == "random":
             draws = (in_round(repeat, listed, run_order, draw) for draw in range(_MOST_DRAWS))
@@ -131,24 +141,53 @@ def by_size(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     return list(sizes.values())
 
 
-def most_repeats(runs: Iterable[PlannedRun]) -> dict[str, int]:
-    """Largest number of repeats of each case: its own, or that of a case with measure.until and this baseline."""
-    most: dict[str, int] = {}
-    for run in runs:
-        names = [run.spec.case_name]
-        if run.spec.measure.until and run.spec.baseline:
-            names.append(run.spec.baseline)
-        for name in names:
-            most[name] = max(most.get(name, 0), run.spec.measure.most_repeats)
-    return most
+@dataclass(frozen=True, kw_only=True)
+class Repeats:
+    """Repeats of the sizes of a case."""
+
+    fewest: int
+    """In the plan."""
+    most: int
+    """With those that a stopping rule may add."""
+
+
+def repeats_of_cases(runs: Iterable[PlannedRun]) -> dict[str, Repeats]:
+    """Repeats of each case: its own, or, if they are more, those of a case that may stop early and has this baseline.
+
+    measure.until_efficiency has no effect on a case of one size that has no other baseline."""
+    specs = [size[0].spec for size in by_size(runs)]
+    sizes = Counter(spec.case_name for spec in specs)
+    found: dict[str, Repeats] = {}
+    for spec in specs:
+        measure = spec.measure
+        is_compared = sizes[spec.case_name] > 1 or baseline_of(spec) != spec.case_name
+        asks = measure.until is not None or (measure.until_efficiency is not None and is_compared)
+        own = Repeats(
+            fewest=measure.fewest_repeats if asks else measure.repeats,
+            most=measure.most_repeats if asks else measure.repeats,
+        )
+        of_baseline = Repeats(fewest=min(REPEATS_BEFORE_STOP, own.most), most=own.most)
+        for name, bounds in ((spec.case_name, own), (baseline_of(spec), of_baseline)):
+            if name == spec.case_name or asks:
+                before = found.get(name, bounds)
+                found[name] = Repeats(
+                    fewest=max(before.fewest, bounds.fewest), most=max(before.most, bounds.most)
+                )
+    return found
+
+
+def baseline_of(spec: RunSpec) -> str:
+    """The case with whose smallest size the run is compared."""
+    return spec.baseline or spec.case_name
 
 
 def most_runs(runs: Iterable[PlannedRun]) -> int:
-    """Number of runs with the repeats that measure.until may add to sizes that are not skipped."""
+    """Number of runs with the repeats that a stopping rule may add to sizes that are not skipped."""
     sizes = by_size(runs)
-    most = most_repeats(size[0] for size in sizes)
+    repeats = repeats_of_cases(size[0] for size in sizes)
     return sum(
-        len(size) if size[0].skip_reason else max(len(size), most[size[0].spec.case_name]) for size in sizes
+        len(size) if size[0].skip_reason else max(len(size), repeats[size[0].spec.case_name].most)
+        for size in sizes
     )
 
 
@@ -197,9 +236,8 @@ class _CasePlan:
 
     def runs(self, repeat: int) -> Iterator[PlannedRun]:
         """The case's runs of one repeat."""
-        if repeat < self.case.measure.repeats:
-            for placement, threads, written in self._points():
-                yield self._run(placement, threads, repeat, written)
+        for placement, threads, written in self._points():
+            yield self._run(placement, threads, repeat, written)
 
     def problems(self) -> Iterator[str]:
         """Why no machine could run a world size that the suite writes out, a line each."""

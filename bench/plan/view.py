@@ -10,8 +10,8 @@ from bench import workloads
 from bench.common.own_part import label
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes
-from bench.plan.plan import OVERSUBSCRIBE_HINT, by_size
-from bench.records.run_spec import MeasureSpec, PlannedRun
+from bench.plan.plan import OVERSUBSCRIBE_HINT, by_size, repeats_of_cases
+from bench.records.run_spec import PlannedRun
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite
@@ -24,7 +24,8 @@ _WIDTH = 100
 def plan_lines(plan: tuple[PlannedRun, ...], results: Path) -> list[str]:
     """A table with one line per case and size in the order of running, then counts, time limit and estimate."""
     groups = by_size(plan)
-    rows = [(_cells(runs), runs[0].skip_reason) for runs in groups]
+    repeats = repeats_of_cases(plan)
+    rows = [(_cells(runs, repeats[runs[0].spec.case_name].most), runs[0].skip_reason) for runs in groups]
     widths = [max(len(cells[i]) for cells in [_HEAD, *(row for row, _ in rows)]) for i in range(len(_HEAD))]
     table = [_line(_HEAD, widths)]
     for cells, skip_reason in rows:
@@ -50,14 +51,19 @@ def suite_lines(suite: ResolvedSuite) -> list[str]:
 
 def _protocol(case: Case) -> str:
     measure, train, name = case.measure, case.train, case.workload.name
-    times = repeats_text(measure.repeats, measure)
+    widths = {
+        "throughput": measure.until,
+        "efficiency": measure.until_efficiency if case.has_efficiency else None,
+    }
+    narrow = [f"{quantity} is within {percent(width)}" for quantity, width in widths.items() if width]
+    times = repeats_text(measure.fewest_repeats, measure.most_repeats) if narrow else str(measure.repeats)
     repeats = f"after {measure.warmup} of warm-up, {times} repeat{'' if times == '1' else 's'}"
     if workloads.measures_machine(name):
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
     return (
         f"{label(name)} on {_data(case.data.source)}, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
-        + (f" until throughput is within {percent(measure.until)}" if measure.until else "")
+        + (f" until {' and '.join(narrow)}" if narrow else "")
         + (f", validated every {measure.validate_every} steps" if measure.validate_every else "")
     )
 
@@ -66,9 +72,9 @@ def _data(source: str) -> str:
     return label(source) if ":" in source else f"{source} data"
 
 
-def repeats_text(repeats: int, measure: MeasureSpec) -> str:
-    """`5`, or `2-20` if measure.until may add some."""
-    return f"{repeats}-{measure.most_repeats}" if measure.most_repeats > repeats else str(repeats)
+def repeats_text(fewest: int, most: int) -> str:
+    """`5`, or `5-20` if a stopping rule may add some."""
+    return f"{fewest}-{most}" if most > fewest else str(fewest)
 
 
 def percent(fraction: float) -> str:
@@ -90,7 +96,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
-def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
+def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     spec, repeats = runs[0].spec, len(runs)
     ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
     unknown = "-" if workloads.measures_machine(spec.workload) else "largest"
@@ -103,7 +109,7 @@ def _cells(runs: list[PlannedRun]) -> tuple[str, ...]:
         ranks,
         str(spec.threads),
         *batches,
-        (str(repeats) if runs[0].skip_reason else repeats_text(repeats, spec.measure)) + marked,
+        (str(repeats) if runs[0].skip_reason else repeats_text(repeats, most_repeats)) + marked,
     )
 
 
@@ -114,11 +120,19 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     ).rstrip()
 
 
+def _stopping_rules(plan: tuple[PlannedRun, ...]) -> str:
+    """The keys that may add repeats."""
+    keys = ("until", "until_efficiency")
+    return " and ".join(
+        f"measure.{key}" for key in keys if any(getattr(run.spec.measure, key) for run in plan)
+    )
+
+
 def _closing(plan: tuple[PlannedRun, ...], time: Estimate) -> list[str]:
     skipped = len(plan) - time.runs
     counts = f"{time.runs} runs" + (f", {skipped} skipped" if skipped else "")
     if time.runs_at_most > time.runs:
-        counts += f", up to {time.runs_at_most} with the repeats that measure.until adds"
+        counts += f", up to {time.runs_at_most} with the repeats that {_stopping_rules(plan)} may add"
     gpus = any(run.spec.device_type == "cuda" and run.skip_reason is None for run in plan)
     limit = f", {time.gpu_hours_limit:.1f} GPU-hours" if gpus else ""
     hints = [run for run in plan if run.skip_reason and run.skip_reason.endswith(OVERSUBSCRIBE_HINT)]

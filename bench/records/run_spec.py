@@ -18,6 +18,9 @@ Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 MOST_MICRO_BATCHES = 65_536
 """Micro-batches per optimizer step."""
+REPEATS_BEFORE_STOP = 5
+"""Repeats before `until` and `until_efficiency` are checked: fewer often agree by chance, and intervals would miss the
+truth too often."""
 GarbageCollection = Literal["automatic", "frozen", "off"]
 
 
@@ -112,8 +115,10 @@ class MeasureSpec:
     """Runs of the same case and world size, each in fresh processes."""
     until: Annotated[float, Gt(0), Lt(1)] | None = None
     """`1%` or 0.01: add repeats, up to max_repeats, until the 95 % interval of throughput is this narrow."""
+    until_efficiency: Annotated[float, Gt(0), Lt(1)] | None = None
+    """The same for efficiency: the ratio of throughput to the baseline's."""
     max_repeats: Annotated[int, Ge(2), Le(1000)] | None = None
-    """Most repeats of a case and world size with `until`; required with it."""
+    """Most repeats of a case and world size with `until` or `until_efficiency`; required with them."""
     validate_every: Annotated[int, Ge(0), Le(10_000_000)] = 0
     """Optimizer steps from one validation to the next, warm-up included; 0 validates once, after the last step."""
     garbage_collection: GarbageCollection = "automatic"
@@ -134,8 +139,13 @@ class MeasureSpec:
 
     @property
     def most_repeats(self) -> int:
-        """Most repeats of a case and world size, including those that `until` may add."""
+        """Most repeats of a case and world size, including those that `until` or `until_efficiency` may add."""
         return self.repeats if self.max_repeats is None else self.max_repeats
+
+    @property
+    def fewest_repeats(self) -> int:
+        """Repeats of a case and world size before it may stop."""
+        return max(self.repeats, min(REPEATS_BEFORE_STOP, self.most_repeats))
 
 
 @dataclass(frozen=True, kw_only=True)

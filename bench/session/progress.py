@@ -50,10 +50,19 @@ class PlainLines:
 
     def round_begins(self, runs: tuple[PlannedRun, ...]) -> None:
         self._runs += len(runs)
-        widths = sorted({run.spec.measure.until for run in runs if run.spec.measure.until})
-        within = " or ".join(percent(width) for width in widths)
+        asked = {
+            "throughput": sorted({run.spec.measure.until for run in runs if run.spec.measure.until}),
+            "efficiency": sorted(
+                {run.spec.measure.until_efficiency for run in runs if run.spec.measure.until_efficiency}
+            ),
+        }
+        wider = " or those of ".join(
+            f"{quantity} are wider than {' or '.join(map(percent, widths))}"
+            for quantity, widths in asked.items()
+            if widths
+        )
         counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-        self._console.print(f"intervals of throughput are wider than {within}: another round of {counted}")
+        self._console.print(f"intervals of {wider}: another round of {counted}")
 
     def note(self, text: str) -> None:
         self._console.print(text)

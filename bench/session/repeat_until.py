@@ -1,8 +1,10 @@
-"""`measure.until`: which cases get another round of repeats, after every run of the plan has ended."""
+"""`measure.until` and `until_efficiency`: which cases get another round of repeats, after every run has ended."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.common.files import read_json
-from bench.plan.plan import by_size, in_round, most_repeats
-from bench.records.run_spec import PlannedRun, RunSpec
-from bench.records.t_interval import relative_half_width
+from bench.plan.plan import baseline_of, by_size, in_round, repeats_of_cases
+from bench.records.run_spec import REPEATS_BEFORE_STOP, PlannedRun, RunSpec
+from bench.records.t_interval import half_width_of_stopped
 from bench.records.vocabulary import RunOrder
 
 _Array = np.ndarray[Any, np.dtype[np.int64]]
@@ -34,9 +36,14 @@ class Rounds:
 
     def further(self, plan: tuple[PlannedRun, ...]) -> tuple[PlannedRun, ...]:
         """The runs of the next round, in the plan's order; empty if all intervals are narrow enough."""
-        sizes, most = by_size(plan), most_repeats(plan)
-        growing = [runs for runs in sizes if len(runs) < most[runs[0].spec.case_name] and self._are_ok(runs)]
-        wide = {name for runs in growing if self._is_too_wide(runs) for name in _case_and_baseline(runs[0])}
+        sizes, repeats = by_size(plan), repeats_of_cases(plan)
+        growing = [
+            runs for runs in sizes if len(runs) < repeats[runs[0].spec.case_name].most and self._are_ok(runs)
+        ]
+        wide = set()
+        for runs in growing:
+            if self._is_too_wide(runs) or self._is_ratio_too_wide(runs, sizes, growing):
+                wide |= {runs[0].spec.case_name, baseline_of(runs[0].spec)}
         more = [_next_repeat(runs[-1]) for runs in growing if runs[0].spec.case_name in wide]
         number = 1 + max((run.spec.round or 0 for run in plan), default=0)
         return tuple(in_round(number, more, self._run_order))
@@ -46,20 +53,53 @@ class Rounds:
         until = runs[0].spec.measure.until
         if until is None:
             return False
-        known = [value for run in runs if (value := self._throughput(run)) is not None]
-        width = relative_half_width(known)
-        return width is None or width > until
+        return _is_wider(list(self._logs(runs).values()), until)
+
+    def _is_ratio_too_wide(
+        self, runs: list[PlannedRun], sizes: list[list[PlannedRun]], growing: list[list[PlannedRun]]
+    ) -> bool:
+        """Whether the interval of the ratio to the baseline, from differences within rounds, is wider than
+        measure.until_efficiency.
+
+        False if the baseline can have no more repeats: without them there are no more differences. The macro
+        ratio_half_width defines it in SQL; a test compares both. Unlike there, means are not compared if too few rounds
+        have both: more rounds will."""
+        until = runs[0].spec.measure.until_efficiency
+        if until is None:
+            return False
+        baseline = self._baseline(runs[0].spec, sizes)
+        if baseline is runs or not any(baseline is others for others in growing):
+            return False
+        here, there = self._logs(runs), self._logs(baseline)
+        differences = [value - there[number] for number, value in here.items() if number in there]
+        is_paired = 2 * len(differences) >= max(len(here), len(there))
+        return not is_paired or _is_wider(differences, until)
+
+    def _baseline(self, spec: RunSpec, sizes: list[list[PlannedRun]]) -> list[PlannedRun]:
+        """The runs of the baseline's smallest size with a known throughput, as `scaling` chooses it; empty if none."""
+
+        def order(runs: list[PlannedRun]) -> tuple[int, ...]:
+            size = runs[0].spec
+            return size.workers, size.nodes, size.ranks_per_node, size.threads
+
+        of_case = [runs for runs in sizes if runs[0].spec.case_name == baseline_of(spec)]
+        return next((runs for runs in sorted(of_case, key=order) if self._logs(runs)), [])
+
+    def _logs(self, runs: list[PlannedRun]) -> dict[int | None, float]:
+        """ln(examples/s) by round, of runs whose rows are known."""
+        found = ((run.spec.round, self._throughput(run)) for run in runs if self._is_ok(run))
+        return {number: math.log(value) for number, value in found if value is not None}
 
     def _are_ok(self, runs: list[PlannedRun]) -> bool:
         """Whether the size may have another repeat; one that ran out of memory or failed may not."""
-        for run in runs:
-            run_id = run.spec.run_id
-            path = self._session / run_id / "run.json"
-            if run_id not in self._ok and path.exists() and read_json(path)["outcome"]["status"] == "ok":
-                self._ok.add(run_id)
-            if run.skip_reason is not None or run_id not in self._ok:
-                return False
-        return True
+        return all(run.skip_reason is None and self._is_ok(run) for run in runs)
+
+    def _is_ok(self, run: PlannedRun) -> bool:
+        run_id = run.spec.run_id
+        path = self._session / run_id / "run.json"
+        if run_id not in self._ok and path.exists() and read_json(path)["outcome"]["status"] == "ok":
+            self._ok.add(run_id)
+        return run_id in self._ok
 
     def _throughput(self, run: PlannedRun) -> float | None:
         """Examples/s, read once; null if another node's rows are not visible yet: then it is read in the next round."""
@@ -72,8 +112,10 @@ class Rounds:
         return self._throughputs[run_id]
 
 
-def _case_and_baseline(run: PlannedRun) -> set[str]:
-    return {run.spec.case_name, run.spec.baseline or run.spec.case_name}
+def _is_wider(logs: Sequence[float], until: float) -> bool:
+    """Whether the interval of their mean is wider; also if they are too few to stop, as when rows are missing."""
+    width = half_width_of_stopped(logs)
+    return len(logs) < REPEATS_BEFORE_STOP or width is None or width > until
 
 
 def _next_repeat(run: PlannedRun) -> PlannedRun:

@@ -29,6 +29,7 @@ _DEMANDS = {
 """By pydantic's error type."""
 _OWN_DEMANDS: dict[tuple[str | int, ...], str] = {
     ("float_type", "until"): "must be a percentage as in 1%, or a fraction as in 0.01",
+    ("float_type", "until_efficiency"): "must be a percentage as in 1%, or a fraction as in 0.01",
     ("int_type", "memory_limit_bytes"): "must be a size as in 8GiB or 500MB, or a number of bytes",
     ("dataclass_type", "find_batch"): "must be true, false, or a mapping of smallest, largest and steps",
 }

@@ -39,9 +39,10 @@ def suite_schema() -> Schema:
     """JSON Schema (draft 2020-12) of a suite file."""
     case = _schema_of(Case)
     definitions: Schema = {key: case["$defs"][name] for key, name in (_SECTIONS | _OF_A_CASE).items()}
-    definitions["measure"]["properties"]["until"]["anyOf"].insert(
-        1, {"type": "string", "pattern": f"^{PERCENTAGE.pattern}$"}
-    )
+    for key in ("until", "until_efficiency"):
+        definitions["measure"]["properties"][key]["anyOf"].insert(
+            1, {"type": "string", "pattern": f"^{PERCENTAGE.pattern}$"}
+        )
     definitions["measure"]["properties"]["memory_limit_bytes"]["anyOf"].insert(
         1, {"type": "string", "pattern": f"^{MEMORY_SIZE.pattern}$"}
     )

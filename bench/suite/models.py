@@ -152,6 +152,12 @@ class Case(BaseModel):
     measure: MeasureSpec = MeasureSpec()
     """The measurement protocol."""
 
+    @property
+    def has_efficiency(self) -> bool:
+        """Whether a size may be compared with another one, or with another case."""
+        several = len(self.world) > 1 or "auto" in self.world or len(self.threads or ()) > 1
+        return several or self.baseline not in (None, self.name)
+
 
 class CaseFile(BaseModel):
     """A case as written in a file; keys that it omits come from the suite."""

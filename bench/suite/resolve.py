@@ -105,6 +105,12 @@ def _checked_cases(
             for case in cases
             if case.baseline is not None and case.baseline not in nodes
         ]
+        asking = [case for case in cases if case.measure.until_efficiency is not None]
+        if asking and not any(case.has_efficiency for case in asking):
+            problems.append(
+                f"{nodes[asking[0].name].at(('measure', 'until_efficiency')).where}: measure.until_efficiency has no "
+                "effect: no case that has it has a second size or a baseline; give one of these, or until instead"
+            )
     return cases, nodes, problems
 
 

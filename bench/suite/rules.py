@@ -85,18 +85,17 @@ def _span(case: Case) -> Broken:
 
 def _repeats(case: Case) -> Broken:
     measure = case.measure
-    if measure.until is None:
-        if measure.max_repeats is not None:
+    asked = [key for key in ("until", "until_efficiency") if getattr(measure, key) is not None]
+    if measure.max_repeats is None:
+        for key in asked:
             yield (
-                ("measure", "max_repeats"),
-                "measure.max_repeats bounds what measure.until adds: give until too",
+                ("measure", key),
+                f"measure.{key} needs measure.max_repeats: how many repeats it may lead to",
             )
-    elif measure.max_repeats is None:
-        yield ("measure", "until"), "measure.until needs measure.max_repeats: how many repeats it may lead to"
-    elif measure.repeats < 2:
+    elif not asked:
         yield (
-            ("measure", "repeats"),
-            "measure.until needs repeats: 2 or more, since one repeat has no interval",
+            ("measure", "max_repeats"),
+            "measure.max_repeats bounds what measure.until and until_efficiency add: give one of them too",
         )
     elif measure.max_repeats < measure.repeats:
         counts = f"measure.max_repeats is {measure.max_repeats}, measure.repeats {measure.repeats}"

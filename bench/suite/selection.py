@@ -45,7 +45,7 @@ def select(cases: tuple[Case, ...], selection: Selection) -> tuple[Case, ...]:
     for case in cases:
         if selection.repeats is not None:  # exactly that number
             changes["measure"] = dataclasses.replace(
-                case.measure, repeats=selection.repeats, until=None, max_repeats=None
+                case.measure, repeats=selection.repeats, until=None, until_efficiency=None, max_repeats=None
             )
         selected.append(case.model_copy(update=changes))
     return tuple(selected)

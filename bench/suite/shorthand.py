@@ -41,7 +41,7 @@ def with_data_source(part: Node) -> Node:
 
 def written_out(case: Node) -> Node:
     """The case without shorthands: `strategy: ddp`, `data: synthetic`, `world: auto`, `threads: 2`, `find_batch: true`,
-    `until: 1%`, `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
+    `until: 1%`, `until_efficiency: 1%`, `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
 
     `./my_file.py:NAME` becomes a path from the suite file's folder; given by --set, from the current folder."""
     for key in ("world", "threads"):
@@ -52,10 +52,11 @@ def written_out(case: Node) -> Node:
     find = case.get("find_batch")
     if find is not None and isinstance(find.value, bool):
         case = put(case, ["find_batch"], Node({} if find.value else None, find.where, find.key_where))
-    until = case.get("measure", "until")
-    if until is not None and isinstance(until.value, str) and PERCENTAGE.fullmatch(until.value):
-        fraction = float(until.value.removesuffix("%")) / 100
-        case = put(case, ["measure", "until"], Node(fraction, until.where, until.key_where))
+    for key in ("until", "until_efficiency"):
+        until = case.get("measure", key)
+        if until is not None and isinstance(until.value, str) and PERCENTAGE.fullmatch(until.value):
+            fraction = float(until.value.removesuffix("%")) / 100
+            case = put(case, ["measure", key], Node(fraction, until.where, until.key_where))
     limit = case.get("measure", "memory_limit_bytes")
     if limit is not None and isinstance(limit.value, str) and (size := memory_size(limit.value)) is not None:
         case = put(case, ["measure", "memory_limit_bytes"], Node(size, limit.where, limit.key_where))

@@ -53,7 +53,9 @@ def _protocol(suite: ResolvedSuite) -> str:
     measure = suite.cases[0].measure
     span = f"{measure.steps} steps" if measure.steps else f"{measure.epochs} epochs"
     every = sorted((case.measure for case in suite.cases), key=lambda each: each.repeats)
-    repeats = " or ".join(dict.fromkeys(repeats_text(each.repeats, each) for each in every))
+    repeats = " or ".join(
+        dict.fromkeys(repeats_text(each.fewest_repeats, each.most_repeats) for each in every)
+    )
     return f"{measure.warmup} warm-up steps, {span}, {repeats} repeats"
 
 

@@ -1,6 +1,6 @@
--- One row per session with sizes of three or more ok runs: how often its runs are slow (`slow_runs`), and by how much. The
--- rate is that of a rank: a run on n ranks is slow with the probability 1 - (1 - rate)^n. Intervals: two-sided 95 %, for
--- the rate Garwood's limits of a count.
+-- One row per session with sizes of three or more ok runs: how often its runs are slow (`slow_runs`), and by how much.
+-- The rate is that of a rank: a run on n ranks is slow with the probability 1 - (1 - rate)^n. Intervals: two-sided 95
+-- %, for the rate Garwood's limits of a count.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, attempt, world_size,

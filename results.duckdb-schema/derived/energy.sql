@@ -6,7 +6,9 @@ WITH points AS (
     SELECT * FROM placements WHERE repeats > 0
 ),
 each_run AS (
-    SELECT *, energy_j / nullif(examples_per_step * measured_steps, 0) AS j_per_example FROM hardware_use
+    SELECT hardware_use.*, energy_j / nullif(examples_per_step * measured_steps, 0) AS j_per_example, stops_early
+    FROM hardware_use
+    JOIN (SELECT session_id, run_id, attempt, stops_early FROM run_summary) AS runs USING (session_id, run_id, attempt)
 ),
 over_repeats AS (
     SELECT
@@ -17,14 +19,15 @@ over_repeats AS (
         avg(energy_j / measured_steps) AS j_per_step,
         avg(energy_j / nullif(span_s, 0)) AS power_w,
         geometric_mean(j_per_example) AS j_per_example,
-        variance_of_log(j_per_example) AS log_variance
+        variance_of_log(j_per_example) AS log_variance,
+        any_value(stops_early) AS stops_early
     FROM each_run
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads
 ),
 with_widening AS (
     SELECT
         *,
-        exp(mean_half_width(energy_repeats, log_variance)) AS widening
+        exp(mean_half_width(energy_repeats, log_variance, is_stopped_early := stops_early)) AS widening
     FROM over_repeats
 ),
 final AS (

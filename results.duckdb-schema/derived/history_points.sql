@@ -21,8 +21,8 @@ final AS (
         session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
-        throughput_hi, throughput_unit, log_variance, efficiency, efficiency_lo, efficiency_hi, is_baseline, step_ms,
-        step_ms_lo, step_ms_hi,
+        throughput_hi, throughput_unit, log_variance, stops_early, efficiency, efficiency_lo, efficiency_hi,
+        is_baseline, step_ms, step_ms_lo, step_ms_hi,
         [
             suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,

@@ -32,6 +32,8 @@ final AS (
         avg(examples_per_step) FILTER (status = 'ok') AS examples_per_step,  -- mean over ok repeats
         any_value(baseline) AS baseline,
         any_value(until) AS until,
+        any_value(until_efficiency) AS until_efficiency,
+        any_value(stops_early) AS stops_early,
         any_value(throughput_unit) AS throughput_unit,
         bool_or(oversubscribed) AS oversubscribed,
         string_agg(DISTINCT slurm_job_id, ' ' ORDER BY slurm_job_id) AS slurm_job_id,

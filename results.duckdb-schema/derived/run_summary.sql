@@ -41,7 +41,10 @@ final AS (
         -- locality: within_node, across_nodes
         CASE WHEN nodes > 1 THEN 'across_nodes' ELSE 'within_node' END AS locality,
         device_type, device_name, precision, batch_per_rank, global_batch, examples_per_step, parameters,
-        data_source, baseline, until, status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
+        data_source, baseline, until, until_efficiency,
+        -- stops_early: whether measure.until or until_efficiency is set, so that intervals need a wider quantile
+        until IS NOT NULL OR until_efficiency IS NOT NULL AS stops_early,
+        status, error, failed_rank, failed_node, started_at, slurm_job_id, tags,
         steps_completed,
         measured_steps,
         -- step_ms: median of the measured steps over all ranks; the interval is over these steps

@@ -1,11 +1,12 @@
 -- One row per session, case and placement (nodes, ranks_per_node, threads), even if no repeat is ok; its numbers are
 -- then null. Speedup and efficiency are relative to the case's smallest ok n (fewest nodes among equals), or to that of
--- the case named by `baseline:`. Figures are *typical*, those of the median run, for which slow runs (`slow_runs`) do not
--- count. Those named `expected_` are ratios of mean times in the long run, slow runs included. Intervals: two-sided 95 %; the repeat is the unit; Student's t on log throughput;
--- for ratios on its differences within rounds, or Welch's t where rounds are unknown (`rounds` is then null); null below
--- two repeats on either side, and for a ratio where so many runs are slow that the median run may be one; a baseline's
--- own row is exact. If the baseline ran on another kind of device, in another precision, with another batch or another
--- workload, there is a speedup but no efficiency and no verdict: the ratio then includes the effect of that difference.
+-- the case named by `baseline:`. Figures are *typical*, those of the median run, for which slow runs (`slow_runs`) do
+-- not count. Those named `expected_` are ratios of mean times in the long run, slow runs included. Intervals: two-sided
+-- 95 %; the repeat is the unit; Student's t on log throughput; for ratios on its differences within rounds, or Welch's
+-- t where rounds are unknown (`rounds` is then null); null below two repeats on either side, and for a ratio where so
+-- many runs are slow that the median run may be one; a baseline's own row is exact. If the baseline ran on another kind
+-- of device, in another precision, with another batch or another workload, there is a speedup but no efficiency and no
+-- verdict: the ratio then includes the effect of that difference.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -126,6 +127,8 @@ ratios AS MATERIALIZED (
         CASE WHEN is_paired THEN 2 ELSE baseline_repeats END AS other_units,
         unit_variance / units AS a,
         other_variance / other_units AS b,
+        CASE WHEN is_paired THEN units ELSE least(repeats, baseline_repeats) END AS pairs,
+        (a + b) * pairs AS pair_variance,
         log_variance / repeats AS of_size,
         next_smaller_log_variance / next_smaller_repeats AS of_smaller,
         CASE WHEN is_smaller_paired THEN variance_of(smaller_differences) / len(smaller_differences)
@@ -146,8 +149,8 @@ with_df AS (
 with_t AS (
     SELECT
         *,
-        t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) / sqrt(repeats) AS half_width_of_sd,
-        t_quantile(ratio_df) * sqrt(a + b) AS own_half_width,
+        t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, stops_early) / sqrt(repeats) AS half_width_of_sd,
+        t_quantile_for(ratio_df, stops_early) * sqrt(a + b) AS own_half_width,
         CASE
             WHEN is_baseline THEN 0
             WHEN repeats > 1 AND baseline_repeats > 1 AND NOT coalesce(may_be_slow, false) THEN
@@ -155,12 +158,13 @@ with_t AS (
                     WHEN is_paired AND units < 4
                         AND units < greatest(repeats + slow_repeats, baseline_repeats + baseline_slow_repeats)
                     THEN least(own_half_width, greatest(
-                        t_quantile(pooled_df) * sqrt(pooled_variance / units), t_quantile(2) * sqrt(unit_variance / units)
+                        t_quantile_for(pooled_df, stops_early) * sqrt(pooled_variance / units),
+                        t_quantile_for(2, stops_early) * sqrt(unit_variance / units)
                     ))
                     ELSE own_half_width
                 END
         END AS ratio_half_width,
-        t_quantile(smaller_df) * sqrt(smaller_variance) AS smaller_half_width
+        t_quantile_for(smaller_df, stops_early) * sqrt(smaller_variance) AS smaller_half_width
     FROM with_df
 ),
 with_half_widths AS (
@@ -192,8 +196,10 @@ with_disturbances AS (
         END AS slowing,
         log_disturbance(rate_per_rank_lo, slowdown, world_size, baseline_world_size) - slowing AS if_fewer,
         log_disturbance(rate_per_rank_hi, slowdown, world_size, baseline_world_size) - slowing AS if_more,
-        coalesce(log_disturbance(rate_per_rank, slowdown_lo, world_size, baseline_world_size) - slowing, 0) AS if_shorter,
-        coalesce(log_disturbance(rate_per_rank, slowdown_hi, world_size, baseline_world_size) - slowing, 0) AS if_longer,
+        coalesce(log_disturbance(rate_per_rank, slowdown_lo, world_size, baseline_world_size) - slowing, 0)
+            AS if_shorter,
+        coalesce(log_disturbance(rate_per_rank, slowdown_hi, world_size, baseline_world_size) - slowing, 0)
+            AS if_longer,
         ratio * exp(-slowing) AS expected_ratio,
         expected_ratio * exp(-sqrt(ratio_half_width ** 2 + if_more ** 2 + if_longer ** 2)) AS if_worst,
         expected_ratio * exp(sqrt(ratio_half_width ** 2 + if_fewer ** 2 + if_shorter ** 2)) AS if_best,
@@ -255,16 +261,17 @@ judged AS MATERIALIZED (
 -- The number of further repeats is computed only if the interval does not show that none is needed.
 open_ones AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, efficiency, ratio_df,
-        CASE WHEN is_paired THEN units ELSE least(repeats, baseline_repeats) END AS pairs,
-        (a + b) * pairs AS pair_variance
+        session_id, case_name, nodes, ranks_per_node, threads, efficiency, ratio_df, pairs, pair_variance,
+        stops_early
     FROM judged
     WHERE verdict_lo <> verdict_hi
 ),
 needs AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads,
-        units_to_decide(ln(efficiency), pair_variance, ratio_df, pairs, verdict_regions()) AS repeats_to_a_verdict
+        units_to_decide(
+            ln(efficiency), pair_variance, ratio_df, pairs, verdict_regions(), is_stopped_early := stops_early
+        ) AS repeats_to_a_verdict
     FROM open_ones
 ),
 final AS (
@@ -345,8 +352,19 @@ final AS (
         -- repeats_needed_until: the same to reach measure.until; null: it is not set, no interval, or > 1,000
         CASE
             WHEN throughput_half_width <= ln(1 + until) THEN 0
-            ELSE units_to_width(log_variance, repeats - 1, repeats, ln(1 + until))
+            ELSE units_to_width(log_variance, repeats - 1, repeats, ln(1 + until), is_stopped_early := stops_early)
         END AS repeats_needed_until,
+        until_efficiency,
+        -- repeats_needed_until_efficiency: more rounds to reach measure.until_efficiency; null: baseline, not set,
+        -- no interval, or > 1,000
+        CASE
+            WHEN is_baseline THEN NULL
+            WHEN ratio_half_width <= ln(1 + until_efficiency) THEN 0
+            ELSE units_to_width(
+                pair_variance, ratio_df, pairs, ln(1 + until_efficiency), is_stopped_early := stops_early
+            )
+        END AS repeats_needed_until_efficiency,
+        stops_early,
         step_ms,
         step_ms * exp(-step_ms_half_width) AS step_ms_lo,
         step_ms * exp(step_ms_half_width) AS step_ms_hi,

@@ -11,7 +11,8 @@ WITH ok_runs AS (
     WHERE throughput > 0 AND NOT oversubscribed
     WINDOW of_size AS (PARTITION BY session_id, case_name, nodes, ranks_per_node, threads)
 ),
--- Disturbances only add time. So the typical run of a size is one of its fastest: of three the second, of ten the third.
+-- Disturbances only add time. So the typical run of a size is one of its fastest: of three the second, of ten the
+-- third.
 with_places AS (
     SELECT *, greatest(2, ceil(runs / 4))::BIGINT AS typical_place FROM ok_runs
     WHERE runs > 2

@@ -54,7 +54,9 @@ paired AS (
         reference.peak_memory_bytes AS reference_peak_memory_bytes,
         points.oversubscribed OR reference.oversubscribed AS shared_slots,
         exp(log_ratio_of(reference.logs, points.logs)) AS time_ratio,
-        ratio_half_width(reference.logs, points.logs) AS half_width,
+        ratio_half_width(
+            reference.logs, points.logs, is_stopped_early := reference.stops_early OR points.stops_early
+        ) AS half_width,
         -- A run that ran out of memory shows how far it got, not how much it needs.
         if(points.oom_runs = 0 AND reference.oom_runs = 0, points.peak_memory_bytes / reference.peak_memory_bytes, NULL)
             AS memory_ratio

@@ -43,6 +43,7 @@ paired AS (
         candidates.placement,
         baselines.case_name AS baseline_case,
         baselines.oversubscribed OR candidates.oversubscribed AS oversubscribed,
+        baselines.stops_early OR candidates.stops_early AS stops_early,
         len(baselines.session_logs) AS baseline_sessions,
         len(candidates.session_logs) AS candidate_sessions,
         len(baselines.repeat_logs) AS baseline_repeats,
@@ -103,7 +104,7 @@ with_tails AS (
         *,
         exp(log_ratio) AS ratio,
         log_ratio - ln(1 - max_regression) AS above_limit,  -- below 0 it is a regression
-        t_quantile(welch_df) * se AS half_width,
+        t_quantile_for(welch_df, stops_early AND unit = 'repeat') * se AS half_width,
         t_tail(log_ratio / nullif(se, 0), welch_df) AS tail,
         p_not_below(above_limit, se, welch_df) AS limit_p
     FROM with_welch
@@ -168,7 +169,8 @@ final AS (
                     {'low': -1e3, 'high': 0, 'before': -1e3},
                     {'low': ln(1 - margin), 'high': ln(1 + margin), 'before': 0},
                     {'low': 0, 'high': 1e3, 'before': ln(1 + margin)}
-                ]
+                ],
+                is_stopped_early := stops_early AND unit = 'repeat'
             )
         END AS repeats_needed,
         p_value,                       -- two-sided, that the ratio is 1
@@ -184,10 +186,9 @@ final AS (
 SELECT * FROM final;
 
 -- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
--- case unless that is null. It has ln(throughput) of both possible units: each ok repeat that is not slow (`slow_runs`),
--- and each session's mean.
--- Threads per rank distinguish placements only if they are the axis; otherwise a plan gives all ranks of a case the
--- same number.
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat that is not slow
+-- (`slow_runs`), and each session's mean. Threads per rank distinguish placements only if they are the axis; otherwise
+-- a plan gives all ranks of a case the same number.
 CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
 WITH last_runs AS (
     SELECT
@@ -204,6 +205,7 @@ sessions_of_it AS (
         any_value(world_size) AS world_size,
         min(threads) AS threads,
         bool_or(oversubscribed) AS oversubscribed,
+        bool_or(stops_early) AS stops_early,
         list({'block': session_id || ' ' || round, 'value': ln(throughput)} ORDER BY repeat)
             FILTER (throughput IS NOT NULL) AS logs,
         list(DISTINCT made_by::VARCHAR) FILTER (throughput IS NOT NULL AND made_by::VARCHAR <> '{}') AS fingerprints,
@@ -221,6 +223,7 @@ final AS (
         placement_of(nodes, ranks_per_node, axis, min(threads)) AS placement,
         -- axis_threads: threads per rank if they are the axis, else 0
         bool_or(oversubscribed) AS oversubscribed,
+        bool_or(stops_early) AS stops_early,  -- whether a session added repeats until it was sure
         -- repeat_logs: {block, value} of each ok repeat: its session and round, and its ln(throughput)
         -- session_logs: the same of each session: the mean over its ok repeats
         coalesce(flatten(list(logs ORDER BY session_id) FILTER (logs IS NOT NULL)), []) AS repeat_logs,

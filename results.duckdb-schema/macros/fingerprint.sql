@@ -137,7 +137,9 @@ CREATE OR REPLACE MACRO settings_difference(baseline_config, candidate_config) A
         -- The number of repeats, their stopping rule and the timeout do not change an ok run, nor does anything after
         -- its measured steps.
         WHERE part <> 'measure'
-            OR key NOT IN ('repeats', 'until', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled', 'selfcheck')
+            OR key NOT IN (
+                'repeats', 'until', 'until_efficiency', 'max_repeats', 'timeout_s', 'nonfinite', 'profiled', 'selfcheck'
+            )
     ),
     final AS (
         SELECT string_agg(

@@ -37,6 +37,29 @@ CREATE OR REPLACE MACRO t_quantile(df) AS (
     END
 );
 
+-- As `t_quantile`, but 96.5 %. If repeats are added until an interval is narrow, the last one is too narrow: of these
+-- intervals, about 95 of 100 then hold the truth (benchmarks/coverage.py).
+CREATE OR REPLACE MACRO t_quantile_of_stopped(df) AS (
+    CASE
+        WHEN df >= 1
+        THEN exp(list_reduce(
+            '[
+                -0.17473223750029585, 1.9795790188961637, -10.50782301378865, 34.74946804960866, -80.30792754807193,
+                137.87367688681502, -182.31683217049417, 189.59949334074014, -156.29108134215, 101.44571115985501,
+                -50.54461842524605, 18.384428849435285, -4.468661337056283, 0.458866873870241, 0.3592616475985696,
+                -0.19776718862002649, -0.3335975572263981, 0.21047089268204328, 0.8746969594138382,
+                1.3612937853428841, 0.7459096348081955
+            ]'::DOUBLE[],
+            lambda sum, coefficient: sum / df + coefficient
+        ))
+    END
+);
+
+-- The quantile for a 95 % interval over repeats whose number was fixed, or was not (`is_stopped_early`).
+CREATE OR REPLACE MACRO t_quantile_for(df, is_stopped_early) AS (
+    CASE WHEN is_stopped_early THEN t_quantile_of_stopped(df) ELSE t_quantile(df) END
+);
+
 -- Probability that Student's t with df degrees of freedom exceeds |t|, with a relative error of at most 1e-9 (tested).
 -- DuckDB has no t distribution, so the density is integrated from |t| by double-exponential quadrature (x = |t| +
 -- exp(pi / 2 sinh(s)), s = node / 16). This suits both power-law tails, as at df = 1, and tails as short as the normal
@@ -102,16 +125,18 @@ CREATE OR REPLACE MACRO are_enough_differences(differences, m, n) AS (
 -- Half-width of the 95 % interval of a difference of two mean logarithms (Welch), from each side's number of repeats
 -- and sample variance of the logarithm. If the other side's variance is zero, this is Student's interval. Null if a
 -- side has no variance. Returns one number per call.
-CREATE OR REPLACE MACRO half_width(repeats, log_variance, other_repeats, other_log_variance) AS (
-    t_quantile(
-        welch_df(log_variance / repeats, repeats, other_log_variance / other_repeats, other_repeats)
+CREATE OR REPLACE MACRO half_width(
+    repeats, log_variance, other_repeats, other_log_variance, is_stopped_early := false
+) AS (
+    t_quantile_for(
+        welch_df(log_variance / repeats, repeats, other_log_variance / other_repeats, other_repeats), is_stopped_early
     ) * sqrt(log_variance / repeats + other_log_variance / other_repeats)
 );
 
 -- Half-width of the 95 % interval of a mean over repeats (Student's t), from their number and sample variance. Null
 -- below two repeats. Returns one number per call.
-CREATE OR REPLACE MACRO mean_half_width(repeats, variance) AS (
-    t_quantile(CASE WHEN repeats > 1 THEN repeats - 1 END) * sqrt(variance / repeats)
+CREATE OR REPLACE MACRO mean_half_width(repeats, variance, is_stopped_early := false) AS (
+    t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, is_stopped_early) * sqrt(variance / repeats)
 );
 
 -- ln(throughput here ÷ there), from two lists of {block, value}: the mean of the differences within blocks if they are
@@ -126,13 +151,17 @@ CREATE OR REPLACE MACRO log_ratio_of(here, there) AS (
 
 -- Half-width of the 95 % interval of ln(throughput here ÷ there), from two lists of {block, value}: from the
 -- differences within blocks if they are enough, else Welch's.
-CREATE OR REPLACE MACRO ratio_half_width(here, there) AS (
+CREATE OR REPLACE MACRO ratio_half_width(here, there, is_stopped_early := false) AS (
     CASE
         WHEN are_enough_differences(differences_within(here, there), len(here), len(there))
-        THEN mean_half_width(len(differences_within(here, there)), variance_of(differences_within(here, there)))
+        THEN mean_half_width(
+            len(differences_within(here, there)), variance_of(differences_within(here, there)),
+            is_stopped_early := is_stopped_early
+        )
         ELSE half_width(
             len(here), variance_of([element.value FOR element IN here]),
-            len(there), variance_of([element.value FOR element IN there])
+            len(there), variance_of([element.value FOR element IN there]),
+            is_stopped_early := is_stopped_early
         )
     END
 );
@@ -247,8 +276,8 @@ CREATE OR REPLACE MACRO median_shift(slow_share) AS (
     normal_quantile(1 - 0.5 / (1 - least(slow_share, 0.48)))
 );
 
--- Logarithm of (mean time ÷ typical time) on `ranks` ranks ÷ the same on `baseline_ranks`, if each rank makes a run slow
--- with probability `rate`, and a slow run takes `slowdown` times the typical time.
+-- Logarithm of (mean time ÷ typical time) on `ranks` ranks ÷ the same on `baseline_ranks`, if each rank makes a run
+-- slow with probability `rate`, and a slow run takes `slowdown` times the typical time.
 CREATE OR REPLACE MACRO log_disturbance(rate, slowdown, ranks, baseline_ranks) AS (
     ln(1 + (slowdown - 1) * slow_share(rate, ranks)) - ln(1 + (slowdown - 1) * slow_share(rate, baseline_ranks))
 );
@@ -260,8 +289,8 @@ CREATE OR REPLACE MACRO variance_at(z, variance, df) AS (
 );
 
 -- Half-width of the 95 % interval that is to be expected of a mean after k more units, if these have `new_variance`.
-CREATE OR REPLACE MACRO later_half_width(variance, df, units, k, new_variance) AS (
-    t_quantile(df + k) * sqrt((df * variance + k * new_variance) / ((df + k) * (units + k)))
+CREATE OR REPLACE MACRO later_half_width(variance, df, units, k, new_variance, is_stopped_early) AS (
+    t_quantile_for(df + k, is_stopped_early) * sqrt((df * variance + k * new_variance) / ((df + k) * (units + k)))
 );
 
 -- Number of further units in the search for enough of them, at its n-th place: each up to 20, then 8 % more.
@@ -273,11 +302,13 @@ CREATE OR REPLACE MACRO units_at(n) AS (
 -- of about 80 %: the unknown true variance is not above that of four out of five. From the sample variance, its degrees
 -- of freedom and the number of units. Null if something is unknown or if more than 1,000 would be needed. Returns one
 -- number per call.
-CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted) AS (
+CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted, is_stopped_early := false) AS (
     CASE WHEN wanted > 0 AND df > 0 THEN
         list_filter(
             [units_at(n) FOR n IN range(1, 71)],
-            lambda k: later_half_width(variance, df, units, k, variance_at(-0.8416, variance, df)) <= wanted
+            lambda k: wanted >= later_half_width(
+                variance, df, units, k, variance_at(-0.8416, variance, df), is_stopped_early
+            )
         )[1]
     END
 );
@@ -285,7 +316,7 @@ CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted) AS (
 -- Probability that after k more units the 95 % interval of a mean lies within one of the regions, given what was seen:
 -- the average over 20 equally likely true variances. A region has the ends `low` and `high`, and `before`, the highest
 -- end of the regions before it. Returns one number per call.
-CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regions) AS (
+CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regions, is_stopped_early) AS (
     list_avg([
         list_sum([
             greatest(
@@ -299,7 +330,7 @@ CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regio
         ])
         FOR later IN [
             {
-                'half_width': later_half_width(variance, df, units, k, one),
+                'half_width': later_half_width(variance, df, units, k, one, is_stopped_early),
                 'change': sqrt(one * (1 / units - 1 / (units + k)))  -- standard deviation of how far the mean moves
             }
             FOR one IN [
@@ -316,13 +347,15 @@ CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regio
 -- Number of further units after which the 95 % interval of a mean lies within one of the regions (as in
 -- `decision_probability`) with a probability of 80 %. Null if something is unknown or if more than 1,000 would be
 -- needed. By bisection of the places of `units_at`. Returns one number per call.
-CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions) AS (
+CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions, is_stopped_early := false) AS (
     CASE WHEN variance > 0 AND df > 0 THEN
         list_filter(
             [units_at(1 + list_reduce(
                 [64, 32, 16, 8, 4, 2, 1],
                 lambda place, step: place + CASE
-                    WHEN decision_probability(mean, variance, df, units, units_at(place + step), regions) < 0.8 THEN step
+                    WHEN 0.8 > decision_probability(
+                        mean, variance, df, units, units_at(place + step), regions, is_stopped_early
+                    ) THEN step
                     ELSE 0
                 END,
                 0

@@ -13,7 +13,7 @@
 WITH points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, workers, world_size, strategy, placement,
-        throughput, throughput_unit, repeats, logs, rank_step_ms_mean, communication_ms, known_by
+        throughput, throughput_unit, repeats, logs, stops_early, rank_step_ms_mean, communication_ms, known_by
     FROM placements
     LEFT JOIN (
         SELECT session_id, case_name, nodes, ranks_per_node, threads, rank_step_ms_mean, communication_ms, known_by
@@ -37,7 +37,7 @@ pairs AS (
         across.communication_ms - one.communication_ms AS added_ms,
         coalesce(added_ms IS NOT NULL AND across.known_by = one.known_by, false) AS is_known,
         exp(log_ratio_of(across.logs, one.logs)) AS ratio,
-        ratio_half_width(across.logs, one.logs) AS half_width
+        ratio_half_width(across.logs, one.logs, is_stopped_early := across.stops_early) AS half_width
     FROM points AS across
     JOIN points AS one USING (session_id, case_name, threads)
     WHERE across.nodes > 1 AND one.nodes = 1 AND one.world_size > 1 AND one.world_size <= across.world_size

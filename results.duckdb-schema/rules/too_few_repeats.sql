@@ -3,17 +3,19 @@
 -- meaning: The repeats differ so much that the interval reaches from one verdict into the next, or is wider than the
 --   suite requests: the point is the best guess, but not a decision.
 --
--- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, or throughput to
--- measure.until, as `scaling` says. Does not fire if the interval spans more than two verdicts, which is undecided, nor
--- if the verdict would take more than five times the current number of repeats: the efficiency is then near the border
--- of two verdicts, or the repeats are too few to tell. For each case, the size that needs the most repeats is reported.
+-- Fires if further repeats would bring both ends of the efficiency's interval under one verdict, throughput to
+-- measure.until or efficiency to measure.until_efficiency, as `scaling` says. Does not fire if the interval spans more
+-- than two verdicts, which is undecided, nor if the verdict would take more than five times the current number of
+-- repeats: the efficiency is then near the border of two verdicts, or the repeats are too few to tell. For each case,
+-- the size that needs the most repeats is reported.
 WITH wanted AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo, efficiency_hi, until,
-        throughput, throughput_lo, throughput_hi,
+        session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo,
+        efficiency_hi, until, throughput, throughput_lo, throughput_hi, speedup, speedup_hi, until_efficiency,
         coalesce(repeats_needed_until, 0) AS for_until,
+        coalesce(repeats_needed_until_efficiency, 0) AS for_until_efficiency,
         if(repeats_needed <= 4 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
-        greatest(for_until, coalesce(for_verdict, 0)) AS more
+        greatest(for_until, for_until_efficiency, coalesce(for_verdict, 0)) AS more
     FROM scaling
     WHERE NOT oversubscribed
     QUALIFY row_number() OVER (PARTITION BY session_id, case_name ORDER BY more DESC, workers DESC, nodes) = 1
@@ -22,19 +24,22 @@ SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
     more AS magnitude,
-    if(
-        for_until = more,
-        format(
+    CASE more
+        WHEN for_until THEN format(
             'throughput is {} [{}, {}] examples/s with {} repeats, but the suite requests ±{}',
             number_text(throughput), number_text(throughput_lo), number_text(throughput_hi), repeats,
             percent_text(until)
-        ),
-        format(
+        )
+        WHEN for_until_efficiency THEN format(
+            'efficiency is known to within ±{} with {} repeats, but the suite requests ±{}',
+            percent_text(speedup_hi / speedup - 1), repeats, percent_text(until_efficiency)
+        )
+        ELSE format(
             'efficiency is {:.0f} % [{:.0f}, {:.0f}] with {} repeats: anything from {} to {}',
             100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, repeats,
             verdict_of(efficiency_lo), verdict_of(efficiency_hi)
         )
-    ) AS evidence,
+    END AS evidence,
     if(
         more > 4 * repeats,
         format('Measure on a quiet machine: here it would take about {} more repeats.', more),

@@ -26,7 +26,7 @@ SELECT
         CASE
             WHEN rounds IS NOT NULL THEN format(
                 'within {} rounds it varies by {}', rounds,
-                percent_text(width / 2 / t_quantile(rounds - 1) * sqrt(rounds))
+                percent_text(width / 2 / t_quantile_for(rounds - 1, stops_early) * sqrt(rounds))
             )
             ELSE format(
                 'the throughputs of {} repeats vary by {}{}', repeats, percent_text(here.variation),

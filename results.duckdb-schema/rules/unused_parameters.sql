@@ -47,7 +47,9 @@ compared AS (
         points.*,
         switched_off.case_name AS off_case, other_case,
         exp(log_ratio_of(switched_off.logs, points.logs)) AS time_ratio,
-        ratio_half_width(points.logs, switched_off.logs) AS half_width
+        ratio_half_width(
+            points.logs, switched_off.logs, is_stopped_early := points.stops_early OR switched_off.stops_early
+        ) AS half_width
     FROM points
     LEFT JOIN switched_off USING (
         session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,

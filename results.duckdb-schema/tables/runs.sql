@@ -40,6 +40,7 @@ CREATE TABLE runs (
     probe BOOLEAN,  -- whether it is a probe of find_batch: it only tests if a micro-batch fits, and is in no figure
     memory_limit_bytes BIGINT,     -- what a rank may allocate beyond memory_before_bytes; null: no limit
     until DOUBLE,                  -- measure.until: wanted relative half-width of throughput; null if not set
+    until_efficiency DOUBLE,       -- measure.until_efficiency: wanted relative half-width of efficiency; null if not set
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
     error VARCHAR,                 -- first line of the error; null for ok
     failed_rank INTEGER,           -- rank on which the failure began; null if unknown

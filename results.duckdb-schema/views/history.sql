@@ -66,7 +66,7 @@ earlier_points AS (
         {
             'session_id': session_id, 'created_at': created_at, 'threads': threads, 'settings': settings,
             'asked': asked, 'repeats': repeats, 'throughput': throughput, 'log_variance': log_variance,
-            'oversubscribed': oversubscribed, 'fingerprints_digest': fingerprints_digest
+            'stops_early': stops_early, 'oversubscribed': oversubscribed, 'fingerprints_digest': fingerprints_digest
         } AS previous
     FROM points
 ),
@@ -182,7 +182,8 @@ with_welch AS (
     FROM with_usual
 ),
 with_half_widths AS (
-    SELECT *, t_quantile(welch_df) * se AS ratio_half_width FROM with_welch
+    SELECT *, t_quantile_for(welch_df, stops_early OR previous.stops_early) * se AS ratio_half_width
+    FROM with_welch
 ),
 with_intervals AS (
     SELECT

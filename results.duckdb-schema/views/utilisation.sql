@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW utilisation AS
 WITH points AS MATERIALIZED (
     SELECT
         *,
-        exp(mean_half_width(repeats, log_variance)) AS widening
+        exp(mean_half_width(repeats, log_variance, is_stopped_early := stops_early)) AS widening
     FROM placements
     WHERE repeats > 0
 ),

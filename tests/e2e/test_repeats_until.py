@@ -1,4 +1,4 @@
-"""measure.until with real ranks: the sizes that get further repeats, their order, and a resume."""
+"""measure.until and until_efficiency with real ranks: which sizes get further repeats, their order, and a resume."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import pytest
 from processes import Marked
 
 HERE = Path(__file__).parent
-# If one repeat takes half as long again, Student's interval is ±1200 % after two, ±79 % after three, ±38 % after
-# four.
+# If one repeat takes half as long again, the interval is ±29 % after five repeats, ±22 % after six and ±17 % after
+# seven.
 SUITE = """
 title: Uneven repeats
 workload: {name: "./uneven.py:Workload", slow_repeats: []}
 device: cpu
-measure: {warmup: 1, steps: 4, repeats: 2, until: 99%, max_repeats: 3, timeout_s: 60}
+measure: {warmup: 1, steps: 4, repeats: 2, until: 99%, max_repeats: 6, timeout_s: 60}
 cases:
-  - name: narrow  # repeats may differ by 10 %; long steps, because a busy machine delays them
+  - name: narrow
     strategy: single
     scaling: none
     batch_per_rank: 8
     world: [1]
-    workload: {step_s: 0.4}
   - name: settles
     strategy: ddp
     scaling: strong
     global_batch: 64
     world: [2, 64]
     workload: {slow_repeats: [0]}
-    measure: {until: 50%, max_repeats: 6}
+    measure: {until: 19%, max_repeats: 9}
   - name: capped
     strategy: single
     scaling: none
@@ -40,12 +39,38 @@ cases:
     workload: {slow_repeats: [1]}
     measure: {until: 10%}
 """
+SIZES = "narrow.1x1", "settles.1x2", "settles.1x64", "capped.1x1"
 ORDER = [
-    "narrow.1x1.r0", "settles.1x2.r0", "settles.1x64.r0", "capped.1x1.r0",
-    "narrow.1x1.r1", "settles.1x2.r1", "settles.1x64.r1", "capped.1x1.r1",
-    "settles.1x2.r2", "capped.1x1.r2",
-    "settles.1x2.r3",
-]  # fmt: skip
+    *(f"{size}.r{repeat}" for repeat in range(5) for size in SIZES),
+    "settles.1x2.r5",
+    "capped.1x1.r5",
+    "settles.1x2.r6",
+]
+OF_EFFICIENCY = """
+title: Uneven ratios
+workload: {name: "./uneven.py:Workload", slow_repeats: []}
+device: cpu
+measure: {warmup: 1, steps: 4, repeats: 2, until_efficiency: 25%, max_repeats: 8, timeout_s: 60}
+cases:
+  - name: even
+    strategy: single
+    scaling: none
+    batch_per_rank: 64
+    world: [1]
+  - name: apart
+    strategy: ddp
+    scaling: strong
+    global_batch: 64
+    world: [2]
+    baseline: even
+    workload: {slow_repeats: [0]}
+  - name: together
+    strategy: ddp
+    scaling: strong
+    global_batch: 64
+    world: [1, 2]
+    workload: {slow_repeats: [0]}
+"""
 
 
 @pytest.fixture
@@ -80,23 +105,45 @@ def test_what_is_too_wide_is_repeated_round_by_round_until_it_is_narrow_or_at_it
     assert done.returncode == 0, done.stderr
     shown = [line.split() for line in done.stderr.splitlines() if line.startswith("[")]
     assert [line[1] for line in shown] == ORDER
-    assert [line[0] for line in shown[-4:]] == ["[8/8]", "[9/10]", "[10/10]", "[11/11]"]
-    assert "session s: 8 runs, up to 14 with further repeats" in done.stderr
-    assert "intervals of throughput are wider than ±10 % or ±50 %: another round of 2 runs" in done.stderr
-    assert "intervals of throughput are wider than ±50 %: another round of 1 run" in done.stderr
+    assert [line[0] for line in shown[-4:]] == ["[20/20]", "[21/22]", "[22/22]", "[23/23]"]
+    assert "session s: 20 runs, up to 26 with further repeats" in done.stderr
+    assert "intervals of throughput are wider than ±10 % or ±19 %: another round of 2 runs" in done.stderr
+    assert "intervals of throughput are wider than ±19 %: another round of 1 run" in done.stderr
     assert "capped 1x1: throughput within ±" in done.stdout
     assert "settles 1x2: throughput" not in done.stdout
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"
     assert ask(marked, tmp_path, coverage) == [
-        ["capped", 1, 3, 3, 0, 0],
-        ["narrow", 1, 2, 2, 0, 0],
-        ["settles", 2, 4, 4, 0, 0],
-        ["settles", 64, 2, 0, 2, 0],
+        ["capped", 1, 6, 6, 0, 0],
+        ["narrow", 1, 5, 5, 0, 0],
+        ["settles", 2, 7, 7, 0, 0],
+        ["settles", 64, 5, 0, 5, 0],
     ]
     needed = (
         "SELECT case_name, repeats_needed_until = 0 AS enough FROM scaling WHERE repeats > 0 ORDER BY ALL"
     )
     assert ask(marked, tmp_path, needed) == [["capped", False], ["narrow", True], ["settles", True]]
+
+
+def test_efficiency_is_narrowed_by_rounds_with_the_baseline_and_only_if_the_ratio_varies(
+    marked: Marked, tmp_path: Path
+) -> None:
+    """All throughputs of `together` are as uneven as that of `apart`, but its sizes are slow in the same round."""
+    (tmp_path / "suite.yaml").write_text(OF_EFFICIENCY)
+    done = marked.run(*command(tmp_path), "--session", "s")
+    assert done.returncode == 0, done.stderr
+    shown = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("[")]
+    sizes = "even.1x1", "apart.1x2", "together.1x1", "together.1x2"
+    assert shown == [
+        *(f"{size}.r{repeat}" for repeat in range(5) for size in sizes),
+        "even.1x1.r5",
+        "apart.1x2.r5",
+    ]
+    assert "session s: 20 runs, up to 32 with further repeats" in done.stderr
+    assert "intervals of efficiency are wider than ±25 %: another round of 2 runs" in done.stderr
+    needed = (
+        "SELECT case_name, repeats_needed_until_efficiency FROM scaling WHERE NOT is_baseline ORDER BY ALL"
+    )
+    assert ask(marked, tmp_path, needed) == [["apart", 0], ["together", 0]]
 
 
 def test_a_session_that_is_stopped_in_a_round_goes_on_with_it_and_with_the_next(
@@ -106,7 +153,7 @@ def test_a_session_that_is_stopped_in_a_round_goes_on_with_it_and_with_the_next(
     order = [run_id for run_id in ORDER if not run_id.startswith("narrow")]
     begun = marked.start(*chosen)
     session = tmp_path / "r" / "s"
-    while not (session / "settles.1x2.r2" / "run.json").exists() and begun.poll() is None:
+    while not (session / "settles.1x2.r5" / "run.json").exists() and begun.poll() is None:
         time.sleep(0.02)
     (session / "STOP").touch()
     begun.communicate(timeout=60)

@@ -28,6 +28,13 @@ def test_intervals_of_throughput_and_speedup_hold_a_log_normal_truth_in_95_of_10
         assert 92 <= speedup <= 98, truth.name
 
 
+def test_intervals_hold_the_truth_also_if_rounds_are_added_until_they_are_narrow():
+    for truth in TRUTHS[-3:-1]:
+        throughput, speedup = shares(over_repeats(truth, [3], 400, np.random.default_rng(1)))
+        assert throughput >= 93, truth.name
+        assert speedup >= 93, truth.name
+
+
 def test_intervals_of_the_median_step_hold_that_of_independent_steps_in_95_of_100_or_more():
     for held, null in over_steps(PROCESSES[0], 400, np.random.default_rng(1)):
         assert held >= 0.93

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.records.t_interval import t_quantile
+from bench.records.t_interval import t_quantile, t_quantile_of_stopped
 from tests.factory import Case
 from tests.unit.analysis.conftest import fetch, measured, session_of
 
@@ -153,14 +153,20 @@ DEGREES_OF_FREEDOM = (
 )
 
 
-def test_student_t_is_that_of_the_runner_and_unknown_below_one_degree_of_freedom(in_memory):
+@pytest.mark.parametrize(
+    ("macro", "is_stopped_early", "of_the_runner"),
+    [("t_quantile", False, t_quantile), ("t_quantile_of_stopped", True, t_quantile_of_stopped)],
+)
+def test_student_t_is_that_of_the_runner_and_unknown_below_one_degree_of_freedom(
+    in_memory, macro, is_stopped_early, of_the_runner
+):
     values = ", ".join(f"({df})" for df in DEGREES_OF_FREEDOM)
-    rows = fetch(in_memory, f"SELECT t_quantile(df) AS t FROM (VALUES {values}) AS wanted(df) ORDER BY df")
+    columns = f"{macro}(df) AS t, t_quantile_for(df, {is_stopped_early}) AS chosen"
+    rows = fetch(in_memory, f"SELECT {columns} FROM (VALUES {values}) AS wanted(df) ORDER BY df")
     found = [row["t"] for row in rows]
-    assert found == pytest.approx([t_quantile(df) for df in DEGREES_OF_FREEDOM], rel=1e-14)
-    below = fetch(
-        in_memory, "SELECT t_quantile(df) AS t FROM (VALUES (0.99), (0), (-3), (NULL)) AS wanted(df)"
-    )
+    assert found == pytest.approx([of_the_runner(df) for df in DEGREES_OF_FREEDOM], rel=1e-14)
+    assert [row["chosen"] for row in rows] == found
+    below = fetch(in_memory, f"SELECT {macro}(df) AS t FROM (VALUES (0.99), (0), (-3), (NULL)) AS wanted(df)")
     assert [row["t"] for row in below] == [None] * 4
 
 

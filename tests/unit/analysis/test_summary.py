@@ -205,16 +205,16 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))
 def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
     assert sentence == (
-        "ddp on 2 ranks: typical speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, because "
-        "ranks had to share slots or cores."
+        "ddp on 2 ranks: typical speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, "
+        "because ranks had to share slots or cores."
     )
 
 
 @measured(Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2))
 def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(sentence):
     assert sentence == (
-        "fsdp on 4 ranks over 2 nodes: typically 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup 3.20 if these "
-        "count as 2), efficiency 80.0 % [80.0, 80.0]: good."
+        "fsdp on 4 ranks over 2 nodes: typically 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup "
+        "3.20 if these count as 2), efficiency 80.0 % [80.0, 80.0]: good."
     )
 
 
@@ -224,7 +224,8 @@ def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(se
 )
 def test_a_sentence_about_threads_and_another_baseline_names_both(sentence):
     assert sentence == (
-        "t on 2 threads: typical speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: excellent."
+        "t on 2 threads: typical speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: "
+        "excellent."
     )
 
 

@@ -66,9 +66,9 @@ def test_a_speedup_over_a_larger_baseline_says_its_unit_and_why_the_baseline_mov
     make_session(results, [Case(name="ddp", step_ms=sizes, statuses=out_of_memory)], session_id=S)
     found = said()
     assert found["closing"] == (
-        "ddp on 16 ranks over 2 nodes: typically 1.80 [1.79, 1.81] times the throughput of 8 ranks (speedup 14.40 if these count "
-        "as 8), efficiency 90.0 % [89.7, 90.3]: good or excellent. The baseline is 8 ranks instead of 1, because no "
-        "run on fewer is ok."
+        "ddp on 16 ranks over 2 nodes: typically 1.80 [1.79, 1.81] times the throughput of 8 ranks (speedup "
+        "14.40 if these count as 8), efficiency 90.0 % [89.7, 90.3]: good or excellent. The baseline is 8 "
+        "ranks instead of 1, because no run on fewer is ok."
     )
     assert "Speedup counts the 8 workers of a baseline as 8." in found["caveats"]
 
@@ -278,8 +278,8 @@ def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_t
     make_session(results, [Case(name="ddp", step_ms={1: [100.0, 100.2, 117.0], **sizes})], session_id=S)
     found = said()
     assert found["findings"]["outlying_repeat"]["evidence"] == (
-        "ddp.1x1.r2 on node-a trained 547 examples/s, the 2 other repeats of 1x1 639 to 640; it is in the baseline of 3 "
-        "sizes"
+        "ddp.1x1.r2 on node-a trained 547 examples/s, the 2 other repeats of 1x1 639 to 640; it is in the baseline "
+        "of 3 sizes"
     )
     assert ": undecided after 3 repeats" in found["closing"]
     assert found["because"].endswith("Fix first: One repeat is far from the others; try --repeats 5.")

@@ -8,13 +8,18 @@ from scipy import stats
 
 from analysis.wording.caveats import caveats, still_too_wide, wider_than_asked
 from bench.common.files import read_json
-from bench.records.run_spec import RunSpec
-from bench.records.t_interval import relative_half_width
-from bench.session.repeat_until import throughput
+from bench.records.run_spec import PlannedRun, RunSpec
+from bench.records.t_interval import half_width_of_stopped
+from bench.session.repeat_until import Rounds, throughput
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import measured
 
 STEPS = [10.0, 10.4, 9.9]
+
+
+def quantile(df):
+    """The quantile where rounds are added until it is sure."""
+    return stats.t.ppf(1 - 0.035 / 2, df)
 
 
 def read(results):
@@ -55,7 +60,7 @@ def test_while_a_ranks_rows_are_missing_there_is_no_throughput(tmp_path):
 
 
 def test_the_width_at_which_a_session_stops_is_the_views(measure, results):
-    untils = {"wide": 0.05, "narrow": 0.07}
+    untils = {"wide": 0.05, "narrow": 0.09}
     rows = measure(
         *(Case(name=name, step_ms={1: STEPS}, until=until, max_repeats=20) for name, until in untils.items())
     )("FROM scaling")
@@ -63,9 +68,8 @@ def test_the_width_at_which_a_session_stops_is_the_views(measure, results):
     assert len(rows) == 2
     for row in rows:
         name = row["case_name"]
-        width = relative_half_width(
-            [found for run_id, found in throughput.items() if run_id.startswith(name)]
-        )
+        logs = [np.log(found) for run_id, found in throughput.items() if run_id.startswith(name)]
+        width = half_width_of_stopped(logs)
         assert width == pytest.approx(row["throughput_hi"] / row["throughput"] - 1, rel=1e-9)
         is_narrow = name == "narrow"
         assert (width <= untils[name]) == (row["repeats_needed_until"] == 0) == is_narrow
@@ -75,11 +79,66 @@ def test_the_width_at_which_a_session_stops_is_the_views(measure, results):
 def test_how_many_more_repeats_would_make_throughput_narrow_enough(ask):
     (row,) = ask("FROM scaling")
     more, seen = np.arange(1, 1001), np.var(np.log(STEPS), ddof=1)
-    pooled = (2 * seen + more * seen * 2 / stats.chi2.ppf(0.2, 2)) / (
-        2 + more
-    )  # with four of five true variances
-    widths = stats.t.ppf(0.975, 2 + more) * np.sqrt(pooled / (3 + more))
+    widths = width_for_four_of_five(seen, 2, 3, more)
     assert row["repeats_needed_until"] == pytest.approx(more[widths <= np.log(1.02)][0], rel=0.09)
+
+
+def width_for_four_of_five(variance, df, units, more):
+    """Half-width after more units if the true variance is one that four of five do not exceed."""
+    pooled = (df * variance + more * variance * df / stats.chi2.ppf(0.2, df)) / (df + more)
+    return quantile(df + more) * np.sqrt(pooled / (units + more))
+
+
+BASE = [10.0, 10.4, 9.9, 10.2, 10.1]
+DOUBLE = [5.1, 5.1, 5.0, 5.2, 5.0]
+
+
+@pytest.mark.parametrize(("until", "needs_more"), [(0.02, True), (0.04, False)])
+def test_the_width_of_efficiency_at_which_a_session_stops_is_that_of_scaling(
+    measure, results, until, needs_more
+):
+    case = Case(name="ddp", step_ms={1: BASE, 2: DOUBLE}, repeats=5, until_efficiency=until, max_repeats=20)
+    one, two = measure(case)("FROM scaling ORDER BY workers")
+    differences = np.log(DOUBLE) - np.log(BASE)
+    width = quantile(4) * np.std(differences, ddof=1) / np.sqrt(5)
+    assert np.log(two["efficiency_hi"] / two["efficiency"]) == pytest.approx(width)
+    more = np.arange(1, 1001)
+    enough = more[width_for_four_of_five(np.var(differences, ddof=1), 4, 5, more) <= np.log(1 + until)]
+    assert two["repeats_needed_until_efficiency"] == pytest.approx(enough[0] if needs_more else 0, rel=0.09)
+    assert (two["until_efficiency"], two["stops_early"]) == (until, True)
+    assert one["repeats_needed_until_efficiency"] is None
+    paths = list(results.glob("*/*/run.json"))
+    runs = [RunSpec.from_json(read_json(path)["spec"]) for path in paths]
+    plan = tuple(PlannedRun(spec=spec) for spec in sorted(runs, key=lambda run: (run.repeat, run.workers)))
+    assert bool(Rounds(paths[0].parent.parent, "fixed").further(plan)) == needs_more
+
+
+@measured(
+    Case(name="fixed", step_ms={1: BASE, 2: DOUBLE}, repeats=5),
+    Case(name="stopped", step_ms={1: BASE, 2: DOUBLE}, repeats=5, until=0.5, max_repeats=20),
+)
+def test_all_intervals_of_a_case_that_may_stop_early_have_the_wider_quantile(ask):
+    wider = quantile(4) / stats.t.ppf(0.975, 4)
+    fixed, stopped = ask("FROM scaling WHERE workers = 2 ORDER BY case_name")
+    assert (fixed["stops_early"], stopped["stops_early"]) == (False, True)
+    for quantity in ("throughput", "speedup", "efficiency", "step_ms", "elapsed_s", "time_per_epoch_s"):
+        one, other = (np.log(row[f"{quantity}_hi"] / row[quantity]) for row in (fixed, stopped))
+        assert other == pytest.approx(wider * one), quantity
+
+
+@measured(
+    Case(name="a", step_ms={1: BASE}, repeats=5, scaling="none"),
+    Case(name="b", step_ms={1: BASE[::-1]}, repeats=5, scaling="none"),
+    Case(name="c", step_ms={1: BASE[::-1]}, repeats=5, scaling="none", until=0.5, max_repeats=20),
+)
+def test_two_cases_are_compared_with_the_wider_quantile_if_one_may_stop_early(ask):
+    session = ask("SELECT any_value(session_id) AS id FROM sessions")[0]["id"]
+    widths = [
+        np.log(row["ratio_hi"] / row["ratio"])
+        for other in "bc"
+        for row in ask(f"FROM compare_cases('{session}', 'a', '{other}')")
+    ]
+    assert widths[1] == pytest.approx(widths[0] * quantile(4) / stats.t.ppf(0.975, 4))
 
 
 @measured(
@@ -87,7 +146,8 @@ def test_how_many_more_repeats_would_make_throughput_narrow_enough(ask):
     Case(name="silent", step_ms={1: STEPS}),
 )
 def test_without_until_or_an_interval_there_is_no_number_of_repeats_until(ask):
-    assert [row["repeats_needed_until"] for row in ask("FROM scaling")] == [None, None]
+    for key in ("repeats_needed_until", "repeats_needed_until_efficiency"):
+        assert [row[key] for row in ask("FROM scaling")] == [None, None]
 
 
 @measured(
@@ -106,14 +166,47 @@ def test_what_is_still_too_wide_is_named_with_its_width_and_how_many_more_would_
     points = ask("FROM scaling ORDER BY case_name, workers")
     more = points[1]["repeats_needed_until"]
     assert list(still_too_wide(points)) == [
-        f"ddp 1x1: throughput within ±6.68 % after 3 repeats, but the suite requests ±2 %: about {more} more needed",
-        "wild 1x1: throughput within ±459 % after 3 repeats, but the suite requests ±1 %: more than 1,000 more needed",
+        f"ddp 1x1: throughput within ±8.14 % after 3 repeats, but the suite requests ±2 %: about {more} more needed",
+        "wild 1x1: throughput within ±702 % after 3 repeats, but the suite requests ±1 %: more than 1,000 more needed",
     ]
     assert wider_than_asked(points) == (
         "measure.until requests throughput to within ±1 % or ±2 %: 2 of 4 rows stayed wider, the widest "
-        "within ±459 %."
+        "within ±702 %."
     )
     assert wider_than_asked([row for row in points if row["case_name"] == "silent"]) == ""
+
+
+@measured(
+    Case(name="ddp", step_ms={1: BASE, 2: DOUBLE}, repeats=5, until_efficiency=0.01, max_repeats=5),
+    Case(
+        name="pair",
+        scaling="none",
+        step_ms={1: BASE[::-1]},
+        repeats=5,
+        until_efficiency=0.02,
+        max_repeats=5,
+        baseline="ddp",
+    ),
+    Case(name="narrow", step_ms={1: BASE, 2: DOUBLE}, repeats=5, until_efficiency=0.04, max_repeats=5),
+    Case(name="alone", step_ms={1: BASE}, repeats=5, until_efficiency=0.001, max_repeats=5),
+)
+def test_an_efficiency_that_is_still_too_wide_is_named_and_a_baseline_never_is(ask):
+    """`pair` is not scaled, so it has a speedup over its baseline and no efficiency; it is as wide."""
+    points = ask("FROM scaling ORDER BY case_name, workers")
+    ddp, pair = (point for point in points if point["repeats_needed_until_efficiency"])
+    assert (ddp["case_name"], ddp["workers"], pair["case_name"]) == ("ddp", 2, "pair")
+    differences = np.log(BASE[::-1]) - np.log(BASE)
+    width = 100 * np.expm1(quantile(4) * np.std(differences, ddof=1) / np.sqrt(5))
+    assert list(still_too_wide(points)) == [
+        "ddp 1x2: efficiency within ±2.53 % after 5 repeats, but the suite requests ±1 %: about "
+        f"{ddp['repeats_needed_until_efficiency']} more needed",
+        f"pair 1x1: speedup within ±{width:.3g} % after 5 repeats, but the suite requests ±2 %: about "
+        f"{pair['repeats_needed_until_efficiency']} more needed",
+    ]
+    assert wider_than_asked(points) == (
+        "measure.until_efficiency requests efficiency to within ±1 % or ±2 %: 2 of 3 rows stayed wider, the widest "
+        "within ±2.53 %."
+    )
 
 
 SESSION = {

@@ -149,6 +149,18 @@ def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_a
     assert "not even these would be enough" in row["advice"]
 
 
+def test_an_efficiency_that_is_wider_than_the_suite_requests_needs_repeats(results, ask_alone):
+    """One verdict, throughput as narrow as requested, and an efficiency that is not."""
+    step_ms = {1: [10.0, 10.1, 10.0, 10.1, 10.0], 2: [5.15, 5.05, 5.15, 5.05, 5.15]}
+    keys = {"repeats": 5, "max_repeats": 5, "until": 0.1, "until_efficiency": 0.01}
+    make_session(results, [Case(name="ddp", step_ms=step_ms, **keys)])
+    (row,) = ask_alone("too_few_repeats")("FROM diagnosis")
+    assert row["evidence"] == (
+        "efficiency is known to within ±2.3 % with 5 repeats, but the suite requests ±1.0 %"
+    )
+    assert row["placement"] == "1x2"
+
+
 def test_a_slower_size_is_found_also_if_it_trains_differently(results, ask_alone):
     planted("negative_scaling").fires(results)
     found = {row["case_name"]: row["certainty"] for row in ask_alone("negative_scaling")("FROM diagnosis")}

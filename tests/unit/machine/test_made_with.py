@@ -64,7 +64,7 @@ def test_settings_change_with_what_a_run_does(change: dict[str, Any]) -> None:
     "change",
     [
         {"measure": {"repeats": 9}},
-        {"measure": {"until": 0.01, "max_repeats": 30}},
+        {"measure": {"until": 0.01, "until_efficiency": 0.01, "max_repeats": 30}},
         {"measure": {"timeout_s": 9.0}},
         {"repeat": 2},
         {"tags": ["paper"]},

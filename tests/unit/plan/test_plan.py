@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,29 @@ def test_a_baseline_may_get_as_many_repeats_as_the_case_that_asks_for_more() -> 
     until = MeasureSpec(steps=1, repeats=2, until=0.01, max_repeats=7)
     cases = case("a", world=[1], measure=until, baseline="b"), case("b", world=[1])
     assert most_runs(plan(suite(*cases), LAPTOP, "s")) == 14
+
+
+@pytest.mark.parametrize(
+    ("repeats", "most", "planned"),
+    [
+        (2, 20, {"a": 5, "b": 5, "c": 2}),
+        (2, 3, {"a": 3, "b": 3, "c": 2}),
+        (8, 20, {"a": 8, "b": 5, "c": 2}),
+    ],
+)
+@pytest.mark.parametrize("key", ["until", "until_efficiency"])
+def test_a_case_that_may_stop_early_and_its_baseline_have_five_repeats_before_they_may(
+    repeats: int, most: int, planned: dict[str, int], key: str
+) -> None:
+    measure = MeasureSpec(steps=1, repeats=repeats, max_repeats=most, **{key: 0.01})  # type: ignore[arg-type]
+    cases = case("a", world=[1], measure=measure, baseline="b"), case("b", world=[1]), case("c", world=[1])
+    assert Counter(run.spec.case_name for run in plan(suite(*cases), LAPTOP, "s")) == planned
+
+
+def test_a_case_of_one_size_without_a_baseline_gets_no_repeats_for_its_efficiency() -> None:
+    measure = MeasureSpec(steps=1, repeats=2, until_efficiency=0.01, max_repeats=7)
+    planned = plan(suite(case(world=[1], measure=measure)), LAPTOP, "s")
+    assert (len(planned), most_runs(planned)) == (2, 2)
 
 
 def test_a_size_beyond_the_slots_is_skipped_with_the_numbers_or_oversubscribed_and_marked() -> None:

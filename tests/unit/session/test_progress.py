@@ -50,6 +50,18 @@ def test_sizes_that_ask_for_different_widths_are_announced_with_all_of_them() ->
     )
 
 
-def run_spec(until: float = 0.01, **changes: object) -> RunSpec:
-    measure = MeasureSpec(steps=3, repeats=2, until=until, max_repeats=20)
+def test_a_round_for_the_efficiency_is_announced_as_such() -> None:
+    log = io.StringIO()
+    only = run_spec(until=None, until_efficiency=0.02)
+    display(log, 0).round_begins((PlannedRun(spec=only),))
+    display(log, 0).round_begins((PlannedRun(spec=only), PlannedRun(spec=run_spec())))
+    assert log.getvalue() == (
+        "intervals of efficiency are wider than ±2 %: another round of 1 run\n"
+        "intervals of throughput are wider than ±1 % or those of efficiency are wider than ±2 %: another "
+        "round of 2 runs\n"
+    )
+
+
+def run_spec(until: float | None = 0.01, until_efficiency: float | None = None, **changes: object) -> RunSpec:
+    measure = MeasureSpec(steps=3, repeats=2, until=until, until_efficiency=until_efficiency, max_repeats=20)
     return any_run_spec(measure=measure, **changes)

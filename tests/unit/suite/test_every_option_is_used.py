@@ -19,6 +19,7 @@ SUITES = sorted(path.stem for path in (Path(__file__).parents[3] / "suites").glo
 SECTIONS: dict[str, Any] = {"data": DataSpec, "train": TrainSpec, "measure": MeasureSpec}
 UNUSED: dict[str, str] = {
     "data.source_options": "only a user's own loader has them; docs/own/own.yaml names one",
+    "measure.until": "suites ask for ratios, which until_efficiency narrows",
     "train.seed": "any seed is as good as 0; a repeat's own follows from it",
 }
 """Key -> why no suite has to set it."""

@@ -57,6 +57,7 @@ def test_where_there_is_one_slot_collectives_say_what_they_need(tmp_path: Path) 
         ({"measure": {"validate_every": 5}}, "measure.validate_every"),
         ({"measure": {"profiled": 5}}, "measure.profiled"),
         ({"measure": {"until": "5%", "max_repeats": 9}}, "measure.until"),
+        ({"measure": {"until_efficiency": "5%", "max_repeats": 9}}, "measure.until_efficiency"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(tmp_path: Path, keys: dict[str, Any], key: str) -> None:
