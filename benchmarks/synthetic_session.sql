@@ -80,12 +80,12 @@ INSERT INTO samples BY NAME
 SELECT
     session_id, run_id, attempt, node::INTEGER AS node, device::INTEGER AS device,
     (1e9 * reading / getvariable('sample_hz'))::BIGINT AS time_ns,
-    if(device IS NOT NULL, 80 + 20 * random(), NULL) AS gpu_util_pct,
+    if(device IS NOT NULL, 0.8 + 0.2 * random(), NULL) AS gpu_busy_share,
     if(device IS NOT NULL, 1e10::BIGINT, NULL) AS memory_used_bytes,
     if(device IS NOT NULL, 500 + 150 * random(), NULL) AS power_w,
     if(device IS NOT NULL, 55 + 8 * random(), NULL) AS temperature_c,
     if(device IS NOT NULL, 1900 + 80 * random(), NULL) AS sm_clock_mhz,
-    if(device IS NULL, 40 + 20 * random(), NULL) AS cpu_util_pct
+    if(device IS NULL, 0.4 + 0.2 * random(), NULL) AS cpu_busy_share
 FROM made_runs,
     LATERAL (SELECT unnest(range(workers // ranks_per_node)) AS node),
     LATERAL (SELECT unnest(if(getvariable('device_type') = 'cuda', range(ranks_per_node) || [NULL], [NULL])) AS device),

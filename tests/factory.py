@@ -74,7 +74,7 @@ class Case:
     other_cpu_pct: float = 1.0
     """Percent of the ranks' CPUs that other processes use."""
     gpu: Mapping[str, float] = field(default_factory=dict)
-    """Unusual readings of every GPU's sensors, by column of samples."""
+    """Unusual readings of every GPU's sensors, by column of their files."""
     found_bytes: int | None = None
     """Memory in use on every GPU a second before the ranks' barrier; null: no early reading."""
     device_type: DeviceType = "cpu"

@@ -92,12 +92,13 @@ def owners(files: Sequence[tuple[str, ParquetFile]]) -> pa.Table:
 def rows_query(files: Sequence[tuple[str, ParquetFile]], table: str) -> str:
     """The query for a table's rows in the files; it reads their owners from `incoming_files`. Empty without files.
 
-    Files with the same columns are read together. A column that a file lacks is null."""
+    Files with the same columns are read together. A column that a file lacks is null; percent become fractions."""
     queries = []
     by_columns = sorted(files, key=lambda one: one[1].columns)
     for present, group in groupby(by_columns, key=lambda one: one[1].columns):
         columns = [
-            f"{f'file.{name}' if name in present else 'NULL'}::{column.sql_type} AS {name}"
+            f"{f'file.{name}' if name in present else 'NULL'}::{column.sql_type}"
+            + (f" / 100 AS {column.as_fraction}" if column.as_fraction else f" AS {name}")
             for name, column in PARQUET_TABLES[table].items()
         ]
         queries.append(

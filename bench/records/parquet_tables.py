@@ -24,6 +24,8 @@ class Column:
     """A whole number whose bits are flags: it has no largest value."""
     choices: tuple[str, ...] = ()
     """The values of a text; empty allows any. Load checks the first and the last in alphabetical order."""
+    as_fraction: str = ""
+    """The file has percent; load divides by 100, and this is the table's column."""
 
 
 _INTEGER, _BIGINT = Column(sql_type="INTEGER"), Column(sql_type="BIGINT")
@@ -53,15 +55,15 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "node": _KEY,
         "device": replace(_INTEGER, signed=True),
         "time_ns": replace(_SIGNED, required=True),
-        "gpu_util_pct": _DOUBLE,
+        "gpu_util_pct": replace(_DOUBLE, as_fraction="gpu_busy_share"),
         "memory_used_bytes": _BIGINT,
         "power_w": _DOUBLE,
         "energy_j": _DOUBLE,
         "temperature_c": _DOUBLE,
         "sm_clock_mhz": _DOUBLE,
         "throttle_reasons": replace(_BIGINT, is_mask=True),
-        "cpu_util_pct": _DOUBLE,
-        "other_cpu_pct": _DOUBLE,
+        "cpu_util_pct": replace(_DOUBLE, as_fraction="cpu_busy_share"),
+        "other_cpu_pct": replace(_DOUBLE, as_fraction="other_cpu_share"),
         "rss_bytes": _BIGINT,
     },
     "evals": {

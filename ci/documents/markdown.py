@@ -48,7 +48,7 @@ def unit(name: str) -> str:
 
 _UNITS = {
     "ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "bytes", "mb": "MiB", "w": "W", "j": "J", "c": "°C",
-    "pct": "%", "mhz": "MHz", "gbps": "GB/s",
+    "mhz": "MHz", "gbps": "GB/s",
 }  # fmt: skip
 """Units by the suffix of a name."""
 _COUNTED = {"flops": "FLOP", "tflops": "TFLOP"}

@@ -61,7 +61,7 @@ energies AS (
 readings AS (
     SELECT
         session_id, run_id, attempt, node, device,
-        avg(gpu_util_pct) / 100 AS gpu_busy_share,
+        avg(gpu_busy_share) AS gpu_busy_share,
         avg(sm_clock_mhz) AS sm_clock_mhz,
         max(temperature_c) AS temperature_c,
         count(throttle_reasons) AS throttle_readings,
@@ -81,7 +81,7 @@ whole_runs AS (
         -- Times count from the ranks' common barrier.
         arg_min(memory_used_bytes, time_ns) FILTER (time_ns < 0) AS memory_used_bytes_first,
         max(rss_bytes) AS rss_bytes_peak,
-        avg(other_cpu_pct) FILTER (time_ns >= 0) / 100 AS other_cpu_share
+        avg(other_cpu_share) FILTER (time_ns >= 0) AS other_cpu_share
     FROM samples
     GROUP BY session_id, run_id, attempt, node, device
 ),

@@ -10,7 +10,7 @@ readings AS (
     SELECT
         samples.*,
         CASE WHEN device IS NULL THEN 'host' ELSE 'GPU' END AS kind,
-        CASE WHEN device IS NULL THEN cpu_util_pct ELSE gpu_util_pct END AS util_pct,
+        CASE WHEN device IS NULL THEN cpu_busy_share ELSE gpu_busy_share END AS busy_share,
         -- Cast to a type that cannot overflow: a damaged file must not end the load.
         floor(40 * ((time_ns::DOUBLE - first_ns) / (last_ns::DOUBLE - first_ns + 1))) AS bin
     FROM samples
@@ -23,7 +23,7 @@ final AS (
         avg(power_w) AS power_w,  -- per device, mean over devices
         max(temperature_c) AS temperature_c,  -- hottest device
         min(sm_clock_mhz) AS clock_mhz,  -- slowest device
-        avg(util_pct) / 100 AS utilisation
+        avg(busy_share) AS utilisation
         -- kind: host, GPU
         -- utilisation: fraction, mean over devices; host: CPUs in use, GPU: time with a kernel running
     FROM readings

@@ -100,7 +100,7 @@ def test_memory_is_given_back_before_the_next_run(results: Path) -> None:
 
 def test_sensors_read_what_can_be(results: Path) -> None:
     columns = (
-        "power_w", "energy_j", "temperature_c", "sm_clock_mhz", "gpu_util_pct", "memory_used_bytes",
+        "power_w", "energy_j", "temperature_c", "sm_clock_mhz", "gpu_busy_share", "memory_used_bytes",
         "throttle_reasons",
     )  # fmt: skip
     spans = ", ".join(f"min({name}), max({name})" for name in columns)
@@ -111,7 +111,7 @@ def test_sensors_read_what_can_be(results: Path) -> None:
     assert spans_of["energy_j"][1] > spans_of["energy_j"][0] > 0
     assert 5 < spans_of["temperature_c"][0] <= spans_of["temperature_c"][1] < 120
     assert 50 < spans_of["sm_clock_mhz"][1] < 5_000
-    assert 0 <= spans_of["gpu_util_pct"][0] <= spans_of["gpu_util_pct"][1] <= 100
+    assert 0 <= spans_of["gpu_busy_share"][0] <= spans_of["gpu_busy_share"][1] <= 1
     assert spans_of["memory_used_bytes"][1] > 100 * MIB
     assert spans_of["throttle_reasons"][0] is not None
 

@@ -10,6 +10,7 @@ import pytest
 from analysis.database import schema
 from analysis.loading.load import load
 from bench.records.parquet_tables import PARQUET_TABLES
+from ci.documents.sql_schema import relations
 from tests.factory import Case, make_session
 from tests.factory_tables import EVAL_SCHEMA, SAMPLE_SCHEMA, STEP_SCHEMA
 from tests.unit.analysis.conftest import ask, fetch
@@ -97,18 +98,16 @@ def test_the_columns_of_the_contract_are_there(empty, name):
     assert set(CONTRACT[name].split()) <= {row["column_name"] for row in columns}
 
 
-def test_no_derived_share_is_in_percent(in_memory):
-    columns = fetch(in_memory, "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal")
-    percents = {
-        row["table_name"] for row in columns if "pct" in row["column_name"] or "percent" in row["column_name"]
-    }
-    assert percents == {"samples"}  # the sensors' own readings
+def test_no_column_is_in_percent():
+    columns = [column for relation in relations() for column, *_ in relation.columns]
+    assert "efficiency" in columns
+    assert [name for name in columns if re.search("pct|percent", name)] == []
 
 
 @pytest.mark.parametrize("table", PARQUET_TABLES)
 def test_a_table_has_the_columns_of_its_parquet_files(table):
     keys = {"session_id": "VARCHAR", "run_id": "VARCHAR", "attempt": "INTEGER"}
-    columns = {name: column.sql_type for name, column in PARQUET_TABLES[table].items()}
+    columns = {column.as_fraction or name: column.sql_type for name, column in PARQUET_TABLES[table].items()}
     defined = re.findall(r"^    (\w+) (\w+)", schema.text(table), re.MULTILINE)
     assert defined == [*keys.items(), *columns.items()]
 

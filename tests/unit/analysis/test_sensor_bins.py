@@ -19,10 +19,16 @@ def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(measure):
     # 501 readings, 0.2 s apart: 100 s and a nanosecond in 40 bins.
     assert [row["kind"] for row in rows] == ["GPU"] * 40 + ["host"] * 40
     assert [row["time_s"] for row in rows[:4]] == pytest.approx([0.0, 2.6, 5.2, 7.6])
-    assert {(row["power_w"], row["temperature_c"], row["utilisation"]) for row in rows[:40]} == {
-        (600, 61, 0.92)
-    }
-    assert {(row["power_w"], row["utilisation"]) for row in rows[40:]} == {(None, 0.55)}
+    assert {(row["power_w"], row["temperature_c"]) for row in rows[:40]} == {(600, 61)}
+    assert {row["power_w"] for row in rows[40:]} == {None}
+    assert [row["utilisation"] for row in rows] == pytest.approx([0.92] * 40 + [0.55] * 40)
+
+
+def test_percent_of_the_files_are_fractions_in_the_table(measure):
+    case = _case(other_cpu_pct=33.0, gpu={"gpu_util_pct": 70.0})
+    shares = "gpu_busy_share, cpu_busy_share, other_cpu_share"
+    rows = measure(case)(f"SELECT DISTINCT device IS NULL, {shares} FROM samples ORDER BY ALL")
+    assert [tuple(row.values()) for row in rows] == [(False, 0.7, None, None), (True, None, 0.55, 0.33)]
 
 
 def test_times_at_the_ends_of_their_type_do_not_end_the_load(measure, in_memory):
