@@ -41,7 +41,7 @@ class Truth:
     width: float
     """Asked half-width."""
     steps: int
-    """Of the suite."""
+    """Measured steps that the suite asks for."""
     start_s: float
     step_sd: float
     run_sd: tuple[float, float, float, float]
@@ -53,7 +53,7 @@ class Truth:
     """Whether steps have an exponential distribution, shifted: disturbances only add time."""
 
     def run_variance(self, steps: int) -> Array:
-        """Variance of ln(time) of a run of so many steps, by size, without that of its round."""
+        """Variance of ln(time) of a run of this number of steps, by size, without that of its round."""
         independent = (1 + self.correlation) / (1 - self.correlation)
         return np.array(self.run_sd) ** 2 + self.step_sd**2 * independent / steps
 
@@ -82,7 +82,7 @@ TRUTHS = (
 
 
 def pilots(truth: Truth, rounds: int, draws: int, rng: np.random.Generator) -> list[Pilot]:
-    """What `draws` sessions of the suite tell the planner."""
+    """The pilots that `draws` sessions of the suite make."""
     with duckdb.connect() as connection:
         schema.create(connection)
         for place, workers in enumerate(WORLD_SIZES):
@@ -90,7 +90,9 @@ def pilots(truth: Truth, rounds: int, draws: int, rng: np.random.Generator) -> l
         connection.execute(f"INSERT INTO run_stats BY NAME {schema.text('run_stats')}")
         sessions = [str(draw) for draw in range(draws)]
         derive_and_diagnose(connection, sessions, (), wanted=["variance_components"])
-        result = connection.execute("FROM variance_components ORDER BY session_id, workers")
+        result = connection.execute(
+            "SELECT *, 0.0 AS session_start_s FROM variance_components ORDER BY session_id, workers"
+        )
         names = [column[0] for column in result.description or []]
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     measure = SimpleNamespace(steps=truth.steps, repeats=3, warmup=5, timeout_s=600.0)

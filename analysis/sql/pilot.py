@@ -1,4 +1,4 @@
-"""What the runs of a session cost and how their times vary; `bench suite --plan-for` plans with it."""
+"""The cost of a session's runs and how much their times vary, as `bench suite --plan-for` needs them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PROBABILITY = 0.8
 """Probability that a planned session makes every interval narrow enough."""
 MOST_ROUNDS = 100
 MOST_DIGITS = 6
-"""Of the number of steps."""
+"""Digits of the largest number of steps."""
 _DIGITS = (*range(10, 20), *range(20, 40, 2), *range(40, 100, 5))
 """First two digits of the numbers of steps that are tried."""
 _LEAST_STEPS = 10
@@ -56,7 +56,7 @@ class Size:
     """Standard deviation of ln(time) between runs of a round, without the part of the steps; null if unknown."""
 
     def run_s(self, steps: int | None) -> float:
-        """Seconds of a run with so many measured steps [null: the suite's]."""
+        """Seconds of a run with this number of measured steps [null: the suite's]."""
         return self.start_s + (steps or self.steps) * self.step_s
 
 
@@ -83,7 +83,7 @@ class Interval:
     sides: tuple[Side, ...]
 
     def steps_variance(self, steps: int | None) -> float:
-        """Part of the steps in the variance, with so many measured steps [null: the suite's]."""
+        """Part of the steps in the variance, with this number of measured steps [null: the suite's]."""
         return sum(side.step_variance / (steps or side.steps) for side in self.sides)
 
     @property
@@ -115,7 +115,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Pilot:
-    """What an earlier session tells about a suite."""
+    """An earlier session of a suite, and the plans that follow from it."""
 
     session_id: str
     rounds: int
@@ -123,7 +123,9 @@ class Pilot:
     sizes: tuple[Size, ...]
     intervals: tuple[Interval, ...]
     quantity: str
-    """What the intervals are of: efficiency, speedup, throughput."""
+    """Quantity that has the intervals: efficiency, speedup, throughput."""
+    session_start_s: float = 0.0
+    """Seconds of a session before its first run."""
     unknown: tuple[str, ...] = ()
     """Sizes without an ok run."""
 
@@ -141,7 +143,7 @@ class Pilot:
 
     def seconds(self, steps: int | None, rounds: int | None) -> float:
         """Time of a session [null: the suite's steps, rounds]."""
-        return sum((rounds or size.repeats) * size.run_s(steps) for size in self.sizes)
+        return self.session_start_s + sum((rounds or size.repeats) * size.run_s(steps) for size in self.sizes)
 
     def plan(self, steps: int | None, rounds: int) -> Plan:
         """The plan with these numbers, of two rounds or more."""
@@ -172,7 +174,8 @@ class Pilot:
         for steps in self.step_counts():
             most = MOST_ROUNDS
             if best is not None:  # more rounds of these steps are dearer than the best
-                most = min(most, math.ceil(best[0] / self.seconds(steps, 1)) - 1)
+                round_s = sum(size.run_s(steps) for size in self.sizes)
+                most = min(most, math.ceil((best[0] - self.session_start_s) / round_s) - 1)
             rounds = self.rounds_for(steps, width, most)
             if rounds is not None:
                 best = (self.seconds(steps, rounds), steps, rounds)
@@ -239,6 +242,7 @@ def pilot_of(session_id: str, rows: list[dict[str, Any]], suite: ResolvedSuite) 
         sizes=tuple(_size(row, suite) for row in known.values()),
         intervals=tuple(intervals),
         quantity=quantity,
+        session_start_s=max(0.0, rows[0]["session_start_s"] or 0.0),
         unknown=tuple(_name(row) for row in rows if not row["runs"]),
     )
 

@@ -1,4 +1,4 @@
-"""`bench suite --plan-for` as text: plans beside each other, the measurements that they follow from, the command."""
+"""`bench suite --plan-for` as text: the cheapest plan next to others, their measurements, the command."""
 
 from __future__ import annotations
 
@@ -41,9 +41,12 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
         "",
         *_wrapped(f"{ratios}."),
         "",
-        *_wrapped(f"From {pilot.session_id}, {pilot.rounds} rounds, deviations as standard deviations:"),
+        *_wrapped(
+            f"From {pilot.session_id}, {pilot.rounds} rounds; {duration(pilot.session_start_s)} before the first run; "
+            "standard deviations of steps and of runs of a round:"
+        ),
         "",
-        *_table([("", "start", "a step", "steps deviate", "runs deviate"), *map(_size_cells, pilot.sizes)]),
+        *_table([("", "start", "a step", "of steps", "of runs"), *map(_size_cells, pilot.sizes)]),
         *(
             _wrapped(f"Without an ok run, so not in the durations: {', '.join(pilot.unknown)}.")
             if pilot.unknown
@@ -55,7 +58,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
 
 
 def unreached(pilot: Pilot, width: float) -> str:
-    """What a pilot can plan instead of this width, which no number of rounds up to MOST_ROUNDS reaches."""
+    """A message: no number of rounds up to MOST_ROUNDS reaches this width, and another width that one does."""
     narrowest = min(pilot.plan(steps, MOST_ROUNDS).width for steps in pilot.step_counts())
     possible = float(f"{_WIDER * narrowest:.1e}")
     near = pilot.cheapest(possible)

@@ -1,4 +1,4 @@
-"""What the runs of a session cost, and how much their times vary, against NumPy and SciPy."""
+"""The cost of runs and how much their times vary, against NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from scipy.stats import bartlett
 
 from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
-from tests.unit.analysis.conftest import Rows, fetch
+from analysis.loading.load import load
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import Rows, ask, fetch
 
 STEPS, START_S, PAUSE_S = 100, 3.0, 0.5
 STEP_SD, AUTOCORRELATION = 0.02, 2.0
@@ -24,7 +26,7 @@ RUN = """
 STATS = f"""
     {STEPS} AS measured_steps, span_ns, {STEP_SD} * 1e6 AS step_ns_std, 1e6 AS step_ns_mean,
     {AUTOCORRELATION} AS autocorrelation_steps
-"""  # noqa: S608 - numbers of this file
+"""
 
 
 def made(logs: np.ndarray, left_out: tuple[tuple[int, int], ...] = (), *, is_one_case: bool = True) -> Rows:
@@ -89,7 +91,10 @@ def test_the_parts_are_those_of_the_differences_between_sizes():
     assert rows[0]["round_sd"] == pytest.approx(np.sqrt(covariances.mean()), rel=1e-6)
     assert [row["log_variance"] for row in rows] == pytest.approx(logs.var(axis=0, ddof=1), rel=1e-6)
     ratios = (logs[:, 1:] - logs[:, :1]).var(axis=0, ddof=1)
-    assert [row["ratio_variance"] for row in rows] == [None, *(pytest.approx(ratio, rel=1e-6) for ratio in ratios)]
+    assert [row["ratio_variance"] for row in rows] == [
+        None,
+        *(pytest.approx(ratio, rel=1e-6) for ratio in ratios),
+    ]
     assert {(row["runs"], row["placements"], row["rounds"]) for row in rows} == {(10, 4, 10)}
 
 
@@ -154,3 +159,17 @@ def test_what_cannot_be_known_is_null(rounds, sizes):
         unknown = ("run_sd", "run_sd_pooled", "round_sd", "placements", "p_equal", "ratio_variance")
         assert [row[name] for name in unknown] == [None] * len(unknown)
         assert (row["log_variance"] is None) == (rounds == 1)
+
+
+def test_sessions_differ_by_more_than_their_runs(tmp_path):
+    random = np.random.default_rng(3)
+    logs = np.log(20) + random.normal(0, 0.1, (6, 1)) + random.normal(0, 0.02, (6, 4))
+    for number, of_session in enumerate(logs):
+        times = np.rint(np.exp(of_session) * 1e6) / 1e6
+        make_session(
+            tmp_path, [Case(name="ddp", step_ms={1: times.tolist()}, repeats=4)], session_id=f"s{number}"
+        )
+    load(tmp_path)
+    (row,) = ask(tmp_path, "FROM session_components")
+    expected = logs.mean(axis=1).var(ddof=1) - logs.var(axis=1, ddof=1).mean() / 4
+    assert (row["sessions"], row["session_sd"]) == (6, pytest.approx(expected**0.5, rel=1e-4))

@@ -20,14 +20,16 @@ def size(name: str, *, start_s: float = 2.0, step_s: float = 0.05, least_steps: 
 
 
 def interval(*, run_sd: float = 0.01, step_sd: float = 0.05, df: int | None = 2, steps: int = 50) -> Interval:
-    """Of a ratio whose pilot had exactly its expected variance."""
+    """The interval of a ratio whose pilot had exactly its expected variance."""
     side = Side(step_variance=step_sd**2, pilot_steps=steps, steps=50)
     return Interval(name="ddp 1x2", variance=2 * (run_sd**2 + step_sd**2 / steps), df=df, sides=(side, side))
 
 
 def pilot(*intervals: Interval, start_s: float = 2.0) -> Pilot:
     sizes = (size("ddp 1x1", start_s=start_s), size("ddp 1x2", start_s=start_s, step_s=0.03))
-    return Pilot(session_id="s", rounds=3, sizes=sizes, intervals=intervals, quantity="efficiency")
+    return Pilot(
+        session_id="s", rounds=3, sizes=sizes, intervals=intervals, quantity="efficiency", session_start_s=7.0
+    )
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 7, 30, 99])
@@ -43,7 +45,9 @@ def test_with_the_pilots_own_steps_the_probability_is_that_of_an_f(df: int, roun
     one = interval(step_sd=0.0, df=df)
     for width in (0.005, 0.02, 0.05):
         ratio = rounds * np.log1p(width) ** 2 / t_quantile(rounds - 1) ** 2 / one.variance
-        assert pilot(one).assurance(50, rounds, width) == pytest.approx(f.cdf(ratio, rounds - 1, df), abs=0.006)
+        assert pilot(one).assurance(50, rounds, width) == pytest.approx(
+            f.cdf(ratio, rounds - 1, df), abs=0.006
+        )
 
 
 def test_every_interval_must_be_narrow_enough() -> None:

@@ -36,7 +36,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tiny.yaml").write_text(SUITE)
 
 
-def make_pilot(results: Path, *, step_ms: dict[int, tuple[float, ...]] = STEP_MS, **selection: object) -> None:
+def make_pilot(
+    results: Path, *, step_ms: dict[int, tuple[float, ...]] = STEP_MS, **selection: object
+) -> None:
     """A session of the suite, in the database."""
     repeats = len(step_ms[1])
     cases = [
@@ -62,7 +64,8 @@ def test_the_plan_names_its_numbers_its_pilot_and_the_command(tmp_path: Path) ->
     assert lines[0].startswith("To know the efficiency of every size within 5 %")
     assert max(map(len, lines)) <= 80
     cheapest, more, as_it_is = (
-        next(line.split() for line in lines if line.startswith(name)) for name in ("cheapest", "more", "suite as")
+        next(line.split() for line in lines if line.startswith(name))
+        for name in ("cheapest", "more", "suite as")
     )
     steps, rounds = cheapest[1:3]
     assert (more[3], as_it_is[4:6]) == ("40", ["40", "2"])
