@@ -233,16 +233,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, nargs="+", default=[3, 5])
     parser.add_argument("--seed", type=int, default=20261124)
     asked = parser.parse_args()
-    heads = [
-        "width",
-        "rounds of the pilot",
-        "reached",
-        "rounds x steps",
-        "if noise is known",
-        "time ÷ that's",
-    ]
-    _line("suite", [*heads, "÷ more rounds only", "÷ best of all", "no plan"])
-    _line("---", ["---:"] * (len(heads) + 3))
+    plans = ["rounds x steps", "with known noise", "time ÷ that one's", "÷ more rounds only", "÷ best of all"]
+    heads = ["width", "pilot", "reached", *plans, "no plan"]
+    _line("suite", heads)
+    _line("---", ["---:"] * len(heads))
     for (number, truth), rounds in itertools.product(enumerate(TRUTHS), asked.rounds):
         _line(truth.name, row(truth, rounds, asked.draws, [asked.seed, number, rounds]))
 

@@ -145,15 +145,20 @@ class Pilot:
         """Time of a session [null: the suite's steps, rounds]."""
         return self.session_start_s + sum((rounds or size.repeats) * size.run_s(steps) for size in self.sizes)
 
-    def plan(self, steps: int | None, rounds: int) -> Plan:
-        """The plan with these numbers, of two rounds or more."""
+    def width(self, steps: int | None, rounds: int) -> float:
+        """Half-width, as a fraction, that no interval of two or more rounds exceeds with PROBABILITY; within 0.01 %."""
         low, high = 1e-9, 1e3
         while high / low > 1.0001:
             middle = math.sqrt(low * high)
             low, high = (
                 (low, middle) if self.assurance(steps, rounds, middle) >= PROBABILITY else (middle, high)
             )
-        return Plan(steps=steps, rounds=rounds, seconds=self.seconds(steps, rounds), width=high)
+        return high
+
+    def plan(self, steps: int | None, rounds: int) -> Plan:
+        """The plan with these numbers, two rounds or more."""
+        seconds = self.seconds(steps, rounds)
+        return Plan(steps=steps, rounds=rounds, seconds=seconds, width=self.width(steps, rounds))
 
     def as_it_is(self) -> Plan:
         """The suite's own steps and rounds, those of the case with fewest."""
@@ -306,4 +311,4 @@ def _chi_squares(df: int) -> _Array:
         middle = (low + high) / 2
         is_below = chi_square_tail(middle, df) > wanted
         low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return (low + high) / 2
+    return np.asarray((low + high) / 2)

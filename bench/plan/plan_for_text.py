@@ -29,7 +29,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
     ratios = (
         f"The cheapest plan takes {best.seconds / as_it_is.seconds:.2g} times as long as the suite as it is"
     )
-    if more is not None:
+    if more is not None and more.seconds > best.seconds:
         ratios += f", and {best.seconds / more.seconds:.2g} times as long as more rounds of its steps"
     return [
         *_wrapped(
@@ -59,7 +59,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
 
 def unreached(pilot: Pilot, width: float) -> str:
     """A message: no number of rounds up to MOST_ROUNDS reaches this width, and another width that one does."""
-    narrowest = min(pilot.plan(steps, MOST_ROUNDS).width for steps in pilot.step_counts())
+    narrowest = min(pilot.width(steps, MOST_ROUNDS) for steps in pilot.step_counts())
     possible = float(f"{_WIDER * narrowest:.1e}")
     near = pilot.cheapest(possible)
     text = f"{percent(width)} cannot be reached in {MOST_ROUNDS} rounds. "
