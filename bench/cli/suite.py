@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import Finite, suite_options
+from bench.cli._options import PERCENT, Finite, suite_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of its time; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, also with --dry-run.")
+@click.option(
+    "--plan-for", "width", type=PERCENT, metavar="PERCENT",
+    help="Print how many steps and rounds are cheapest for 95 % intervals of efficiency with this half-width, from the"
+    " newest session of the suite; run nothing.",
+)  # fmt: skip
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON instead of tables, also with --dry-run and --plan-for.",
+)
 @click.option(
     "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
     help="auto: all tasks of the current Slurm step, outside of one this machine; local: this machine only; srun:"
@@ -49,16 +59,27 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command(
-    context: click.Context, /, dry_run: bool, no_load: bool, as_json: bool, launcher: str, **options: Any
+    context: click.Context,
+    /,
+    dry_run: bool,
+    width: float | None,
+    no_load: bool,
+    as_json: bool,
+    launcher: str,
+    **options: Any,
 ) -> int:
     """Run the suite NAME, or the YAML file FILE, on this machine; then show how it scales.
 
     Exit code 1: a run failed. 130 or 143: the session was stopped; --resume finishes it."""
     from bench.cli._finish_session import check_custom_rules, finish, prepare
     from bench.cli._output import outlive_readers
+    from bench.cli._plan_for import print_plan_for
     from bench.cli._srun import take_step_options, through_srun
 
     step_options = take_step_options(options, launcher)
+    if width is not None:
+        print_plan_for(context, width, as_json=as_json)
+        return 0
     if launcher == "srun":
         return through_srun(context, step_options, dry_run=dry_run)
     from bench.session.start import SessionOptions, planned_runs, start

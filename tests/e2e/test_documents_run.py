@@ -106,6 +106,13 @@ INSTEAD = {
     "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "python benchmarks/suites.py": "python benchmarks/suites.py --help",
+    "bench suite SUITE --plan-for 2%": "bench suite smoke --plan-for 2% --help",
+    # with a short pilot, and a width that it can plan however busy the machine is
+    "bench suite smoke --plan-for 2%": (
+        "bench suite smoke --quick --case ddp_strong --repeats 3 --session pilot && "
+        "bench suite smoke --quick --case ddp_strong --plan-for 99%"
+    ),
+    "python benchmarks/plan_for.py": "python benchmarks/plan_for.py --help",
     "python benchmarks/straggler_rule.py": "python benchmarks/straggler_rule.py --draws 50",
     "python benchmarks/single_session.py": "python benchmarks/single_session.py --draws 1000",
     "bench suite smoke --quick --set train.precision=fp32": (

@@ -1,0 +1,149 @@
+"""bench suite --plan-for: through the command line, from a session that the factory made."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis.errors import AnalysisError
+from analysis.loading.load import load
+from bench.cli import group
+from bench.common.errors import InputError
+from bench.suite.resolve import load_suite
+from bench.suite.selection import Selection
+from tests.factory import Case, make_session
+
+SUITE = """\
+title: "Tiny: a suite"
+why: Is it planned?
+workload: {name: spiral_mlp}
+measure: {warmup: 2, steps: 40, repeats: 2, timeout_s: 60}
+cases:
+  - {name: one, strategy: single, scaling: none, batch_per_rank: 8, world: [1], device: cpu}
+  - {name: many, strategy: ddp, scaling: weak, batch_per_rank: 8, world: [1, 2, 4], device: cpu}
+"""
+STEP_MS = {1: (50.0, 51.0, 50.2), 2: (52.0, 52.6, 52.8), 4: (55.0, 57.0, 55.5)}
+PILOT = "20261121T014925Z-tiny-3f9a"
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(SUITE)
+
+
+def make_pilot(
+    results: Path, *, step_ms: dict[int, tuple[float, ...]] = STEP_MS, **selection: object
+) -> None:
+    """A session of the suite, in the database."""
+    repeats = len(step_ms[1])
+    cases = [
+        Case(name="one", strategy="single", scaling="none", step_ms={1: step_ms[1]}, repeats=repeats),
+        Case(name="many", scaling="weak", step_ms=step_ms, steps=40, jitter=0.02, repeats=repeats),
+    ]
+    folder = make_session(results, cases, session_id=PILOT, suite="tiny")
+    head = json.loads((folder / "session.json").read_text())
+    head["resolved"] = load_suite("./tiny.yaml", Selection(**selection)).to_json()  # type: ignore[arg-type]
+    (folder / "session.json").write_text(json.dumps(head))
+    load(results)
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(group, ["suite", "./tiny.yaml", *arguments])
+
+
+def test_the_plan_names_its_numbers_its_pilot_and_the_command(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results")
+    result = ask("--plan-for", "5%")
+    assert (result.exit_code, result.exception) == (0, None)
+    lines = result.output.splitlines()
+    assert lines[0].startswith("To know the efficiency of every size within 5 %")
+    assert max(map(len, lines)) <= 80
+    cheapest, more, as_it_is = (
+        next(line.split() for line in lines if line.startswith(name))
+        for name in ("cheapest", "more", "suite as")
+    )
+    steps, rounds = cheapest[1:3]
+    assert (more[3], as_it_is[4:6]) == ("40", ["40", "2"])
+    assert f"From {PILOT}, 3 rounds" in result.output
+    assert [line.split()[:2] for line in lines if line.startswith(("one", "many"))] == [
+        ["many", "1x1"], ["many", "1x2"], ["many", "1x4"], ["one", "1x1"]
+    ]  # fmt: skip
+    command = shlex.split(lines[-1])
+    assert command[1:] == ["suite", "./tiny.yaml", "--repeats", rounds, "--set", f"measure.steps={steps}"]
+
+
+def test_the_printed_duration_is_that_of_all_runs(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results")
+    answer = json.loads(ask("--plan-for", "5%", "--json").output)
+    plan, sizes = answer["plan"], answer["pilot"]["sizes"]
+    assert plan["seconds"] == pytest.approx(
+        sum(plan["rounds"] * (size["start_s"] + plan["steps"] * size["step_s"]) for size in sizes)
+    )
+    assert len(sizes) == 4
+    assert answer["suite_as_it_is"]["rounds"] == 2
+
+
+def test_the_command_keeps_the_options_and_replaces_the_numbers(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results", settings=("train.learning_rate=0.01",))
+    result = ask(
+        "--set", "train.learning_rate=0.01", "--set", "measure.steps=70", "--repeats", "4", "--tag", "a b",
+        "--plan-for", "0.05",
+    )  # fmt: skip
+    words = shlex.split(result.output.splitlines()[-1])[3:]
+    assert words[:2] == ["--tag", "a b"]
+    assert words[4:6] == ["--set", "train.learning_rate=0.01"]
+    assert words.count("--repeats") == 1
+    assert [word for word in words if word.startswith("measure.steps=")] == words[-1:]
+
+
+def test_without_a_pilot_the_command_that_measures_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"`.*suite \./tiny\.yaml --repeats 3` measures one"):
+        _raise(ask("--plan-for", "2%"))
+    make_pilot(tmp_path / "results")
+    with pytest.raises(InputError, match="there is none in results"):
+        _raise(ask("--plan-for", "2%", "--set", "train.learning_rate=0.01"))
+
+
+def test_a_pilot_of_one_round_is_too_short(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results", step_ms={size: times[:1] for size, times in STEP_MS.items()})
+    with pytest.raises(InputError, match=f"{PILOT}, .* has fewer"):
+        _raise(ask("--plan-for", "2%"))
+
+
+def test_a_pilot_that_is_not_loaded_must_be_loaded(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results")
+    (tmp_path / "results" / "results.duckdb").unlink()
+    with pytest.raises(AnalysisError, match="bench load"):
+        _raise(ask("--plan-for", "2%"))
+
+
+def test_a_width_that_is_out_of_reach_gets_one_that_is_not(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results")
+    with pytest.raises(InputError, match=r"0\.1 % cannot be reached in 100 rounds") as caught:
+        _raise(ask("--plan-for", "0.1%"))
+    advised = str(caught.value).partition("--plan-for ")[2].partition(". ")[0]
+    assert ask("--plan-for", advised).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plan-for", "0%"], "an interval has a width"),
+        (["--plan-for", "2%", "--resume", "s"], "without --resume"),
+        (["--plan-for", "2%", "--set", "measure.steps=null", "--set", "measure.epochs=1"], "measure.epochs"),
+        (["--plan-for", "2%", "--set", "workload.name=matmul"], "measures the machine"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _raise(ask(*arguments))
+
+
+def _raise(result: Result) -> None:
+    assert result.exception is not None, result.output
+    raise result.exception
