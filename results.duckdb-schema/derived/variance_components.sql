@@ -3,7 +3,7 @@
 -- Runs are compared within rounds, with those at the case's other placements; a case of one placement, with the
 -- session's other such cases. The difference of two runs has the variance of both, so each placement's own follows from
 -- the differences between all of them (Grubbs, exact if no run is missing); of two placements, each has half. Null
--- below two rounds or two placements.
+-- below two rounds or two placements. Slow runs (`slow_runs`) do not count.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, case_name, point_id, round,
@@ -11,6 +11,7 @@ WITH ok_runs AS (
         -ln(throughput) AS log_time,
         cv, autocorrelation_steps, span_s, elapsed_s
     FROM run_summary
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     LEFT JOIN run_stats USING (session_id, run_id, attempt)
     WHERE throughput IS NOT NULL
 ),
@@ -134,7 +135,7 @@ ratios AS (
 final AS (
     SELECT
         session_id, case_name, workers, nodes, ranks_per_node, threads, placement, point_id, is_baseline,
-        runs,     -- number of ok runs
+        runs,     -- number of ok runs that are not slow
         steps,    -- mean number of measured steps of a run
         start_s,  -- of a run, without its measured steps: set-up, warm-up, end, and the pause before the next run; mean
         step_s,   -- mean of the measured steps
