@@ -100,7 +100,7 @@ def _throughput(row: Row) -> str:
 
 
 def _efficiency(row: Row) -> str:
-    if row["efficiency"] is None or row["is_baseline"] or row["scaling"] == "none":
+    if row["efficiency"] is None or row["is_baseline"] or row["scaling_mode"] == "none":
         return ""
     return f"{100 * row['efficiency']:.1f} %"
 

@@ -358,7 +358,8 @@ def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Ge
 
 
 RUN = """
-    'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
+    'ok' AS status, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed,
+    1 AS nodes,
     $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, $case_name AS case_name,
     $until::DOUBLE AS until, $until_efficiency::DOUBLE AS until_efficiency
 """

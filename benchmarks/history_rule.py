@@ -29,7 +29,7 @@ WITHIN = 0.01
 REPEATS = (3, 5)
 RUN = """
     session_id, run_id, 0 AS attempt, suite, 'case' AS case_name, 'made' AS workload, 'ddp' AS strategy,
-    'strong' AS scaling, 'ranks' AS axis, false AS oversubscribed, 1 AS nodes, 1 AS threads, 2 AS ranks_per_node,
+    'strong' AS scaling_mode, 'ranks' AS axis, false AS oversubscribed, 1 AS nodes, 1 AS threads, 2 AS ranks_per_node,
     2 AS workers, 2 AS world_size, 'cuda' AS device_type, 'GPU' AS device_name, 'ok' AS status, repeat,
     64 AS examples_per_step, '{"settings": "a"}'::JSON AS fingerprint, '{}'::JSON AS config
 """

@@ -60,7 +60,7 @@ def runs(
                 yield {
                     "session_id": "made",
                     "case_name": f"{draw:05d}",
-                    "scaling": truth.scaling,
+                    "scaling_mode": truth.scaling,
                     "axis": "threads",
                     "workers": workers,
                     "nodes": 1,

@@ -109,7 +109,8 @@ def pilots(truth: Truth, rounds: int, draws: int, rng: np.random.Generator) -> l
 
 
 RUN = """
-    draw::VARCHAR AS session_id, $workers || '.' || round AS run_id, 0 AS attempt, 'ok' AS status, 'strong' AS scaling,
+    draw::VARCHAR AS session_id, $workers || '.' || round AS run_id, 0 AS attempt, 'ok' AS status,
+    'strong' AS scaling_mode,
     'ranks' AS axis, 'ddp' AS case_name, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
     $workers AS ranks_per_node, $workers AS workers, $workers AS world_size, 1 AS threads, round AS repeat, round
 """

@@ -25,7 +25,7 @@ DEVIATIONS = (0.005, 0.02, 0.05)
 SHAPES = ((1, 6, 1), (1, 6, 3), (1, 6, 5), (4, 6, 3), (4, 6, 5))
 """Cases, sizes and repeats."""
 RUN = """
-    'ok' AS status, 'ddp' AS strategy, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step,
+    'ok' AS status, 'ddp' AS strategy, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step,
     false AS oversubscribed, 1 AS nodes, 1 AS threads, workers, workers AS ranks_per_node, workers AS world_size,
     case_name, repeat
 """

@@ -26,7 +26,8 @@ DEVIATIONS = (0.005, 0.01, 0.02, 0.05)
 SHAPES = ((2, 3), (8, 2), (8, 3), (64, 3), (64, 5))
 """Ranks and repeats."""
 RUN = """
-    'ok' AS status, 'case' AS case_name, 'ddp' AS strategy, 'none' AS scaling, 'ranks' AS axis, false AS oversubscribed,
+    'ok' AS status, 'case' AS case_name, 'ddp' AS strategy, 'none' AS scaling_mode, 'ranks' AS axis,
+    false AS oversubscribed,
     1 AS nodes, 1 AS threads, $ranks AS ranks_per_node, $ranks AS workers, $ranks AS world_size, run_id AS repeat
 """
 TABLES = {

@@ -5,7 +5,7 @@ SELECT
     'case_' || lpad(k::VARCHAR, 4, '0') AS case_name,
     k,
     ['ddp', 'fsdp'][1 + k % 2] AS strategy,
-    if(k % 3 = 2, 'weak', 'strong') AS scaling,
+    if(k % 3 = 2, 'weak', 'strong') AS scaling_mode,
     0.01 + 0.3 * (hash(k) % 1000) / 1000 AS serial_fraction,
     0.05 + 0.4 * (hash(k + 7) % 1000) / 1000 AS base_step_s
 FROM range(getvariable('cases')) AS numbers(k);
@@ -24,12 +24,12 @@ WITH sizes AS (
 SELECT
     getvariable('session_id') AS session_id,
     format('{}.{}x{}.r{}', case_name, nodes, workers // nodes, repeat) AS run_id,
-    0 AS attempt, 'synthetic' AS suite, case_name, 'spiral_mlp' AS workload, strategy, scaling, 'ranks' AS axis,
+    0 AS attempt, 'synthetic' AS suite, case_name, 'spiral_mlp' AS workload, strategy, scaling_mode, 'ranks' AS axis,
     workers, workers AS world_size, nodes, workers // nodes AS ranks_per_node, 1 AS threads,
     false AS oversubscribed, repeat, getvariable('device_type') AS device_type,
     if(getvariable('device_type') = 'cuda', 'NVIDIA H200', 'cpu') AS device_name, 'bf16' AS precision,
     1024 // workers AS batch_per_rank, 1024 AS global_batch,
-    if(scaling = 'weak', 64 * workers, 1024) AS examples_per_step, 1 AS accumulate, 2804 AS parameters,
+    if(scaling_mode = 'weak', 64 * workers, 1024) AS examples_per_step, 1 AS accumulate, 2804 AS parameters,
     4 AS units,
     50000 AS dataset_size, 'synthetic' AS data_source, 'ok' AS status,
     TIMESTAMP '2026-11-21 01:49:25' AS started_at,
@@ -42,7 +42,7 @@ FROM made_cases, sizes, range(getvariable('repeats')) AS repeats(repeat),
 ORDER BY k, repeat, workers;
 
 INSERT INTO planned_runs BY NAME
-SELECT session_id, run_id, case_name, strategy, scaling, axis, workers, world_size, nodes, ranks_per_node, threads,
+SELECT session_id, run_id, case_name, strategy, scaling_mode, axis, workers, world_size, nodes, ranks_per_node, threads,
     repeat
 FROM runs WHERE session_id = getvariable('session_id');
 
@@ -52,8 +52,8 @@ FROM range(4) AS nodes(node), (VALUES ('hostname', 'node'), ('torch', '2.15.0'),
 
 CREATE TEMP TABLE made_runs AS
 SELECT
-    runs.session_id, run_id, attempt, repeat, runs.scaling, workers, ranks_per_node, k,
-    1e9 * base_step_s * if(runs.scaling = 'weak', 1 + serial_fraction * ln(workers),
+    runs.session_id, run_id, attempt, repeat, runs.scaling_mode, workers, ranks_per_node, k,
+    1e9 * base_step_s * if(runs.scaling_mode = 'weak', 1 + serial_fraction * ln(workers),
         serial_fraction + (1 - serial_fraction) / workers) * (1 + 0.01 * ((hash(run_id) % 100) / 50 - 1)) AS step_ns
 FROM runs JOIN made_cases USING (case_name)
 WHERE runs.session_id = getvariable('session_id');

@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
     session_id: str
     case_name: str
-    scaling: str
+    scaling_mode: str
     axis: str
     workers: int
     nodes: int
@@ -73,7 +73,7 @@ def _sizes(points: Sequence[Point]) -> list[int]:
 
 def _fits(segment: str, points: Sequence[Point]) -> Iterator[Row]:
     """The rows of one segment of a case."""
-    found = {law: _fit(law, points) for law in LAWS[points[0].scaling]}
+    found = {law: _fit(law, points) for law in LAWS[points[0].scaling_mode]}
     serial, universal = found.values()
     better = beyond_p = None
     if isinstance(serial, Fit) and isinstance(universal, Fit):
@@ -115,7 +115,7 @@ def _facts(segment: str, law: Law, points: Sequence[Point]) -> Row:
         "session_id": first.session_id,
         "case_name": first.case_name,
         "segment": segment,
-        "scaling": first.scaling,
+        "scaling_mode": first.scaling_mode,
         "axis": first.axis,
         "law": law.name,
         "points": len(sizes),

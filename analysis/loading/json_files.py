@@ -22,6 +22,7 @@ from bench.records.vocabulary import (
     LARGEST_COUNT,
     LARGEST_SECONDS,
     LARGEST_SIZE,
+    SCALINGS,
     SCHEMA_VERSION,
     Count,
     Positive,
@@ -46,7 +47,6 @@ _FROM_SPEC = (
         "suite",
         "case_name",
         "strategy",
-        "scaling",
         "axis",
         "workers",
         "world_size",
@@ -55,7 +55,8 @@ _FROM_SPEC = (
     ),
     *("threads", "oversubscribed", "repeat", "round", "position", "baseline", "tags"),
 )
-"""Fields of a run's specification that are columns of `runs`, also for imported runs."""
+"""Fields of a run's specification that are columns of `runs`, also for imported runs; so is `scaling`, as
+`scaling_mode`."""
 
 
 class BadFileError(ValueError):
@@ -256,7 +257,8 @@ def planned_rows(session: Fields) -> list[Row]:
     return [
         {
             "session_id": session_id,
-            **run.checked(PlanEntry, without=("probe",)),
+            **run.checked(PlanEntry, without=("probe", "scaling")),
+            "scaling_mode": run.one_of("scaling", *SCALINGS),
             "strategy": _label(run.text("strategy")),
             "probe": _is_probe(run),
         }
@@ -306,6 +308,7 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         "run_id": run_id,
         "attempt": attempt,
         **spec.checked(RunSpec, only=_FROM_SPEC),
+        "scaling_mode": spec.one_of("scaling", *SCALINGS),
         "workload": _label(spec.text("workload")),
         "strategy": _label(spec.text("strategy")),
         "device_type": known(spec, spec.text, "device_type"),

@@ -113,7 +113,7 @@ def _used(row: Row) -> str:
 def _verdict(row: Row) -> str:
     if row["oversubscribed"]:
         return "oversubscribed"
-    return row["verdict"] or ("baseline" if row["is_baseline"] and row["scaling"] != "none" else "")
+    return row["verdict"] or ("baseline" if row["is_baseline"] and row["scaling_mode"] != "none" else "")
 
 
 def _step(row: Row) -> str:

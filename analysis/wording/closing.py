@@ -64,7 +64,7 @@ def most_telling(points: Sequence[Row]) -> Row | None:
     ]
     return max(
         compared,
-        key=lambda point: (not point["oversubscribed"], point["scaling"] == "strong", point["workers"]),
+        key=lambda point: (not point["oversubscribed"], point["scaling_mode"] == "strong", point["workers"]),
         default=None,
     )
 
@@ -72,7 +72,7 @@ def most_telling(points: Sequence[Row]) -> Row | None:
 def _ratio(point: Row, name: Callable[[str], str]) -> str:
     """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too. Repeats show
     what is typical; a single run does not."""
-    kind = "scaled speedup" if point["scaling"] == "weak" else "speedup"
+    kind = "scaled speedup" if point["scaling_mode"] == "weak" else "speedup"
     typical = "typical " if point["speedup_lo"] is not None else ""
     workers = point["baseline_workers"]
     over = counted(workers, point["baseline_axis"])
@@ -88,7 +88,7 @@ def _ratio(point: Row, name: Callable[[str], str]) -> str:
 def _unlike(point: Row, name: Callable[[str], str]) -> str:
     """The first thing besides the number of workers in which the row differs from its baseline; empty if nothing
     does."""
-    batch = "global_batch" if point["scaling"] == "strong" else "batch_per_rank"
+    batch = "global_batch" if point["scaling_mode"] == "strong" else "batch_per_rank"
     for key in ("device_type", "precision", "workload", batch):
         here, there = point[key], point[f"baseline_{key}"]
         if here is not None and there is not None and here != there:

@@ -32,7 +32,7 @@ with_limits AS (
 ),
 searches AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         too_large_micro_batch,
         any_value(device_type) AS device_type,
         count(*) AS probes,  -- probing runs
@@ -45,7 +45,7 @@ searches AS (
         arg_max(memory_reserved_bytes_peak, micro_batch) FILTER (fits) AS peak_memory_reserved_bytes
     FROM with_limits
     GROUP BY
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         too_large_micro_batch
 ),
 -- If no micro-batch fits, nothing was measured and only the requested batch is known.
@@ -69,7 +69,7 @@ devices AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,  -- nodes x ranks per node: `2x4`
         device_type,

@@ -54,7 +54,7 @@ no_sync_runs AS (
 ),
 each_run AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, device_type, oversubscribed,
         per_run.* EXCLUDE (session_id, run_id, attempt, profiled_rows),
         exposed_communication_ms / per_run.profiled_step_ms AS exposed_share,
@@ -73,7 +73,7 @@ each_run AS (
 ),
 over_repeats AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement,
         any_value(device_type) AS device_type,
         bool_or(oversubscribed) AS oversubscribed,
@@ -95,7 +95,7 @@ over_repeats AS (
         var_samp(no_sync_saving_ms) / savings AS saving_variance
     FROM each_run
     GROUP BY
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement
 ),
 quantiles AS (
@@ -104,7 +104,7 @@ quantiles AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, device_type, oversubscribed,
         repeats,                     -- ok runs with profiled steps

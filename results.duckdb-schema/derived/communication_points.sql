@@ -7,12 +7,12 @@ WITH ok_runs AS (
     FROM run_summary
     JOIN (SELECT session_id, run_id, attempt, accumulate, config FROM runs) USING (session_id, run_id, attempt)
     WHERE throughput IS NOT NULL AND backward_ms IS NOT NULL AND NOT oversubscribed
-        AND scaling <> 'none' AND axis = 'ranks' AND strategy IN ('ddp', 'fsdp', 'fsdp1')
+        AND scaling_mode <> 'none' AND axis = 'ranks' AND strategy IN ('ddp', 'fsdp', 'fsdp1')
 ),
 points AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, world_size,
-        any_value(scaling) AS scaling,
+        any_value(scaling_mode) AS scaling_mode,
         any_value(strategy) AS strategy,
         any_value(device_type) AS device_type,
         any_value(device_name) AS device_name,
@@ -41,7 +41,7 @@ final AS (
         row_number() OVER (
             PARTITION BY session_id, case_name, world_size ORDER BY nodes, ranks_per_node
         ) = 1 AS stands_for_n  -- whether it uses the fewest nodes of all placements with as many ranks
-        -- scaling: strong, weak
+        -- scaling_mode: strong, weak
         -- strategy: ddp, fsdp, fsdp1
         -- device_type: cpu, cuda
         -- device_name: as reported by CUDA or the kernel

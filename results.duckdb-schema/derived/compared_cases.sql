@@ -9,8 +9,8 @@ WITH cases AS (
         -- a fraction is a mean of counted tokens, which differs by chance
         any_value(workload || ' ' || if(tokens_per_example % 1 = 0, tokens_per_example, 0)) AS workload,
         any_value(precision) AS precision,
-        any_value(if(scaling = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
-        max(if(scaling = 'strong', global_batch, batch_per_rank)) AS batch,
+        any_value(if(scaling_mode = 'strong', 'global_batch', 'batch_per_rank')) AS batch_key,
+        max(if(scaling_mode = 'strong', global_batch, batch_per_rank)) AS batch,
         max(global_batch) / min(dataset_size) AS epoch_share
     FROM runs
     WHERE probe IS NOT TRUE

@@ -7,7 +7,7 @@ WITH losses AS (
         CASE WHEN known_by = 'estimated' THEN 'one rank' ELSE known_by END AS baseline_known_by,
         coalesce(sum(lost_ms) FILTER (term = 'clocks'), 0) AS clocks_ms
     FROM efficiency_loss
-    WHERE efficiency_loss.scaling = 'weak' AND axis = 'ranks' AND NOT oversubscribed AND known_by IS NOT NULL
+    WHERE efficiency_loss.scaling_mode = 'weak' AND axis = 'ranks' AND NOT oversubscribed AND known_by IS NOT NULL
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads, known_by
 ),
 parts AS (

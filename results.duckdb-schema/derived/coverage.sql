@@ -14,7 +14,7 @@ every_run AS (
         coalesce(planned.run_id, last_attempts.run_id) AS run_id,
         coalesce(planned.case_name, last_attempts.case_name) AS case_name,
         coalesce(planned.strategy, last_attempts.strategy) AS strategy,
-        coalesce(planned.scaling, last_attempts.scaling) AS scaling,
+        coalesce(planned.scaling_mode, last_attempts.scaling_mode) AS scaling_mode,
         coalesce(planned.axis, last_attempts.axis) AS axis,
         coalesce(planned.workers, last_attempts.workers) AS workers,
         coalesce(planned.world_size, last_attempts.world_size) AS world_size,
@@ -34,7 +34,7 @@ final AS (
         session_id, case_name, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         any_value(strategy) AS strategy,
-        any_value(scaling) AS scaling,
+        any_value(scaling_mode) AS scaling_mode,
         any_value(axis) AS axis,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,

@@ -12,13 +12,14 @@ WITH pairs AS MATERIALIZED (
         row_number() OVER () AS pair,
         workers / throughput AS cost_s
     FROM scaling
-    WHERE efficiency IS NOT NULL AND NOT is_baseline AND scaling.scaling <> 'none'
+    WHERE efficiency IS NOT NULL AND NOT is_baseline AND scaling_mode <> 'none'
 ),
 sides AS (
-    SELECT pair, scaling, 'here' AS side, session_id, case_name, workers, nodes, ranks_per_node, threads FROM pairs
+    SELECT pair, scaling_mode, 'here' AS side, session_id, case_name, workers, nodes, ranks_per_node, threads FROM pairs
     UNION ALL
     SELECT
-        pair, scaling, 'baseline', session_id, baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node,
+        pair, scaling_mode, 'baseline', session_id, baseline_case, baseline_workers, baseline_nodes,
+        baseline_ranks_per_node,
         baseline_threads
     FROM pairs
 ),
@@ -68,7 +69,7 @@ long AS (
         unnest(['data', 'imbalance', 'communication', 'clocks', 'work']) AS term,
         cost_s_per_ms * unnest([
             data_ms, imbalance_ms, communication_ms, clocks_ms,
-            CASE WHEN scaling = 'strong' THEN computation_ms - coalesce(clocks_ms, 0) END
+            CASE WHEN scaling_mode = 'strong' THEN computation_ms - coalesce(clocks_ms, 0) END
         ]) AS term_s
     FROM with_clocks
 ),
@@ -143,7 +144,7 @@ rounded AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed, baseline_case, baseline_workers, repeats,
         efficiency,

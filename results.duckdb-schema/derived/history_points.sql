@@ -18,13 +18,14 @@ made AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node,
+        session_id, suite, case_name, workload, scaling_mode, strategy, axis, workers, world_size, nodes,
+        ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, device_type, device_name, oversubscribed, runs, repeats, throughput, throughput_lo,
         throughput_hi, throughput_unit, log_variance, stops_early, efficiency, efficiency_lo, efficiency_hi,
         is_baseline, step_ms, step_ms_lo, step_ms_hi,
         [
-            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling, strategy, axis,
+            suite, quick::VARCHAR, is_imported::VARCHAR, device_type, case_name, workload, scaling_mode, strategy, axis,
             nodes::VARCHAR, ranks_per_node::VARCHAR, CASE WHEN axis = 'threads' THEN threads::VARCHAR END,
             throughput_unit
         ] AS line_facts,  -- facts that the points of one line share

@@ -7,7 +7,7 @@ WITH placed AS (
         -- Null where the ratio is no efficiency: otherwise predictions would have one.
         CASE WHEN efficiency IS NOT NULL THEN baseline_throughput / baseline_workers END AS throughput_of_one
     FROM scaling
-    WHERE repeats > 0 AND NOT oversubscribed AND scaling.scaling <> 'none'
+    WHERE repeats > 0 AND NOT oversubscribed AND scaling_mode <> 'none'
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
     ) = 1
@@ -19,11 +19,11 @@ measured AS (
 ),
 final AS (
     SELECT
-        session_id, case_name, run_id, scaling, axis, workers, nodes, global_batch,
+        session_id, case_name, run_id, scaling_mode, axis, workers, nodes, global_batch,
         round,              -- round of repeats to which the run belongs; null if unknown
         throughput,         -- of the run, in the unit of throughput
         throughput_of_one   -- throughput that corresponds to a speedup of 1 in this case; null without an efficiency
-        -- scaling: strong, weak
+        -- scaling_mode: strong, weak
         -- axis: what the case's workers are: ranks, threads
         -- workers: number of ranks or threads along the axis
         -- global_batch: examples per step, over all ranks

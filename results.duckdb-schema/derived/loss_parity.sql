@@ -64,7 +64,7 @@ paired AS (
     SELECT
         each_run.*,
         baselines.* EXCLUDE (session_id, case_name, repeat),
-        scaling <> 'weak' AND global_batch = baseline_global_batch AS is_alike,
+        scaling_mode <> 'weak' AND global_batch = baseline_global_batch AS is_alike,
         least(20, greatest(steps_completed, baseline_steps)) AS steps_wanted
     FROM each_run
     LEFT JOIN baselines USING (session_id, case_name, repeat)
@@ -108,7 +108,7 @@ with_reason AS (
         *,
         CASE
             WHEN baseline_workers IS NULL THEN 'the baseline has no such repeat'
-            WHEN scaling = 'weak' THEN 'weak scaling: more ranks, another global batch'
+            WHEN scaling_mode = 'weak' THEN 'weak scaling: more ranks, another global batch'
             WHEN global_batch <> baseline_global_batch
             THEN format('global batch {} against {}', global_batch, baseline_global_batch)
             WHEN couples_examples THEN 'the model couples the examples of a batch, as BatchNorm does'
@@ -131,7 +131,7 @@ with_reason AS (
 ),
 final AS (
     SELECT
-        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers, world_size,
+        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling_mode, axis, workers, world_size,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         nodes, ranks_per_node, threads, placement, repeat, status, precision,
         baseline_workers,              -- n of the baseline

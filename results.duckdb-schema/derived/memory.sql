@@ -60,7 +60,7 @@ totals AS (
 ),
 over_repeats AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         any_value(device_type) AS device_type,
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(memory_limit_bytes) AS memory_limit_bytes,
@@ -79,7 +79,8 @@ over_repeats AS (
     FROM summaries
     JOIN limits USING (session_id, run_id, attempt)
     LEFT JOIN sampled USING (session_id, run_id, attempt)
-    GROUP BY session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads
+    GROUP BY session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node,
+        threads
 ),
 with_totals AS (
     SELECT
@@ -100,7 +101,7 @@ with_totals AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         device_type, batch_per_rank, runs, oom_runs,
         peak_memory_allocated_bytes, peak_memory_reserved_bytes,

@@ -16,7 +16,7 @@ final AS (
     SELECT
         session_id, suite, case_name, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
-        any_value(scaling) AS scaling,
+        any_value(scaling_mode) AS scaling_mode,
         any_value(strategy) AS strategy,
         any_value(workload) AS workload,
         any_value(axis) AS axis,

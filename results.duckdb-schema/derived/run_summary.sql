@@ -27,7 +27,7 @@ throughputs AS (
 ),
 final AS (
     SELECT
-        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling, axis, workers,
+        session_id, run_id, attempt, suite, case_name, workload, strategy, scaling_mode, axis, workers,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         world_size, nodes, ranks_per_node, threads,
         placement_of(nodes, ranks_per_node, axis, threads) AS placement,

@@ -74,7 +74,10 @@ paired AS (
             AND coalesce(baseline_workload = workload, true)
             AND coalesce(baseline_precision = precision, true)
             AND coalesce(
-                if(scaling = 'strong', baseline_global_batch = global_batch, baseline_batch_per_rank = batch_per_rank),
+                if(
+                    scaling_mode = 'strong', baseline_global_batch = global_batch,
+                    baseline_batch_per_rank = batch_per_rank
+                ),
                 true
             ) AS is_alike
     FROM points
@@ -221,7 +224,7 @@ falls AS (
     SELECT
         *,
         CASE
-            WHEN smaller_half_width IS NOT NULL AND scaling <> 'none' AND NOT oversubscribed
+            WHEN smaller_half_width IS NOT NULL AND scaling_mode <> 'none' AND NOT oversubscribed
             THEN p_not_below(log_gain, sqrt(smaller_variance), smaller_df)
         END AS fall_p
     FROM with_disturbances
@@ -239,21 +242,22 @@ with_falls AS (
 judged AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN is_alike AND scaling <> 'none' THEN baseline_workers / workers END AS share,
+        CASE WHEN is_alike AND scaling_mode <> 'none' THEN baseline_workers / workers END AS share,
         ratio * share AS efficiency,
         ratio_lo * share AS efficiency_lo,
         ratio_hi * share AS efficiency_hi,
-        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling = 'none') AS is_compared,
+        is_alike AND NOT (oversubscribed OR is_baseline OR throughput IS NULL OR scaling_mode = 'none') AS is_compared,
         is_compared AND trains_differently IS NULL AS is_judged,
         -- verdict_lo: verdict if the efficiency were efficiency_lo
         CASE WHEN is_judged THEN verdict_of(efficiency_lo) END AS verdict_lo,
         -- verdict_hi: verdict if the efficiency were efficiency_hi
         CASE WHEN is_judged THEN verdict_of(efficiency_hi) END AS verdict_hi,
         CASE
-            WHEN is_alike AND scaling = 'strong' AND relative_workers > 1 THEN relative_workers / (relative_workers - 1)
+            WHEN is_alike AND scaling_mode = 'strong' AND relative_workers > 1
+            THEN relative_workers / (relative_workers - 1)
         END AS karp_flatt_scale,
         CASE
-            WHEN is_alike AND scaling = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
+            WHEN is_alike AND scaling_mode = 'weak' AND relative_workers > 1 THEN baseline_workers / (workers - 1)
         END AS gustafson_scale
     FROM with_falls
     LEFT JOIN different_trainings USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -276,7 +280,8 @@ needs AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, workload, axis, workers, world_size, nodes, ranks_per_node,
+        session_id, suite, case_name, scaling_mode, strategy, workload, axis, workers, world_size, nodes,
+        ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
         examples_per_step, oversubscribed, slurm_job_id, runs, repeats, slow_repeats, throughput,

@@ -26,8 +26,8 @@ baselines AS (
 ),
 joined AS (
     SELECT
-        serial.session_id, serial.case_name, serial.segment, serial.scaling, serial.axis, serial.points, serial.runs,
-        serial.smallest_workers, serial.largest_workers,
+        serial.session_id, serial.case_name, serial.segment, serial.scaling_mode, serial.axis, serial.points,
+        serial.runs, serial.smallest_workers, serial.largest_workers,
         serial.law AS serial_law,                -- amdahl, gustafson
         -- serial_fraction: relative to the smallest measured size, like karp_flatt; null below 3 sizes
         serial.alpha AS serial_fraction,

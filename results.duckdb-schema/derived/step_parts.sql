@@ -24,7 +24,7 @@ chosen AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed,
         chosen.repeats,              -- ok runs with measured steps

@@ -16,7 +16,7 @@ each_run AS (
 ),
 each_rank AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, run_id, attempt, rank, node,
         step_ms_mean,
         data_ns_mean / 1e6 AS data_ms,
@@ -35,7 +35,7 @@ medians AS (
 ),
 over_repeats AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, oversubscribed, rank, node,
         count(before_wait_ms) AS repeats,
         avg(step_ms_mean) AS step_ms_mean,
@@ -83,7 +83,7 @@ judged AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, oversubscribed,
         rank, node,

@@ -38,7 +38,7 @@ reference_points AS (
     WHERE strategy = 'ddp'
     QUALIFY row_number() OVER (
         PARTITION BY
-            session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
+            session_id, nodes, ranks_per_node, threads, scaling_mode, axis, workload, settings, precision, device_type,
             batch_per_rank, global_batch
         ORDER BY place NULLS LAST, case_name
     ) = 1
@@ -63,7 +63,7 @@ paired AS (
     FROM points
     JOIN reference_points AS reference
         USING (
-            session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
+            session_id, nodes, ranks_per_node, threads, scaling_mode, axis, workload, settings, precision, device_type,
             batch_per_rank, global_batch
         )
     WHERE points.strategy <> 'ddp'
@@ -127,7 +127,7 @@ with_words AS (
 ),
 final AS (
     SELECT
-        session_id, suite, scaling, axis, workers, world_size, nodes, ranks_per_node, threads, placement,
+        session_id, suite, scaling_mode, axis, workers, world_size, nodes, ranks_per_node, threads, placement,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         workload, precision, device_type, batch_per_rank, global_batch,
         reference_strategy,            -- ddp

@@ -28,17 +28,17 @@ CREATE OR REPLACE MACRO compare_sides(
     baseline_session, only_baseline_case, candidate_session, only_candidate_case, margin := 0.02, max_regression := 0.05
 ) AS TABLE
 WITH baselines AS (
-    SELECT *, CASE WHEN only_baseline_case IS NULL THEN [case_name, scaling, strategy] END AS kind
+    SELECT *, CASE WHEN only_baseline_case IS NULL THEN [case_name, scaling_mode, strategy] END AS kind
     FROM compare_side(baseline_session, only_baseline_case)
 ),
 candidates AS (
-    SELECT *, CASE WHEN only_candidate_case IS NULL THEN [case_name, scaling, strategy] END AS kind
+    SELECT *, CASE WHEN only_candidate_case IS NULL THEN [case_name, scaling_mode, strategy] END AS kind
     FROM compare_side(candidate_session, only_candidate_case)
 ),
 paired AS (
     SELECT
-        candidates.case_name, candidates.workload, candidates.throughput_unit, candidates.scaling, candidates.strategy,
-        candidates.axis, candidates.workers,
+        candidates.case_name, candidates.workload, candidates.throughput_unit, candidates.scaling_mode,
+        candidates.strategy, candidates.axis, candidates.workers,
         candidates.world_size, candidates.nodes, candidates.ranks_per_node, candidates.threads,
         candidates.placement,
         baselines.case_name AS baseline_case,
@@ -142,7 +142,7 @@ final AS (
     SELECT
         case_name,                     -- of the candidate
         baseline_case,                 -- its counterpart: has another name only if two cases are compared
-        workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        workload, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         throughput_unit,               -- examples/s, trainings/s: the same on both sides
         placement,
         oversubscribed,                -- on either side
@@ -200,7 +200,8 @@ WITH last_runs AS (
 ),
 sessions_of_it AS (
     SELECT
-        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        session_id, case_name, workload, throughput_unit, scaling_mode, strategy, axis, nodes, ranks_per_node,
+        axis_threads,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         min(threads) AS threads,
@@ -212,11 +213,12 @@ sessions_of_it AS (
         bool_and(coalesce(made_by::VARCHAR <> '{}', false)) FILTER (throughput IS NOT NULL) AS is_fingerprinted
     FROM last_runs
     GROUP BY
-        session_id, case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+        session_id, case_name, workload, throughput_unit, scaling_mode, strategy, axis, nodes, ranks_per_node,
+        axis_threads
 ),
 final AS (
     SELECT
-        case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads,
+        case_name, workload, throughput_unit, scaling_mode, strategy, axis, nodes, ranks_per_node, axis_threads,
         any_value(workers) AS workers,
         any_value(world_size) AS world_size,
         min(threads) AS threads,
@@ -236,7 +238,7 @@ final AS (
         coalesce(flatten(list(fingerprints) FILTER (fingerprints IS NOT NULL)), []) AS fingerprints,
         bool_and(is_fingerprinted) AS is_fingerprinted  -- whether every ok repeat has a fingerprint
     FROM sessions_of_it
-    GROUP BY case_name, workload, throughput_unit, scaling, strategy, axis, nodes, ranks_per_node, axis_threads
+    GROUP BY case_name, workload, throughput_unit, scaling_mode, strategy, axis, nodes, ranks_per_node, axis_threads
 )
 SELECT * FROM final;
 

@@ -10,18 +10,18 @@
 -- assumed to grow as fast as the batch, which is too much, because parameters do not grow.
 WITH terms AS (
     SELECT
-        session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size,
+        session_id, case_name, nodes, ranks_per_node, threads, scaling_mode, world_size,
         sum(share) FILTER (depends_on_batch AND coalesce(share_lo, share) > 0) AS batch_share,
         max(share) FILTER (NOT depends_on_batch) AS largest_other,
         any_value(is_decided) AS is_decided,
         arg_max(term, share) FILTER (depends_on_batch) AS larger_term,
         arg_max_null(share_lo, share) FILTER (depends_on_batch AND share IS NOT NULL) AS larger_lo
     FROM (
-        SELECT *, term = 'communication' OR (term = 'work' AND scaling = 'strong') AS depends_on_batch
+        SELECT *, term = 'communication' OR (term = 'work' AND scaling_mode = 'strong') AS depends_on_batch
         FROM efficiency_loss
     )
     WHERE axis = 'ranks' AND NOT oversubscribed
-    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, scaling, world_size
+    GROUP BY session_id, case_name, nodes, ranks_per_node, threads, scaling_mode, world_size
 ),
 with_room AS (
     SELECT

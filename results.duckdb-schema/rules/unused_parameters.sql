@@ -30,7 +30,7 @@ switched_off AS (
     WHERE NOT is_looking AND NOT oversubscribed AND repeats > 0
     QUALIFY row_number() OVER (
         PARTITION BY
-            session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
+            session_id, nodes, ranks_per_node, threads, scaling_mode, axis, workload, settings, precision, device_type,
             batch_per_rank, global_batch
         ORDER BY case_name
     ) = 1
@@ -52,7 +52,7 @@ compared AS (
         ) AS half_width
     FROM points
     LEFT JOIN switched_off USING (
-        session_id, nodes, ranks_per_node, threads, scaling, axis, workload, settings, precision, device_type,
+        session_id, nodes, ranks_per_node, threads, scaling_mode, axis, workload, settings, precision, device_type,
         batch_per_rank, global_batch
     )
     LEFT JOIN without ON without.session_id = points.session_id AND without.model = points.model

@@ -6,7 +6,7 @@ CREATE TABLE law_fits (
     session_id VARCHAR,
     case_name VARCHAR,
     segment VARCHAR,               -- sizes that were fitted together: all, one node, across nodes
-    scaling VARCHAR,               -- strong, weak
+    scaling_mode VARCHAR,          -- strong, weak
     axis VARCHAR,                  -- what the case's workers are: ranks, threads
     law VARCHAR,                   -- amdahl, gustafson, usl
     points INTEGER,                -- number of sizes in the fit

@@ -4,7 +4,7 @@ CREATE TABLE planned_runs (
     run_id VARCHAR,
     case_name VARCHAR,
     strategy VARCHAR,
-    scaling VARCHAR,
+    scaling_mode VARCHAR,
     axis VARCHAR,
     workers INTEGER,
     world_size INTEGER,

@@ -7,7 +7,7 @@ CREATE TABLE runs (
     case_name VARCHAR,             -- case of the suite, with its matrix choice
     workload VARCHAR,              -- what is trained; for a custom file its name and class, without the folder
     strategy VARCHAR,              -- how the model is distributed over the ranks; for a custom file as workload
-    scaling VARCHAR,               -- none, strong, weak
+    scaling_mode VARCHAR,          -- none, strong, weak
     axis VARCHAR,                  -- what scales: ranks, threads
     workers INTEGER,               -- number of ranks or threads along the axis
     world_size INTEGER,            -- number of ranks

@@ -39,7 +39,7 @@ sizes AS (
 -- Computation of the smallest size, without its own exposed communication.
 starts AS (
     SELECT
-        session_id, case_name, scaling, strategy, shard_size, micro_batches, examples_per_step,
+        session_id, case_name, scaling_mode, strategy, shard_size, micro_batches, examples_per_step,
         world_size AS start_ranks,
         nodes AS start_nodes,
         data_s AS start_data_s,
@@ -54,7 +54,7 @@ starts AS (
 computed AS (
     SELECT
         *,
-        CASE WHEN scaling = 'strong' THEN start_ranks / world_size ELSE 1 END AS examples_share,
+        CASE WHEN scaling_mode = 'strong' THEN start_ranks / world_size ELSE 1 END AS examples_share,
         CASE
             WHEN strategy = 'ddp' THEN 1
             ELSE least(start_ranks, coalesce(shard_size, start_ranks))
@@ -78,7 +78,7 @@ overlapped AS (
                 + exposed_time_of(gathered_s / micro_batches + reduced_s, backward_s / micro_batches, k)
             FOR k IN [1, pieces::DOUBLE, 'infinity'::DOUBLE]
         ] AS exposed_s,
-        CASE WHEN scaling = 'strong' THEN 1 ELSE world_size / start_ranks END * examples_per_step AS examples,
+        CASE WHEN scaling_mode = 'strong' THEN 1 ELSE world_size / start_ranks END * examples_per_step AS examples,
         [examples / (computation_s + exposed) FOR exposed IN exposed_s] AS throughputs
     FROM computed
 ),
@@ -87,7 +87,7 @@ measured AS (
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling,
+        session_id, suite, case_name, scaling_mode,
         'ranks' AS axis,
         strategy,
         kind,                                     -- measured, predicted

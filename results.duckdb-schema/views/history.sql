@@ -226,7 +226,7 @@ with_holm AS (
 ),
 final AS (
     SELECT
-        suite, case_name, workload, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        suite, case_name, workload, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         placement, device_type, device_name,
         quick,  -- whether the suite's quick section was merged in; such sessions are a separate line

@@ -15,7 +15,7 @@ lines AS (
 cases AS (
     SELECT
         session_id, case_name,
-        any_value(scaling) AS scaling,
+        any_value(scaling_mode) AS scaling_mode,
         any_value(device_type) AS device_type,
         any_value(device_name) AS device_name,
         any_value(shard_size) AS shard_size,
@@ -37,7 +37,7 @@ sizes AS (
         ceil(world_size / most_per_node)::INTEGER,
         least(world_size, most_per_node)
     FROM doublings
-    WHERE scaling = 'weak' OR world_size <= global_batch
+    WHERE scaling_mode = 'weak' OR world_size <= global_batch
 ),
 -- Ranks of a shard group are consecutive; one rank of each group communicates with those of the others.
 grouped AS (

@@ -6,7 +6,7 @@ WITH summaries AS (
 ),
 points AS (
     SELECT
-        session_id, suite, case_name, scaling, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
         placement, point_id,
         count(*) AS repeats,  -- number of ok runs
         avg(data_ms) AS data,

@@ -30,7 +30,8 @@ cases AS (
     GROUP BY session_id, case_name
 ),
 curves AS (
-    SELECT session_id, case_name, scaling, axis, segment, law, largest_workers, left_out_error, unnest(curve) AS point
+    SELECT session_id, case_name, scaling_mode, axis, segment, law, largest_workers, left_out_error,
+        unnest(curve) AS point
     FROM fits
 ),
 values_of_sizes AS (
@@ -38,7 +39,7 @@ values_of_sizes AS (
 ),
 fitted AS (
     SELECT
-        session_id, suite, case_name, scaling, axis, segment, law, workers,
+        session_id, suite, case_name, scaling_mode, axis, segment, law, workers,
         if(workers > largest_workers, 'predicted', 'measured') AS kind,
         throughput, throughput_lo, throughput_hi,
         measured_throughput,
@@ -49,20 +50,20 @@ fitted AS (
     JOIN suites USING (session_id)
     JOIN cases USING (session_id, case_name)
     LEFT JOIN points USING (session_id, case_name, workers)
-    WHERE kind = 'measured' OR scaling = 'weak' OR axis = 'threads' OR workers <= coalesce(global_batch, workers)
+    WHERE kind = 'measured' OR scaling_mode = 'weak' OR axis = 'threads' OR workers <= coalesce(global_batch, workers)
 ),
 both_kinds AS (
     SELECT * FROM fitted
     UNION ALL BY NAME
     SELECT
-        session_id, suite, case_name, scaling, axis, 'communication' AS law, kind, workers, measured_throughput,
+        session_id, suite, case_name, scaling_mode, axis, 'communication' AS law, kind, workers, measured_throughput,
         throughput_of_one, throughput, throughput_lo, throughput_hi, relative_error
     FROM communication_prediction
     WHERE stands_for_n
 ),
 final AS (
     SELECT
-        session_id, suite, case_name, scaling, axis,
+        session_id, suite, case_name, scaling_mode, axis,
         law,                                      -- amdahl, gustafson, usl, communication
         kind,                                     -- measured, predicted
         workers,

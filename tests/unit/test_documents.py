@@ -188,7 +188,7 @@ def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[st
         ).fetchone()
     assert verdicts is not None
     return {
-        "case_name": words[0], "baseline_case": words[0], "scaling": words[0].rpartition("_")[2], "axis": "ranks",
+        "case_name": words[0], "baseline_case": words[0], "scaling_mode": words[0].rpartition("_")[2], "axis": "ranks",
         "baseline_axis": "ranks", "workers": workers, "baseline_workers": 1, "nodes": 1, "repeats": 3,
         "is_baseline": False, "oversubscribed": False, "repeats_needed": None,
         "throughput": float(table[words[0], workers][3].replace(",", "")),

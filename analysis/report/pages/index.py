@@ -101,7 +101,7 @@ def _cells(row: Row) -> dict[str, str]:
         "began": began,
         "size": size,
         "efficiency": share,
-        "verdict": verdict({**row, "scaling": "none"}),
+        "verdict": verdict({**row, "scaling_mode": "none"}),
         "runs": runs_ok,
         "device": short(row["devices"]) if row["devices"] else units.UNKNOWN,
     }

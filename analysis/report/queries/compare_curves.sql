@@ -4,7 +4,7 @@ SELECT
     session_id,
     case_name,
     workload,
-    scaling,
+    scaling_mode,
     strategy,
     axis,
     workers,
@@ -15,12 +15,12 @@ SELECT
     if(throughput_unit = 'examples/s', throughput, NULL) AS throughput,
     if(throughput_unit = 'examples/s', throughput_lo, NULL) AS throughput_lo,
     if(throughput_unit = 'examples/s', throughput_hi, NULL) AS throughput_hi,
-    if(scaling = 'none', NULL, speedup) AS speedup,
-    if(scaling = 'none', NULL, speedup_lo) AS speedup_lo,
-    if(scaling = 'none', NULL, speedup_hi) AS speedup_hi,
-    if(scaling = 'none', NULL, efficiency) AS efficiency,
-    if(scaling = 'none', NULL, efficiency_lo) AS efficiency_lo,
-    if(scaling = 'none', NULL, efficiency_hi) AS efficiency_hi
+    if(scaling_mode = 'none', NULL, speedup) AS speedup,
+    if(scaling_mode = 'none', NULL, speedup_lo) AS speedup_lo,
+    if(scaling_mode = 'none', NULL, speedup_hi) AS speedup_hi,
+    if(scaling_mode = 'none', NULL, efficiency) AS efficiency,
+    if(scaling_mode = 'none', NULL, efficiency_lo) AS efficiency_lo,
+    if(scaling_mode = 'none', NULL, efficiency_hi) AS efficiency_hi
 FROM scaling
 WHERE list_contains($session_ids, session_id) AND scaling.throughput IS NOT NULL
 ORDER BY list_position($session_ids, session_id), case_name, workers, nodes, threads;

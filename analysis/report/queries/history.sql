@@ -26,8 +26,8 @@ SELECT
     placement, workers, session_order, session_id, strftime(created_at, '%Y-%m-%d %H:%M') AS began, line, experiment,
     runs, repeats, throughput, throughput_lo, throughput_hi, throughput_unit,
     throughput / first AS relative, throughput_lo / first AS relative_lo, throughput_hi / first AS relative_hi,
-    scaling, is_baseline, oversubscribed, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo, step_ms_hi,
-    previous_session_id, ratio, ratio_lo, ratio_hi, usual_lo, usual_hi, is_alike,
+    scaling_mode, is_baseline, oversubscribed, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo,
+    step_ms_hi, previous_session_id, ratio, ratio_lo, ratio_hi, usual_lo, usual_hi, is_alike,
     array_to_string(unlike, ', ') AS unlike, verdict, regression, holm_p, nullif(changes, '') AS changes,
     other_settings, nullif(also_changes, '') AS also_changes,
     nullif(concat_ws('; ', CASE WHEN NOT is_alike THEN other_settings END, nullif(changes, '')), '') AS marked

@@ -1,7 +1,7 @@
 -- One row per case, law and n: the speedup by the fitted law with its 95 % interval, and the measured speedup.
 SELECT
     case_name,
-    scaling,
+    scaling_mode,
     axis,
     law,
     kind,

@@ -23,7 +23,7 @@ largest AS (
     LEFT JOIN places USING (session_id, case_name)
     WHERE verdict IS NOT NULL
     QUALIFY row_number() OVER (
-        PARTITION BY session_id ORDER BY scaling = 'strong' DESC, workers DESC, place, case_name, nodes
+        PARTITION BY session_id ORDER BY scaling_mode = 'strong' DESC, workers DESC, place, case_name, nodes
     ) = 1
 ),
 devices AS (

@@ -6,7 +6,7 @@ WITH skipped_placements AS (
     WHERE session_id = $session_id AND planned > 0 AND skipped = planned
 )
 SELECT
-    reference_case, case_name, placement, scaling, precision, reference_strategy, strategy,
+    reference_case, case_name, placement, scaling_mode, precision, reference_strategy, strategy,
     time_ratio, time_ratio_lo, time_ratio_hi, reference_peak_memory_bytes, peak_memory_bytes, memory_ratio,
     recommendation, reason,
     EXISTS (

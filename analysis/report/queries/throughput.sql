@@ -1,7 +1,7 @@
 -- One row per case and placement with an ok repeat: geometric mean over its repeats, with the 95 % interval.
 SELECT
     case_name,
-    scaling,
+    scaling_mode,
     axis,
     workers,
     placement,

@@ -14,7 +14,7 @@ WITH wall AS (
 final AS (
     SELECT
         case_name,
-        scaling,
+        scaling_mode,
         axis,
         workers,
         placement,

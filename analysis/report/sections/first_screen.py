@@ -71,7 +71,7 @@ def _other_cases(points: list[Row], verdict: Markup) -> Markup:
     """A sentence on the largest size of each case except the verdict's; if there are many, a count of verdicts."""
     by_case: dict[str, list[Row]] = {}
     for point in points:
-        if point["scaling"] != "none":
+        if point["scaling_mode"] != "none":
             by_case.setdefault(point["case_name"], []).append(point)
     compared = [case for case in by_case.values() if was_compared(case)]
     if len(compared) <= MOST_CASES:

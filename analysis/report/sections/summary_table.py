@@ -53,9 +53,9 @@ def by_case(points: Iterable[Row]) -> list[tuple[Markup, list[Row]]]:
 
 
 def _heading(point: Row) -> Markup:
-    strong = point["scaling"] == "strong"
+    strong = point["scaling_mode"] == "strong"
     batch = point["global_batch" if strong else "batch_per_rank"]
-    mode = [] if point["scaling"] == "none" else [f"{point['scaling']} scaling"]
+    mode = [] if point["scaling_mode"] == "none" else [f"{point['scaling_mode']} scaling"]
     if batch is not None:
         mode.append(f"{'global batch' if strong else 'batch per rank'} {batch:,}")
     strategy = "strategy unknown" if point["strategy"] == "unknown" else point["strategy"]
@@ -84,7 +84,7 @@ def verdict(row: Row) -> str:
         return label("oversubscribed", "none")
     if row["verdict"]:
         return label(row["verdict"], verdicts.tone(row["verdict"]) or "none")
-    if row.get("is_baseline") and row["scaling"] != "none":
+    if row.get("is_baseline") and row["scaling_mode"] != "none":
         return label("baseline", "none")
     return units.UNKNOWN
 
@@ -100,7 +100,7 @@ def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:
 
 
 def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:
-    return lambda row: units.UNKNOWN if row["scaling"] == "none" else show(row)
+    return lambda row: units.UNKNOWN if row["scaling_mode"] == "none" else show(row)
 
 
 def _judged(row: Row) -> str:
@@ -121,7 +121,7 @@ def _rate(field: str) -> Callable[[Row], str]:
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
     """The columns: results first, so that a phone shows them. Columns without values are left out."""
-    is_compared = any(row["scaling"] != "none" and not row["is_baseline"] for row in rows)
+    is_compared = any(row["scaling_mode"] != "none" and not row["is_baseline"] for row in rows)
     return [
         PLACEMENT,
         *(_RELATIVE if is_compared else ()),

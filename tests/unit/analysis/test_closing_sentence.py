@@ -8,7 +8,7 @@ from analysis.wording.closing import because
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,
-    "speedup": 2.4, "efficiency": 0.6, "is_baseline": False, "oversubscribed": False, "scaling": "strong",
+    "speedup": 2.4, "efficiency": 0.6, "is_baseline": False, "oversubscribed": False, "scaling_mode": "strong",
     "efficiency_lo": 0.55, "efficiency_hi": 0.65, "verdict": "acceptable",
     "verdict_lo": "acceptable", "verdict_hi": "acceptable",
 }  # fmt: skip

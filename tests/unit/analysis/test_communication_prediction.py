@@ -147,7 +147,7 @@ def test_scaling_prediction_has_the_same_rows_beside_the_laws(ask):
     ]
     assert [row["relative_error"] is None for row in rows] == [True, False, False, True, True, True]
     four = rows[2]
-    assert (four["kind"], four["axis"], four["scaling"], four["suite"]) == (
+    assert (four["kind"], four["axis"], four["scaling_mode"], four["suite"]) == (
         "measured",
         "ranks",
         "strong",

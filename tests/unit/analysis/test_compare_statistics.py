@@ -223,7 +223,7 @@ def sessions_of(connection, name, step_s):
         """
         INSERT INTO runs BY NAME
         SELECT session_id, run_id, attempt, case_name, repeat, 'w' AS workload, 'ddp' AS strategy, 'ok' AS status,
-            'strong' AS scaling, 'ranks' AS axis, 2 AS workers, 2 AS world_size, 1 AS nodes, 2 AS ranks_per_node,
+            'strong' AS scaling_mode, 'ranks' AS axis, 2 AS workers, 2 AS world_size, 1 AS nodes, 2 AS ranks_per_node,
             1 AS threads, false AS oversubscribed, 64 AS examples_per_step
         FROM drawn
         """

@@ -19,14 +19,14 @@ DERIVED = [name for name in schema.derived() if name != schema.FITTED_TABLE]
 VIEWS = schema.views()
 MACROS = schema.macros()
 CONTRACT = {
-    "runs": "session_id run_id attempt suite case_name workload strategy scaling axis workers world_size nodes "
+    "runs": "session_id run_id attempt suite case_name workload strategy scaling_mode axis workers world_size nodes "
     "ranks_per_node threads oversubscribed repeat device_type device_name precision batch_per_rank global_batch "
     "examples_per_step tokens_per_example parameters flops_per_step status error failed_rank failed_node started_at "
     "elapsed_s slurm_job_id tags fingerprint config",
     "run_summary": "step_ms step_ms_mean step_ms_std step_ms_min step_ms_max step_ms_p95 step_ms_p99 cv throughput "
     "tokens_per_s first_loss mean_loss final_loss best_val_loss best_val_accuracy time_per_epoch_s data_share "
     "elapsed_s",
-    "scaling": "suite case_name scaling strategy axis workers world_size nodes repeats throughput throughput_lo "
+    "scaling": "suite case_name scaling_mode strategy axis workers world_size nodes repeats throughput throughput_lo "
     "throughput_hi baseline_case baseline_workers speedup speedup_lo speedup_hi efficiency efficiency_lo "
     "efficiency_hi karp_flatt verdict verdict_lo verdict_hi placement",
     "scaling_law": "session_id suite case_name points serial_fraction serial_fraction_se usl_alpha usl_alpha_se "

@@ -14,7 +14,8 @@ from tests.unit.analysis.conftest import Rows, fetch
 
 SIZES, ROUNDS = 3, 5
 RUN = """
-    'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
+    'ok' AS status, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed,
+    1 AS nodes,
     workers AS ranks_per_node, workers AS world_size, 1 AS threads, 'ddp' AS case_name
 """
 

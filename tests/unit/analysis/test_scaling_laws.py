@@ -31,7 +31,7 @@ def usl_ms(sizes, alpha=0.05, beta=0.002, gamma=1000.0):
 @measured(Case(name="ddp", step_ms=AMDAHL_MS))
 def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(ask):
     (row,) = ask("FROM scaling_law")
-    assert (row["suite"], row["case_name"], row["scaling"], row["axis"]) == (
+    assert (row["suite"], row["case_name"], row["scaling_mode"], row["axis"]) == (
         "smoke",
         "ddp",
         "strong",

@@ -18,7 +18,8 @@ from tests.unit.analysis.conftest import fetch, measured
 
 WORKERS = np.array([1, 2, 4, 8])
 RUN = """
-    'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
+    'ok' AS status, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed,
+    1 AS nodes,
     workers AS ranks_per_node, workers AS world_size, 1 AS threads, 'ddp' AS case_name
 """
 

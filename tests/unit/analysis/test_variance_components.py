@@ -20,8 +20,8 @@ STEPS, START_S, PAUSE_S = 100, 3.0, 0.5
 STEP_SD, AUTOCORRELATION = 0.02, 2.0
 STEPS_VARIANCE = STEP_SD**2 * AUTOCORRELATION / STEPS
 RUN = """
-    'ok' AS status, 'strong' AS scaling, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed, 1 AS nodes,
-    workers AS ranks_per_node, workers AS world_size, 1 AS threads
+    'ok' AS status, 'strong' AS scaling_mode, 'ranks' AS axis, 64 AS examples_per_step, false AS oversubscribed,
+    1 AS nodes, workers AS ranks_per_node, workers AS world_size, 1 AS threads
 """
 STATS = f"""
     {STEPS} AS measured_steps, span_ns, {STEP_SD} * 1e6 AS step_ns_std, 1e6 AS step_ns_mean,

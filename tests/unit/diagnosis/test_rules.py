@@ -104,7 +104,7 @@ def test_the_options_are_some_that_bench_suite_takes(of_planted, tmp_path, findi
 def _suite(runs: list[dict[str, object]]) -> str:
     """A suite with the cases of these runs, as far as options may ask for them."""
     cases = [
-        f"  - {{name: {run['case_name']}, strategy: {run['strategy']}, scaling: {run['scaling']},\n"
+        f"  - {{name: {run['case_name']}, strategy: {run['strategy']}, scaling: {run['scaling_mode']},\n"
         f"     world: {[1] if run['strategy'] == 'single' else [1, 2]}, {_batch(run)},\n"
         f"     workload: {{name: {run['workload']}}}}}\n"
         for run in runs
@@ -113,7 +113,7 @@ def _suite(runs: list[dict[str, object]]) -> str:
 
 
 def _batch(run: dict[str, object]) -> str:
-    name = "global_batch" if run["scaling"] == "strong" else "batch_per_rank"
+    name = "global_batch" if run["scaling_mode"] == "strong" else "batch_per_rank"
     return f"{name}: {run[name]}"
 
 

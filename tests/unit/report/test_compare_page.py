@@ -259,7 +259,7 @@ def test_no_session_takes_the_name_of_a_comparison(session):
 
 def ratio_row(ratio, low, high, verdict, workers=2):
     return {
-        "case_name": "ddp", "axis": "ranks", "scaling": "strong", "workers": workers, "candidate_throughput": 9.0,
+        "case_name": "ddp", "axis": "ranks", "scaling_mode": "strong", "workers": workers, "candidate_throughput": 9.0,
         "ratio": ratio, "ratio_lo": low, "ratio_hi": high, "verdict": verdict, "placement": "1x2",
         "regression": ratio < 0.9 and verdict == "slower",
     }  # fmt: skip

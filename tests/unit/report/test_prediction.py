@@ -36,7 +36,7 @@ def test_the_reader_chooses_the_law_that_predicts(fitted):
     rows, cases = fitted.charts["prediction"], fitted.cases
     drawn = drawing(CHART, rows, cases)
     assert list(drawn.views) == ["USL", "Amdahl or Gustafson"]
-    strong = rows.filter(pl.col("scaling") == "strong")
+    strong = rows.filter(pl.col("scaling_mode") == "strong")
     assert list(drawing(CHART, strong, cases).views) == ["USL", "Amdahl"]
     few = strong.filter(pl.col("law") == "amdahl")
     assert list(drawing(CHART, few, cases).views) == ["Amdahl"]

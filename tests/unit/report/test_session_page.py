@@ -31,7 +31,8 @@ def rows_of(markup: str) -> list[str]:
 
 def point(case="ddp", workers=2, **values):
     row = {
-        "case_name": case, "placement": f"1x{workers}", "strategy": "ddp", "scaling": "strong", "precision": "fp32",
+        "case_name": case, "placement": f"1x{workers}", "strategy": "ddp", "scaling_mode": "strong",
+        "precision": "fp32",
         "global_batch": 64, "batch_per_rank": 32, "workers": workers, "runs": 3, "repeats": 3, "throughput": 100.0,
         "throughput_unit": "examples/s", "tokens_per_s": None, "tokens_per_s_lo": None, "tokens_per_s_hi": None,
         "throughput_lo": 98.0, "throughput_hi": 102.0, "is_baseline": workers == 1, "oversubscribed": False,

@@ -133,7 +133,7 @@ CaseNames = Mapping[tuple[str, Kind], str]
 
 
 def _kind(row: Row) -> Kind:
-    return Kind(row["workload"], row["scaling"], row["strategy"])
+    return Kind(row["workload"], row["scaling_mode"], row["strategy"])
 
 
 def _case_names(configurations: Iterable[Row]) -> CaseNames:

@@ -31,7 +31,10 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
     if not judged:
         return f"{both}: every row in common was oversubscribed, so there is no verdict."
     lead = _lead(
-        max(judged, key=lambda row: (row["scaling"] == "strong", row["workers"], row["candidate_throughput"]))
+        max(
+            judged,
+            key=lambda row: (row["scaling_mode"] == "strong", row["workers"], row["candidate_throughput"]),
+        )
     )
     if len(judged) > 1 and {row["verdict"] for row in judged} == {"inconclusive"}:
         return f"{both}: none of {len(judged):,} rows differs for certain; {lead}."

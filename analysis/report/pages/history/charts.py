@@ -44,7 +44,8 @@ def figures(history: History) -> Markup:
     """The charts; empty if no run is ok."""
     names = distinct(history.points, "panel")
     sql = named_queries.pasteable("history", suite=history.suite)
-    is_scaled = ~pl.col("is_baseline") & (pl.col("scaling") != "none")  # a baseline's efficiency is 100 %
+    # A baseline's efficiency is 100 %.
+    is_scaled = ~pl.col("is_baseline") & (pl.col("scaling_mode") != "none")
     throughput = history.points.filter(pl.col("throughput").is_not_null())
     efficiency = history.points.filter(pl.col("efficiency").is_not_null() & is_scaled)
     drawn = [

@@ -134,7 +134,7 @@ def _verdict(row: Row) -> str:
 
 def _efficiency(row: Row) -> str:
     """The efficiency. A baseline is compared with itself, so it has no interval."""
-    if row["is_baseline"] or row["scaling"] == "none":
+    if row["is_baseline"] or row["scaling_mode"] == "none":
         return units.UNKNOWN
     return units.with_interval(row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100)
 
