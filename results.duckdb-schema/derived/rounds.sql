@@ -89,7 +89,6 @@ final AS (
         round,                       -- 0-based
         started_at,                  -- start of the round's first run, UTC
         sizes,                       -- number of cases and placements that are compared
-        rounds,                      -- number of rounds that are compared
         -- round_ratio: throughput of all sizes in this round ÷ their mean over rounds (geometric mean over sizes)
         exp(round_effect) AS round_ratio,
         exp(round_effect - t_quantile(rest_df) * sqrt(rest_variance / sizes * (1 - 1 / rounds))) AS round_ratio_lo,

@@ -8,7 +8,7 @@
 WITH extremes AS (
     SELECT
         session_id,
-        any_value(rounds) AS rounds,
+        count(*) AS rounds,
         any_value(sizes) AS sizes,
         any_value(p_rounds) AS p_rounds,
         any_value(p_position) AS p_position,

@@ -98,6 +98,12 @@ def test_the_columns_of_the_contract_are_there(empty, name):
     assert set(CONTRACT[name].split()) <= {row["column_name"] for row in columns}
 
 
+def test_no_column_has_the_name_of_its_own_table_or_view():
+    columns = {relation.name: [column for column, *_ in relation.columns] for relation in relations()}
+    assert "scaling_mode" in columns["scaling"]
+    assert [name for name, own in columns.items() if name in own] == []
+
+
 def test_no_column_is_in_percent():
     columns = [column for relation in relations() for column, *_ in relation.columns]
     assert "efficiency" in columns
