@@ -203,7 +203,7 @@ class SlowRuns:
     per_rank: float = 0.0
     """Probability that a rank makes a run slow."""
     per_run: float = 0.0
-    """Probability that a run is slow, whatever its size."""
+    """Probability that a run is slow, the same at all sizes."""
     slowdown: float = 1.5
     between: float = 0.0
     """Standard deviation of ln(time) between rounds."""
@@ -244,7 +244,7 @@ DISTURBED = (
 
 
 def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generator) -> list[str]:
-    """Of the speedup on 8 ranks: how often the typical interval holds the truth and its median half-width; the same of
+    """How often the typical interval of the speedup on 8 ranks holds the truth, and its median half-width; the same of
     the plain interval, of all runs; how often an expected figure is shown, and how often it is shown and holds."""
     noise = rng.normal(0, truth.noises, (draws, repeats, 4)) + rng.normal(
         0, truth.between, (draws, repeats, 1)
@@ -253,7 +253,7 @@ def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generato
     with duckdb.connect() as connection:
         schema.create(connection)
         for place, workers in enumerate(WORLD_SIZES):
-            _insert_runs(connection, STEADY, workers, repeats, noise[:, :, place], "ddp")
+            _insert_runs(connection, STEADY, workers, noise[:, :, place], "ddp")
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         typical, expected = (
             float(8 * np.exp(of_size[0] - of_size[-1])) for of_size in (truth.typical(), truth.expected())
@@ -283,7 +283,7 @@ def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generato
 
 
 BORDERS = np.log([0.50, 0.75, 0.90, 1.05])
-"""Of verdicts on ln(efficiency)."""
+"""Between verdicts on ln(efficiency)."""
 
 
 def decided(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> list[str]:
@@ -295,16 +295,19 @@ def decided(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> 
     with duckdb.connect() as connection:
         schema.create(connection)
         for place, workers in enumerate((1, 2)):
-            _insert_runs(connection, STEADY, workers, rounds, times[:, :rounds, place], "ddp")
+            _insert_runs(connection, STEADY, workers, times[:, :rounds, place], "ddp")
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
         rows = connection.execute(
             "SELECT session_id::BIGINT, repeats_needed FROM scaling WHERE workers = 2 AND verdict_lo <> verdict_hi"
         ).fetchall()
     of_session = times[:, :, 0] - times[:, :, 1]
-    needed = [(of_session[draw], more, _more_as_observed(of_session[draw, :rounds])) for draw, more in rows]
+    by_rule = (
+        [(of_session[draw], more) for draw, more in rows],
+        [(of_session[draw], _more_as_observed(of_session[draw, :rounds])) for draw, _ in rows],
+    )
     cells = [f"{100 * len(rows) / draws:.0f} %"]
-    for rule in (1, 2):
-        known = [(one[0], one[rule]) for one in needed if one[rule] is not None]
+    for needed in by_rule:
+        known = [(differences, more) for differences, more in needed if more is not None]
         shares = [_has_one_verdict(differences[: rounds + more]) for differences, more in known]
         cells.append(f"{100 * np.mean(shares):.0f} %, {np.median([more for _, more in known]):.0f}")
     return cells
@@ -492,9 +495,9 @@ def main() -> None:
     columns = ["rounds", "typical", "of all runs", "expected is shown", "and holds", "of all runs"]
     _line("slow runs take 1.5 times as long", columns)
     _line("---", ["---:"] * len(columns))
-    for (number, truth), repeats in itertools.product(enumerate(DISTURBED), asked.repeats):
+    for (number, of_runs), repeats in itertools.product(enumerate(DISTURBED), asked.repeats):
         rng = np.random.default_rng([asked.seed, 400 + number, repeats])
-        _line(truth.name, [str(repeats), *disturbed(truth, repeats, asked.draws, rng)])
+        _line(of_runs.name, [str(repeats), *disturbed(of_runs, repeats, asked.draws, rng)])
     print()
     columns = [
         "rounds",

@@ -3,10 +3,10 @@
 -- the case named by `baseline:`. Figures are *typical*, those of the median run, for which slow runs (`slow_runs`) do
 -- not count. Those named `expected_` are ratios of mean times in the long run, slow runs included. Intervals: two-sided
 -- 95 %; the repeat is the unit; Student's t on log throughput; for ratios on its differences within rounds, or Welch's
--- t where rounds are unknown (`rounds` is then null); null below two repeats on either side, and for a ratio where so
--- many runs are slow that the median run may be one; a baseline's own row is exact. If the baseline ran on another kind
--- of device, in another precision, with another batch or another workload, there is a speedup but no efficiency and no
--- verdict: the ratio then includes the effect of that difference.
+-- t where rounds are unknown (`rounds` is then null); null below two repeats on either side, and for a ratio if the
+-- median run may be a slow one; a baseline's own row is exact. If the baseline ran on another kind of device, in
+-- another precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the
+-- ratio then includes the effect of that difference.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -329,7 +329,7 @@ final AS (
         -- slow_share: probability that a run of this size is slow, at the rate of the whole session
         CASE WHEN NOT oversubscribed THEN slow_share END AS slow_share,
         CASE WHEN NOT oversubscribed THEN slow_share(rate_per_rank_hi, world_size) END AS slow_share_hi,
-        -- may_be_slow: whether so many runs are slow that the median run may be one; ratios then have no interval
+        -- may_be_slow: whether the median run may be slow, because many runs are; ratios then have no interval
         coalesce(may_be_slow, false) AS may_be_slow,
         -- Karp-Flatt relative to the baseline: the textbook form drifts upward if the baseline has n > 1. Both serial
         -- fractions fall as the ratio rises, so their lower end belongs to the ratio's upper end.

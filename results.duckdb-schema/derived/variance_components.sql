@@ -1,9 +1,9 @@
 -- One row per session, case and placement with an ok run: what a run costs, and how much its time varies between the
--- steps of a run, between the runs of a round, and between rounds. Deviations are standard deviations of ln(time).
--- Runs are compared within rounds, with those at the case's other placements; a case of one placement, with the
--- session's other such cases. The difference of two runs has the variance of both, so each placement's own follows from
--- the differences between all of them (Grubbs, exact if no run is missing); of two placements, each has half. Null
--- below two rounds or two placements. Slow runs (`slow_runs`) do not count.
+-- steps of a run, between the runs of a round, and between rounds. Deviations are standard deviations of ln(time). Runs
+-- are compared within rounds, with those at the case's other placements; a case of one placement, with the session's
+-- other such cases, of a session of up to 50 placements. The difference of two runs has the variance of both, so each
+-- placement's own follows from the differences between all of them (Grubbs, exact if no run is missing); of two
+-- placements, each has half. Null below two rounds or two placements. Slow runs (`slow_runs`) do not count.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, case_name, point_id, round,
@@ -45,8 +45,11 @@ sizes AS (
     SELECT
         *,
         step_sd * sqrt(autocorrelation_steps / steps) AS steps_sd,
-        -- placements that are compared with each other
-        CASE WHEN count(*) OVER (PARTITION BY session_id, case_name) > 1 THEN case_name ELSE '' END AS family
+        -- placements that are compared with each other; pairs of hundreds of cases are too many
+        CASE
+            WHEN count(*) OVER (PARTITION BY session_id, case_name) > 1 THEN case_name
+            WHEN count(*) OVER (PARTITION BY session_id) <= 50 THEN ''
+        END AS family
     FROM over_runs
 ),
 in_rounds AS (

@@ -65,7 +65,7 @@ def drawn(rounds, sizes=4, sessions=200, slow=0.03, noise=0.01):
 
 
 def excesses(log_times):
-    """Of one session (rounds, sizes): ln(time) beyond the typical run of the size in the same round."""
+    """By how much ln(time) of each run of a session (rounds, sizes) exceeds the typical run's of the size and round."""
     rounds, sizes = log_times.shape
     place = max(2, -(-rounds // 4)) - 1
     excess = log_times - np.sort(log_times, axis=0)[place]
