@@ -13,6 +13,7 @@ from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
 from analysis.wording.caveats import slow_runs
 from analysis.wording.closing import closing_sentence
+from bench.records.slow_runs import slow_runs as slow_runs_of
 from tests.factory import Case
 from tests.unit.analysis.conftest import fetch, measured
 
@@ -97,6 +98,8 @@ def test_slow_runs_are_those_that_stand_apart(derived, rounds, sizes):
         excess = excesses(times)
         for repeat, place in np.argwhere(flags(excess)):
             expected[str(session), f"{WORKERS[place]}.{repeat}"] = np.exp(excess[repeat, place])
+        by_size = [dict(enumerate(column)) for column in times.T]
+        assert slow_runs_of(by_size) == {(place, repeat) for repeat, place in np.argwhere(flags(excess))}
     rows = derived(log_times).execute("SELECT session_id, run_id, slowdown FROM slow_runs").fetchall()
     assert len(rows) > 10
     assert {(session, run): slowdown for session, run, slowdown in rows} == pytest.approx(expected, rel=1e-6)

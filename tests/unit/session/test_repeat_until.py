@@ -118,6 +118,13 @@ def test_a_further_repeat_is_the_next_with_the_next_seed(tmp_path: Path) -> None
     assert more.spec.measure == plan[-1].spec.measure
 
 
+def test_a_slow_run_does_not_count_but_a_round_more_is_needed_for_it(tmp_path: Path) -> None:
+    steps = {1: [10.0, 10.1, 16.0, 10.05, 10.0], 2: NARROW, 4: NARROW}
+    assert len(further(tmp_path / "five", step_ms=steps)) == 3
+    six = {1: [*steps[1], 10.1], 2: [*NARROW, NARROW[0]], 4: [*NARROW, NARROW[0]]}
+    assert further(tmp_path / "six", step_ms=six, repeats=6, max_repeats=7) == []
+
+
 @pytest.mark.parametrize("most", [3, 5])
 def test_no_size_gets_more_than_max_repeats(tmp_path: Path, most: int) -> None:
     assert further(tmp_path, step_ms={1: WIDE}, repeats=most, max_repeats=most) == []
