@@ -4,11 +4,12 @@
 --   interval of its size, and of every size if it is one of the baseline's repeats, is so wide that it decides nothing,
 --   although all other repeats agree.
 --
--- Fires if the throughput of an ok run is at least a tenth away from the mean of its size's other repeats, at least
--- twice as far as these are from each other, and at least three times as far as the other sizes are in the same round:
--- a round in which every size is slow is not meant. The variance of all other runs of the session around the means of
--- their sizes must also make such a deviation less likely than one in a hundred sessions (Student's t, Bonferroni over
--- the runs). Three repeats cannot show that on their own, but with the other sizes they can.
+-- Fires for each run of slow_runs, and if the throughput of an ok run is at least a tenth away from the mean of its
+-- size's other repeats, at least twice as far as these are from each other, and at least three times as far as the
+-- other sizes are in the same round: a round in which every size is slow is not meant. The variance of all other runs
+-- of the session around the means of their sizes must also make such a deviation less likely than one in a hundred
+-- sessions (Student's t, Bonferroni over the runs). Three repeats cannot show that on their own, but with the other
+-- sizes they can.
 WITH ok_runs AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, placement, run_id, attempt, throughput, throughput_unit,
@@ -54,8 +55,11 @@ with_errors AS (
     WHERE repeats > 2
 ),
 found AS (
-    SELECT * FROM with_errors
-    WHERE abs(deviation) >= -ln(0.9)
+    SELECT with_errors.*, slowdown
+    FROM with_errors
+    LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow USING (session_id, run_id, attempt)
+    WHERE slowdown IS NOT NULL
+        OR abs(deviation) >= -ln(0.9)
         AND abs(deviation) >= 2 * ln(greatest / least)
         AND abs(deviation) >= 3 * coalesce(deviation_of_round, 0)
         AND 2 * runs * p_not_below(-abs(deviation), deviation_error, others_df) <= 0.01
@@ -89,6 +93,5 @@ SELECT
     END AS advice,
     CASE WHEN slowdown IS NULL THEN format('--repeats {}', repeats + 2) END AS options
 FROM found
-LEFT JOIN (FROM slow_runs SELECT session_id, run_id, attempt, slowdown) AS slow USING (session_id, run_id, attempt)
 JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS made_by USING (session_id, run_id, attempt)
 LEFT JOIN dependents USING (session_id, case_name, nodes, ranks_per_node, threads)

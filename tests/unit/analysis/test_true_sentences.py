@@ -273,6 +273,15 @@ def test_the_one_bad_repeat_of_a_baseline_is_named(results, said, baseline):
     assert "]: excellent. The expected efficiency, slow runs included, is " in found["closing"]
 
 
+def test_each_slow_run_is_named(results, said):
+    sizes = {1: around(100.0, 0.002), 2: [50.0, 50.1, 80.0], 4: [37.0, 25.0, 25.1], 8: around(12.6, 0.002)}
+    make_session(results, [Case(name="ddp", step_ms=sizes)], session_id=S)
+    said()
+    with connections.reader(results) as connection:
+        named = [row for row in findings.read(connection, S) if row["finding"] == "outlying_repeat"]
+    assert sorted(row["evidence"].split(" on ")[0] for row in named) == ["ddp.1x2.r2", "ddp.1x4.r0"]
+
+
 def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_the_baseline(results, said):
     sizes = {n: around(100.0 / n, 0.002) for n in (2, 4, 8)}
     make_session(results, [Case(name="ddp", step_ms={1: [100.0, 100.2, 117.0], **sizes})], session_id=S)
