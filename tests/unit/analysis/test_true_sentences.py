@@ -278,8 +278,9 @@ def test_each_slow_run_is_named(results, said):
     make_session(results, [Case(name="ddp", step_ms=sizes)], session_id=S)
     said()
     with connections.reader(results) as connection:
-        named = [row for row in findings.read(connection, S) if row["finding"] == "outlying_repeat"]
-    assert sorted(row["evidence"].split(" on ")[0] for row in named) == ["ddp.1x2.r2", "ddp.1x4.r0"]
+        named = session_rows(connection, "findings", S)
+    told = [row["evidence"].split(" on ")[0] for row in named if row["finding"] == "outlying_repeat"]
+    assert sorted(told) == ["ddp.1x2.r2", "ddp.1x4.r0"]
 
 
 def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_the_baseline(results, said):
