@@ -14,6 +14,9 @@ from analysis.wording.metric import ACCURACY, metric_of
 from analysis.wording.numbers import estimate, spread
 from analysis.wording.plain_text import number
 
+EXPECTED = "expected [95 %]"
+"""Heading of the expected efficiency."""
+
 
 def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()) -> Table:
     """One row per row of `scaling`. `coverage` adds repeats that are not ok, `utilisation` FLOP/s."""
@@ -30,10 +33,15 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column("nodes", text_of("nodes"), number=True),
             *(Column(heading, _value(field), number=True) for heading, field in rates(points)),
             Column("speedup", _value("speedup"), number=True),
-            Column("efficiency [95 %]", _efficiency),
+            Column("efficiency [95 %]", _efficiency("efficiency")),
+            *(
+                [Column(EXPECTED, _efficiency("expected_efficiency"))]
+                if any(row["expected_efficiency"] is not None for row in points)
+                else []
+            ),
             Column(
                 "verdict",
-                lambda row: "; ".join(filter(None, [_verdict(row), not_ok.get(_place(row))])),
+                lambda row: "; ".join(filter(None, [_verdict(row), _slow(row), not_ok.get(_place(row))])),
                 tone=lambda row: verdicts.tone(_verdict(row)),
             ),
             Column("step ms ± std", _step, number=True),
@@ -93,13 +101,20 @@ def _epoch(row: Row) -> str:
     return estimate(epoch, low, high)[0]
 
 
-def _efficiency(row: Row) -> str:
-    if row["efficiency"] is None:
-        return ""
-    has_interval = row["efficiency_lo"] is not None and not row["is_baseline"]
-    ends = (100 * row[name] if has_interval else None for name in ("efficiency_lo", "efficiency_hi"))
-    value, interval = estimate(100 * row["efficiency"], *ends)
-    return f"{value:>4} % {interval}".rstrip()
+def _efficiency(name: str) -> Callable[[Row], str]:
+    def shown(row: Row) -> str:
+        if row[name] is None:
+            return ""
+        has_interval = row[f"{name}_lo"] is not None and not row["is_baseline"]
+        ends = (100 * row[f"{name}_{end}"] if has_interval else None for end in ("lo", "hi"))
+        value, interval = estimate(100 * row[name], *ends)
+        return f"{value:>4} % {interval}".rstrip()
+
+    return shown
+
+
+def _slow(row: Row) -> str:
+    return f"{row['slow_repeats']} slow" if row["slow_repeats"] else ""
 
 
 def _used(row: Row) -> str:

@@ -66,8 +66,7 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
 
 
 def slow_runs(points: Sequence[Row]) -> Iterator[str]:
-    """A sentence on how many runs were slow, and what typical and expected figures make of them. None if no
-    size has the three ok runs that show it."""
+    """A sentence on how many runs were slow, and which figures include them, if a size has three ok runs."""
     tested = [
         point
         for point in points
@@ -84,8 +83,8 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
         largest = max(tested, key=lambda point: point["world_size"])
         most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
         yield (
-            f"Figures are typical: none of {runs:,} runs was slow, by 20 % or more. At most {most} of runs on "
-            f"{counted(largest['world_size'], 'ranks')} are."
+            f"Figures are typical: none of {runs:,} runs stands apart as slow, by 20 % or more. Probably at most "
+            f"{most} of runs on {counted(largest['world_size'], 'ranks')} are."
         )
 
 

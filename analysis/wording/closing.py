@@ -70,10 +70,11 @@ def most_telling(points: Sequence[Row]) -> Row | None:
 
 
 def _ratio(point: Row, name: Callable[[str], str]) -> str:
-    """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too. Repeats show
-    what is typical; a single run does not."""
+    """The speedup and its baseline. Workers of a larger baseline count as ideal, so the ratio is said too. Three
+    repeats can show which runs are slow, so that the others are typical."""
     kind = "scaled speedup" if point["scaling_mode"] == "weak" else "speedup"
-    typical = "typical " if point["speedup_lo"] is not None else ""
+    is_tested = point["slow_share"] is not None and point["repeats"] + point["slow_repeats"] > 2
+    typical = "typical " if is_tested else ""
     workers = point["baseline_workers"]
     over = counted(workers, point["baseline_axis"])
     if point["baseline_case"] != point["case_name"]:
@@ -145,7 +146,7 @@ def _judgement(point: Row) -> str:
         return f"{verdict}, slower than on fewer {point['axis']}"
     if point["verdict"] != verdicts.UNDECIDED:
         return verdict
-    repeats, more = point["repeats"], point["repeats_needed"]
+    repeats, more = point["repeats"] + point["slow_repeats"], point["repeats_needed"]
     needed = ""
     if more is not None:
         is_in_reason = more <= _IN_REASON * repeats

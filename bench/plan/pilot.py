@@ -10,7 +10,7 @@ from bench.common.files import read_json
 if TYPE_CHECKING:
     from bench.suite.models import ResolvedSuite
 
-_PLANNED = ("steps", "epochs", "repeats", "until", "max_repeats", "timeout_s")
+_PLANNED = ("steps", "epochs", "repeats", "until", "until_efficiency", "max_repeats", "timeout_s")
 """Keys of `measure` that a pilot need not share."""
 
 

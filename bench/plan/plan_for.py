@@ -273,7 +273,7 @@ def _size(row: Mapping[str, Any], suite: ResolvedSuite) -> Size:
         step_s=row["step_s"],
         pilot_steps=row["steps"],
         steps=measure.steps or 1,
-        repeats=measure.repeats,
+        repeats=measure.fewest_repeats,
         least_steps=max(_LEAST_STEPS, independent, measure.warmup),
         timeout_s=measure.timeout_s,
         step_sd=row["step_sd"] or 0,

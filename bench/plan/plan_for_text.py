@@ -34,7 +34,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
     return [
         *_wrapped(
             f"To know the {pilot.quantity} of every size within {percent(width)} (half-width of its 95 % interval); "
-            f"{100 * PROBABILITY:.0f} % of such sessions reach the half-width shown:"
+            f"{100 * PROBABILITY:.0f} % of such sessions without slow runs reach the half-width shown:"
         ),
         "",
         *_table(plans),
@@ -61,7 +61,7 @@ def unreached(pilot: Pilot, width: float) -> str:
     """A message: no number of rounds up to MOST_ROUNDS reaches this width, and another width that one does."""
     narrowest = min(pilot.width(steps, MOST_ROUNDS) for steps in pilot.step_counts())
     possible = float(f"{_WIDER * narrowest:.1e}")
-    near = pilot.cheapest(possible)
+    near = pilot.cheapest(possible) if possible <= 1 else None
     text = f"{percent(width)} cannot be reached in {MOST_ROUNDS} rounds. "
     if near is not None:
         text += (

@@ -56,13 +56,13 @@ class PlainLines:
                 {run.spec.measure.until_efficiency for run in runs if run.spec.measure.until_efficiency}
             ),
         }
-        wider = " or those of ".join(
-            f"{quantity} are wider than {' or '.join(map(percent, widths))}"
+        wanted = " and ".join(
+            f"{quantity} within {' or '.join(map(percent, widths))}"
             for quantity, widths in asked.items()
             if widths
         )
         counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-        self._console.print(f"intervals of {wider}: another round of {counted}")
+        self._console.print(f"not yet known: {wanted}; another round of {counted}")
 
     def note(self, text: str) -> None:
         self._console.print(text)

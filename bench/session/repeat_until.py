@@ -71,8 +71,8 @@ class Rounds:
         """Whether the interval of the ratio to the baseline, from differences within rounds, is wider than
         measure.until_efficiency.
 
-        False if the baseline can have no more repeats: without them there are no more differences. The macro
-        ratio_half_width defines it in SQL; a test compares both. Unlike there, means are not compared if too few rounds
+        False if the baseline can have no more repeats: without them there are no more differences. The table
+        scaling defines it in SQL; a test compares both. Unlike there, means are not compared if too few rounds
         have both: more rounds will."""
         until = runs[0].spec.measure.until_efficiency
         if until is None:

@@ -45,7 +45,11 @@ final AS (
         -- rate_per_rank: probability that one rank makes a run slow
         rate_of_slow_runs(slow_runs, sizes) AS rate_per_rank,
         rate_of_slow_runs(count_lo(slow_runs), sizes) AS rate_per_rank_lo,
-        rate_of_slow_runs(count_hi(slow_runs), sizes) AS rate_per_rank_hi,
+        CASE
+            -- exact: the rate at which no run is slow once in forty sessions
+            WHEN slow_runs = 0 THEN 1 - 0.025 ** (1 / list_sum([size.runs * size.ranks FOR size IN sizes]))
+            ELSE rate_of_slow_runs(count_hi(slow_runs), sizes)
+        END AS rate_per_rank_hi,
         slowdown,                    -- time of a slow run ÷ that of a typical one, mean; null without a slow run
         -- slowdown_lo: 1 or more; null below two slow runs
         CASE WHEN slowdown - slowdown_half_width < 1 THEN 1 ELSE slowdown - slowdown_half_width END AS slowdown_lo,

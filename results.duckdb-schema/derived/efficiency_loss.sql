@@ -133,7 +133,7 @@ with_shares AS (
             THEN 1 - efficiency - coalesce(sum(mean_share) FILTER (term <> 'remainder') OVER of_pair, 0)
             ELSE mean_share
         END AS share,
-        t_quantile_for(df, stops_early) * sqrt(variance) AS half_width
+        CASE WHEN NOT may_be_slow THEN t_quantile_for(df, stops_early) * sqrt(variance) END AS half_width
     FROM estimates
     WINDOW of_pair AS (PARTITION BY pair)
 ),

@@ -1,6 +1,6 @@
 -- One row per session, case and placement with a throughput: energy and GPU-hours of its measured steps. Energy is the
 -- increase of the energy counters of the GPUs in use. It includes their memory, but not the rest of the machine; null
--- without such a counter. Per example: the geometric mean over repeats, with a two-sided 95 % interval (Student's t on
+-- without such a counter. Slow runs (`slow_runs`) do not count. Per example: the geometric mean over repeats, with a two-sided 95 % interval (Student's t on
 -- logarithms), null below two repeats.
 WITH points AS (
     SELECT * FROM placements WHERE repeats > 0
@@ -9,6 +9,7 @@ each_run AS (
     SELECT hardware_use.*, energy_j / nullif(examples_per_step * measured_steps, 0) AS j_per_example, stops_early
     FROM hardware_use
     JOIN (SELECT session_id, run_id, attempt, stops_early FROM run_summary) AS runs USING (session_id, run_id, attempt)
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
 ),
 over_repeats AS (
     SELECT

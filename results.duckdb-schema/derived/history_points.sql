@@ -37,7 +37,7 @@ final AS (
         -- throughput_unit: examples/s, or trainings/s if an import does not give its number of examples
         -- placement: nodes x ranks per node: `2x4`
         -- runs: number of last attempts with any status
-        -- repeats: number of ok runs
+        -- repeats: number of ok runs that are not slow
         -- log_variance: as in placements
         -- efficiency: speedup ÷ workers; null if the baseline ran on another kind of device
         -- is_baseline: whether the case's efficiency is relative to this row

@@ -34,7 +34,8 @@ with_half_widths AS (
         t_quantile_at(1 - 0.95 ** (1 / sizes), pooled_df) * sqrt(pooled_variance / rounds) AS pooled_half_width,
         ln(speedup_hi / speedup) * t_quantile_at(1 - 0.95 ** (1 / comparisons), greatest(rounds - 1, 2))
             / t_quantile(greatest(rounds - 1, 2)) AS own_half_width,
-        greatest(own_half_width, pooled_half_width) AS half_width
+        -- null without an own interval
+        CASE WHEN own_half_width < pooled_half_width THEN pooled_half_width ELSE own_half_width END AS half_width
     FROM families
 ),
 final AS (

@@ -105,7 +105,7 @@ shifts AS (
         disturbances.* EXCLUDE (session_id),
         slow_share(rate_per_rank, world_size) AS slow_share,
         slow_runs >= 4 AND slow_share >= 0.4 AS may_be_slow,
-        CASE WHEN slow_runs > 0 AND is_paired AND NOT is_baseline THEN sqrt(pooled_variance / 2) * (
+        CASE WHEN slow_runs > 0 AND is_paired AND NOT is_baseline AND NOT oversubscribed THEN sqrt(pooled_variance / 2) * (
             median_shift(slow_share(rate_per_rank, baseline_world_size)) - median_shift(slow_share)
         ) ELSE 0 END AS shift
     FROM pooled
@@ -158,7 +158,7 @@ with_t AS (
             WHEN is_baseline THEN 0
             WHEN repeats > 1 AND baseline_repeats > 1 AND NOT coalesce(may_be_slow, false) THEN
                 CASE
-                    WHEN is_paired AND units < 4
+                    WHEN is_paired AND units < 4 AND NOT oversubscribed
                         AND units < greatest(repeats + slow_repeats, baseline_repeats + baseline_slow_repeats)
                     THEN least(own_half_width, greatest(
                         t_quantile_for(pooled_df, stops_early) * sqrt(pooled_variance / units),
@@ -197,8 +197,16 @@ with_disturbances AS (
         CASE WHEN slow_runs > 0 AND NOT oversubscribed THEN
             log_disturbance(rate_per_rank, slowdown, world_size, baseline_world_size)
         END AS slowing,
-        log_disturbance(rate_per_rank_lo, slowdown, world_size, baseline_world_size) - slowing AS if_fewer,
-        log_disturbance(rate_per_rank_hi, slowdown, world_size, baseline_world_size) - slowing AS if_more,
+        -- At high rates both sizes are nearly always slow, so the extremes need not be at the ends.
+        [
+            log_disturbance(
+                rate_per_rank_lo + (rate_per_rank_hi - rate_per_rank_lo) * part / 50, slowdown, world_size,
+                baseline_world_size
+            ) - slowing
+            FOR part IN range(51)
+        ] AS at_other_rates,
+        least(0, list_min(at_other_rates)) AS if_fewer,
+        greatest(0, list_max(at_other_rates)) AS if_more,
         coalesce(log_disturbance(rate_per_rank, slowdown_lo, world_size, baseline_world_size) - slowing, 0)
             AS if_shorter,
         coalesce(log_disturbance(rate_per_rank, slowdown_hi, world_size, baseline_world_size) - slowing, 0)
@@ -225,6 +233,7 @@ falls AS (
         *,
         CASE
             WHEN smaller_half_width IS NOT NULL AND scaling_mode <> 'none' AND NOT oversubscribed
+                AND NOT coalesce(may_be_slow, false)
             THEN p_not_below(log_gain, sqrt(smaller_variance), smaller_df)
         END AS fall_p
     FROM with_disturbances
@@ -346,6 +355,7 @@ final AS (
         CASE
             WHEN is_compared AND trains_differently THEN 'different training'
             WHEN is_judged AND is_slower THEN 'retrograde'
+            WHEN is_judged AND may_be_slow THEN 'undecided'
             WHEN is_judged THEN verdict_within(efficiency, verdict_lo, verdict_hi)
         END AS verdict,
         verdict_lo,
@@ -365,7 +375,7 @@ final AS (
         CASE
             WHEN is_baseline THEN NULL
             WHEN ratio_half_width <= ln(1 + until_efficiency) THEN 0
-            ELSE units_to_width(
+            WHEN ratio_half_width IS NOT NULL THEN units_to_width(
                 pair_variance, ratio_df, pairs, ln(1 + until_efficiency), is_stopped_early := stops_early
             )
         END AS repeats_needed_until_efficiency,

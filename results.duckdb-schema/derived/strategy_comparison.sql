@@ -133,8 +133,8 @@ final AS (
         reference_strategy,            -- ddp
         reference_case,                -- case of the reference
         strategy, case_name,
-        reference_repeats,             -- ok runs of the reference
-        repeats,                       -- ok runs of the other case
+        reference_repeats,             -- ok runs of the reference that are not slow
+        repeats,                       -- ok runs of the other case that are not slow
         reference_fits,                -- whether none of its runs ran out of memory; null if none is ok either
         fits,                          -- the same for the other case
         -- time_ratio: step time divided by the reference's; above 1 the other is slower

@@ -17,7 +17,7 @@ WITH ok_runs AS (
 ),
 -- From the end of a run to the start of the next; the median, because a resumed session has long pauses.
 pauses AS (
-    SELECT session_id, median(greatest(pause_s, 0)) AS pause_s
+    SELECT session_id, median(CASE WHEN pause_s > 0 THEN pause_s WHEN pause_s <= 0 THEN 0 END) AS pause_s
     FROM (
         SELECT
             session_id,
@@ -115,14 +115,12 @@ bartlett AS (
 tested AS (
     SELECT session_id, family, f_tail(statistic / (groups - 1), groups - 1, 1e6) AS p_equal FROM bartlett
 ),
-baselines AS (
-    SELECT session_id, case_name AS baseline_case, point_id AS baseline_id FROM scaling WHERE is_baseline
-),
 compared AS (
-    SELECT session_id, point_id, baseline_id
+    SELECT
+        session_id, point_id,
+        point_id_of(session_id, baseline_case, baseline_nodes, baseline_ranks_per_node, baseline_threads) AS baseline_id
     FROM scaling
-    JOIN baselines USING (session_id, baseline_case)
-    WHERE NOT is_baseline
+    WHERE NOT is_baseline AND baseline_case IS NOT NULL
 ),
 ratios AS (
     SELECT
@@ -146,9 +144,9 @@ final AS (
         autocorrelation_steps,  -- successive steps that count as one independent step; median over runs
         steps_sd,  -- part of the steps in the deviation of a run: step_sd × √(autocorrelation_steps ÷ steps)
         -- run_sd: standard deviation between runs of a round, without the part of the steps
-        CASE WHEN run_variance >= 0 THEN sqrt(greatest(run_variance - steps_sd ** 2, 0)) END AS run_sd,
+        CASE WHEN run_variance >= 0 AND steps_sd >= 0 THEN sqrt(greatest(run_variance - steps_sd ** 2, 0)) END AS run_sd,
         -- run_sd_pooled: over all placements compared, if p_equal is 0.25 or more; otherwise the largest of the case
-        CASE WHEN run_variance >= 0 THEN
+        CASE WHEN run_variance >= 0 AND steps_sd >= 0 THEN
             CASE
                 WHEN p_equal >= 0.25 THEN sqrt(greatest(mean_run_variance - avg(steps_sd ** 2) OVER of_family, 0))
                 ELSE sqrt(greatest(max(run_variance - steps_sd ** 2) OVER (PARTITION BY session_id, case_name), 0))

@@ -148,8 +148,8 @@ final AS (
         oversubscribed,                -- on either side
         baseline_sessions,             -- number of sessions with an ok repeat
         candidate_sessions,            -- number of sessions with an ok repeat
-        baseline_repeats,              -- number of ok repeats
-        candidate_repeats,             -- number of ok repeats
+        baseline_repeats,              -- number of ok repeats that are not slow
+        candidate_repeats,             -- number of ok repeats that are not slow
         unit,                          -- the independent units: session, repeat
         -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
         CASE WHEN is_paired THEN n END AS blocks,

@@ -250,9 +250,9 @@ CREATE OR REPLACE MACRO count_lo(n) AS (
     CASE WHEN n > 0 THEN n * greatest(0, 1 - 1 / (9 * n) - 1.959964 / (3 * sqrt(n))) ** 3 ELSE 0 END
 );
 
--- Upper end of that interval; of nothing seen it is exact.
+-- Upper end of that interval.
 CREATE OR REPLACE MACRO count_hi(n) AS (
-    CASE WHEN n > 0 THEN (n + 1) * (1 - 1 / (9 * (n + 1)) + 1.959964 / (3 * sqrt(n + 1))) ** 3 ELSE -ln(0.025) END
+    (n + 1) * (1 - 1 / (9 * (n + 1)) + 1.959964 / (3 * sqrt(n + 1))) ** 3
 );
 
 -- Probability that a run on `ranks` ranks is slow, if each rank makes it slow with probability `rate`.
@@ -300,12 +300,12 @@ CREATE OR REPLACE MACRO units_at(n) AS (
 
 -- Number of further units after which the half-width of a mean's 95 % interval is at most `wanted`, with a probability
 -- of about 80 %: the unknown true variance is not above that of four out of five. From the sample variance, its degrees
--- of freedom and the number of units. Null if something is unknown or if more than 1,000 would be needed. Returns one
+-- of freedom and the number of units. Null if something is unknown or if more than 1,014 would be needed. Returns one
 -- number per call.
 CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted, is_stopped_early := false) AS (
     CASE WHEN wanted > 0 AND df > 0 THEN
         list_filter(
-            [units_at(n) FOR n IN range(1, 71)],
+            [units_at(n) FOR n IN range(1, 72)],
             lambda k: wanted >= later_half_width(
                 variance, df, units, k, variance_at(-0.8416, variance, df), is_stopped_early
             )

@@ -15,6 +15,7 @@ WITH of_steps AS (
         var_samp(cv) AS variance,
         min(measured_steps) AS steps
     FROM run_summary
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND NOT oversubscribed AND isfinite(cv)
     GROUP BY ALL
 ),

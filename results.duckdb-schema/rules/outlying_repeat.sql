@@ -77,7 +77,7 @@ dependents AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     'shown' AS certainty,
-    abs(deviation) * coalesce(sizes, 1) AS magnitude,
+    abs(deviation) * if(slowdown IS NULL, coalesce(sizes, 1), 1) AS magnitude,
     format(
         '{}{} trained {} {}, the {} other repeats of {} {} to {}', run_id,
         coalesce(' on ' || (fingerprint ->> 'nodes'), ''), number_text(throughput), throughput_unit, repeats - 1,

@@ -14,7 +14,7 @@ WITH open_ones AS (
     WHERE NOT oversubscribed AND is_open(verdict_lo, verdict_hi)
 ),
 variations AS (
-    SELECT session_id, case_name, nodes, ranks_per_node, threads, sqrt(log_variance) AS variation FROM placements
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, sqrt(log_variance) AS variation, logs FROM placements
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
@@ -26,7 +26,7 @@ SELECT
         CASE
             WHEN rounds IS NOT NULL THEN format(
                 'within {} rounds it varies by {}', rounds,
-                percent_text(width / 2 / t_quantile_for(rounds - 1, stops_early) * sqrt(rounds))
+                percent_text(sqrt(variance_of(differences_within(here.logs, there.logs))))
             )
             ELSE format(
                 'the throughputs of {} repeats vary by {}{}', repeats, percent_text(here.variation),

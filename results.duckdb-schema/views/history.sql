@@ -250,8 +250,8 @@ final AS (
         step_ms_hi,
         previous.session_id AS previous_session_id,  -- session that it is compared with; null for the first
         previous.created_at AS previous_created_at,  -- creation time of that session
-        previous.repeats AS previous_repeats,        -- ok repeats of that session
-        previous.throughput AS previous_throughput,  -- of that session: geometric mean over ok repeats
+        previous.repeats AS previous_repeats,        -- ok repeats of that session that are not slow
+        previous.throughput AS previous_throughput,  -- of that session: geometric mean over these repeats
         ratio,                         -- throughput ÷ that of the previous session
         ratio_lo,
         ratio_hi,

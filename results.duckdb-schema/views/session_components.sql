@@ -9,7 +9,7 @@ WITH final AS (
         -- session_sd: standard deviation of ln(time) between sessions, without the part of their rounds, runs and steps
         sqrt(greatest(var_samp(ln(throughput)) - avg(log_variance / repeats), 0)) AS session_sd
     FROM history_points
-    WHERE repeats > 1
+    WHERE repeats > 1 AND fingerprints_digest IS NOT NULL
     GROUP BY suite, case_name, workers, nodes, ranks_per_node, threads, placement, fingerprints_digest
     HAVING count(*) > 1
 )

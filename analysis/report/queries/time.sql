@@ -8,6 +8,7 @@ WITH wall AS (
         CASE WHEN count(*) > 1 THEN min(elapsed_s) END AS run_s_lo,
         CASE WHEN count(*) > 1 THEN max(elapsed_s) END AS run_s_hi
     FROM run_summary
+    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE session_id = $session_id AND status = 'ok' AND strategy <> 'process_group'  -- those have no epochs
     GROUP BY case_name, nodes, ranks_per_node, threads
 ),

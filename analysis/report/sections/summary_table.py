@@ -109,7 +109,9 @@ def _judged(row: Row) -> str:
         *([f"{ok}\u00a0of\u00a0{row['runs']}\u00a0ok"] if ok < row["runs"] else []),
         *([f"{row['slow_repeats']}\u00a0slow"] if row["slow_repeats"] else []),
     ]
-    return Markup(" ").join([verdict(row), *(minor(", ".join(said)) for _ in said[:1])])
+    if not said:
+        return verdict(row)
+    return Markup("{} {}").format(verdict(row), minor(", ".join(said)))
 
 
 def _rate(field: str) -> Callable[[Row], str]:
