@@ -60,8 +60,8 @@ def outside_rounds(points: Sequence[Row]) -> Iterator[str]:
     if outside:
         sizes = "1 size is" if len(outside) == 1 else f"{len(outside):,} sizes are"
         yield (
-            f"{sizes} compared by means of repeats, because rounds are incomplete or unknown: the interval of the "
-            "speedup includes differences between rounds."
+            f"{sizes} compared by means of repeats, because too few rounds have a run of both that counts: the "
+            "interval of the speedup includes differences between rounds."
         )
 
 
@@ -74,10 +74,12 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
     ]
     runs = sum(point["repeats"] + point["slow_repeats"] for point in tested)
     slow = sum(point["slow_repeats"] for point in tested)
+    has_expected = any(point["expected_speedup"] is not None for point in points)
+    expected = "; expected figures are those of the long run, slow runs included" if has_expected else ""
     if slow:
         yield (
             f"{slow:,} of {runs:,} runs {'was' if slow == 1 else 'were'} slow, by 20 % or more. Typical figures leave "
-            f"{'it' if slow == 1 else 'them'} out; expected figures are those of the long run, slow runs included."
+            f"{'it' if slow == 1 else 'them'} out{expected}."
         )
     elif any(point["speedup_lo"] is not None and not point["is_baseline"] for point in tested):
         largest = max(tested, key=lambda point: point["world_size"])

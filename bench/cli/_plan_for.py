@@ -39,14 +39,19 @@ def print_plan_for(context: click.Context, width: float, *, as_json: bool) -> No
     pilot_command = f"`{_command(context, 3, None)}` measures one"
     if session_id is None:
         raise InputError(
-            f"--plan-for needs a pilot, a finished session of {suite.name} with these options, and there is none in "
+            f"--plan-for needs a pilot, a finished session of these cases and options, and there is none in "
             f"{results}: {pilot_command}"
         )
     pilot = pilot_of(session_id, pilots.read(results, session_id), suite)
     if pilot is None:
         raise InputError(
             f"--plan-for needs a pilot with two ok runs of every size, and {session_id}, the newest session of "
-            f"{suite.name} with these options, has fewer: {pilot_command}"
+            f"these cases and options, has fewer: {pilot_command}"
+        )
+    if not any(pilot.step_counts()):
+        raise InputError(
+            f"--plan-for: the fewest steps that show the noise take a run more than half its time limit: raise it, as "
+            f"with --set measure.timeout_s={pilot.least_timeout_s():.0f}"
         )
     plan = pilot.cheapest(width)
     if plan is None:
@@ -80,7 +85,7 @@ def _command(context: click.Context, repeats: int, steps: int | None) -> str:
     """The command that measures the suite with these numbers [null: as it was called]."""
     from bench.common.paths import called
 
-    words = given(context, without=("width", "as_json", "dry_run", "repeats", "settings"))
+    words = given(context, without=("width", "as_json", "dry_run", "repeats", "settings", "session"))
     settings = [word for setting in _settings(context.params, steps) for word in ("--set", setting)]
     return f"{called()} suite {shlex.join([*words, '--repeats', str(repeats), *settings])}"
 

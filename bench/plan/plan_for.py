@@ -198,6 +198,11 @@ class Pilot:
             )
         return high
 
+    def least_timeout_s(self) -> float:
+        """Time limit of a run that allows the fewest steps; rounded up."""
+        least = max(size.least_steps for size in self.sizes)
+        return math.ceil(2 * max(size.run_s(least) for size in self.sizes))
+
     def step_counts(self) -> Iterator[int]:
         """Numbers of steps to try: the pilot's; the least that the noise allows; and above it round numbers, while
         a run fits into half its time limit."""
@@ -210,7 +215,8 @@ class Pilot:
             for digits in _DIGITS
             if least < (steps := digits * 10**power) <= most
         }
-        yield from sorted(tried | {least} | (pilots if len(pilots) == 1 else set()))
+        more = {least} | (pilots if len(pilots) == 1 else set())
+        yield from sorted(tried | {steps for steps in more if steps <= most})
 
 
 def pilot_of(session_id: str, rows: list[dict[str, Any]], suite: ResolvedSuite) -> Pilot | None:
@@ -239,7 +245,7 @@ def pilot_of(session_id: str, rows: list[dict[str, Any]], suite: ResolvedSuite) 
                 sides=tuple(_side(one, cases[one["case_name"]].measure.steps or 1) for one in both),
             )
         )
-    if not intervals:
+    if not intervals or (len(known) < len(rows) and not compared):  # every size but the baseline failed
         return None
     return Pilot(
         session_id=session_id,

@@ -104,7 +104,9 @@ shifts AS (
         pooled.*,
         disturbances.* EXCLUDE (session_id),
         slow_share(rate_per_rank, world_size) AS slow_share,
-        slow_runs >= 4 AND slow_share >= 0.4 AS may_be_slow,
+        slow_runs >= 4 AND slow_share >= 0.4
+            OR slow_repeats >= greatest(4, repeats)
+            OR baseline_slow_repeats >= greatest(4, baseline_repeats) AS may_be_slow,
         CASE WHEN slow_runs > 0 AND is_paired AND NOT is_baseline AND NOT oversubscribed THEN sqrt(pooled_variance / 2) * (
             median_shift(slow_share(rate_per_rank, baseline_world_size)) - median_shift(slow_share)
         ) ELSE 0 END AS shift
@@ -156,7 +158,7 @@ with_t AS (
         t_quantile_for(ratio_df, stops_early) * sqrt(a + b) AS own_half_width,
         CASE
             WHEN is_baseline THEN 0
-            WHEN repeats > 1 AND baseline_repeats > 1 AND NOT coalesce(may_be_slow, false) THEN
+            WHEN repeats > 1 AND baseline_repeats > 1 THEN
                 CASE
                     WHEN is_paired AND units < 4 AND NOT oversubscribed
                         AND units < greatest(repeats + slow_repeats, baseline_repeats + baseline_slow_repeats)
@@ -183,8 +185,9 @@ with_intervals AS (
         *,
         throughput * exp(-throughput_half_width) AS throughput_lo,
         throughput * exp(throughput_half_width) AS throughput_hi,
-        ratio * exp(-ratio_half_width) AS ratio_lo,
-        ratio * exp(ratio_half_width) AS ratio_hi,
+        CASE WHEN is_baseline OR NOT coalesce(may_be_slow, false) THEN ratio_half_width END AS typical_half_width,
+        ratio * exp(-typical_half_width) AS ratio_lo,
+        ratio * exp(typical_half_width) AS ratio_hi,
         workers / baseline_workers AS relative_workers
     FROM with_half_widths
 ),
@@ -194,7 +197,7 @@ with_intervals AS (
 with_disturbances AS (
     SELECT
         *,
-        CASE WHEN slow_runs > 0 AND NOT oversubscribed THEN
+        CASE WHEN slow_runs > 0 AND NOT (oversubscribed OR is_baseline) THEN
             log_disturbance(rate_per_rank, slowdown, world_size, baseline_world_size)
         END AS slowing,
         -- At high rates both sizes are nearly always slow, so the extremes need not be at the ends.
@@ -214,8 +217,8 @@ with_disturbances AS (
         ratio * exp(-slowing) AS expected_ratio,
         expected_ratio * exp(-sqrt(ratio_half_width ** 2 + if_more ** 2 + if_longer ** 2)) AS if_worst,
         expected_ratio * exp(sqrt(ratio_half_width ** 2 + if_fewer ** 2 + if_shorter ** 2)) AS if_best,
-        CASE WHEN if_worst > ratio_lo THEN ratio_lo ELSE if_worst END AS expected_ratio_lo,
-        CASE WHEN if_best < ratio_hi THEN ratio_hi ELSE if_best END AS expected_ratio_hi
+        CASE WHEN if_worst > 0 THEN least(if_worst, ratio * exp(-ratio_half_width)) END AS expected_ratio_lo,
+        CASE WHEN if_best > 0 THEN greatest(if_best, ratio * exp(ratio_half_width)) END AS expected_ratio_hi
     FROM with_intervals
 ),
 different_trainings AS (
@@ -326,7 +329,7 @@ final AS (
         efficiency,
         efficiency_lo,
         efficiency_hi,
-        -- expected_speedup: in the long run, from mean times; null in a session without a slow run
+        -- expected_speedup: in the long run, from mean times; null at the baseline and in a session without a slow run
         expected_ratio * baseline_workers AS expected_speedup,
         expected_ratio_lo * baseline_workers AS expected_speedup_lo,
         expected_ratio_hi * baseline_workers AS expected_speedup_hi,
@@ -374,8 +377,8 @@ final AS (
         -- no interval, or > 1,000
         CASE
             WHEN is_baseline THEN NULL
-            WHEN ratio_half_width <= ln(1 + until_efficiency) THEN 0
-            WHEN ratio_half_width IS NOT NULL THEN units_to_width(
+            WHEN typical_half_width <= ln(1 + until_efficiency) THEN 0
+            WHEN typical_half_width IS NOT NULL THEN units_to_width(
                 pair_variance, ratio_df, pairs, ln(1 + until_efficiency), is_stopped_early := stops_early
             )
         END AS repeats_needed_until_efficiency,

@@ -148,8 +148,8 @@ final AS (
         oversubscribed,                -- on either side
         baseline_sessions,             -- number of sessions with an ok repeat
         candidate_sessions,            -- number of sessions with an ok repeat
-        baseline_repeats,              -- number of ok repeats that are not slow
-        candidate_repeats,             -- number of ok repeats that are not slow
+        baseline_repeats,              -- number of ok repeats, slow ones included
+        candidate_repeats,             -- number of ok repeats, slow ones included
         unit,                          -- the independent units: session, repeat
         -- blocks: rounds or sessions within which the ratio is estimated; null: the means of both sides are compared
         CASE WHEN is_paired THEN n END AS blocks,
@@ -186,16 +186,15 @@ final AS (
 SELECT * FROM final;
 
 -- One row per case and placement of one side of a comparison: its sessions (an id or a list of ids), limited to one
--- case unless that is null. It has ln(throughput) of both possible units: each ok repeat that is not slow
--- (`slow_runs`), and each session's mean. Threads per rank distinguish placements only if they are the axis; otherwise
--- a plan gives all ranks of a case the same number.
+-- case unless that is null. It has ln(throughput) of both possible units: each ok repeat, and each session's mean. Slow
+-- runs (`slow_runs`) count: a change that makes some runs slow is a change. Threads per rank distinguish placements
+-- only if they are the axis; otherwise a plan gives all ranks of a case the same number.
 CREATE OR REPLACE MACRO compare_side(side_sessions, only_case) AS TABLE
 WITH last_runs AS (
     SELECT
         *, CASE WHEN axis = 'threads' THEN threads ELSE 0 END AS axis_threads, runs.fingerprint AS made_by
     FROM run_summary
     JOIN (SELECT session_id, run_id, attempt, fingerprint FROM runs) AS runs USING (session_id, run_id, attempt)
-    ANTI JOIN slow_runs USING (session_id, run_id, attempt)
     WHERE list_contains(session_list(side_sessions), session_id) AND (only_case IS NULL OR case_name = only_case)
 ),
 sessions_of_it AS (

@@ -87,7 +87,10 @@ SELECT
         WHEN sizes IS NOT NULL THEN format('; it is in the baseline of {} {}', sizes, if(sizes = 1, 'size', 'sizes'))
         ELSE ''
     END AS evidence,
-    format('Find out what disturbed {}: other work on the node at that time, its clocks, its log.', run_id) || CASE
+    CASE
+        WHEN deviation > 0 THEN format('Find out what slowed the other repeats of {}.', placement)
+        ELSE format('Find out what disturbed {}: other work on the node at that time, its clocks, its log.', run_id)
+    END || CASE
         WHEN slowdown IS NOT NULL THEN ' Expected figures say what such runs cost in the long run.'
         ELSE ' Then measure again; with more repeats a single one weighs less.'
     END AS advice,

@@ -342,8 +342,8 @@ def test_a_ratio_that_is_not_estimated_within_rounds_is_said_to_be_so(results, s
     make_session(results, [Case(name="ddp", step_ms=steps, statuses=statuses)], session_id=S)
     found = said()
     sentence = (
-        "1 size is compared by means of repeats, because rounds are incomplete or unknown: the interval of the speedup "
-        "includes differences between rounds."
+        "1 size is compared by means of repeats, because too few rounds have a run of both that counts: the interval "
+        "of the speedup includes differences between rounds."
     )
     assert sentence in found["terminal"].splitlines()
     assert sentence in found["caveats"]

@@ -147,3 +147,28 @@ def test_what_cannot_be_planned_is_refused(arguments: list[str], message: str) -
 def _raise(result: Result) -> None:
     assert result.exception is not None, result.output
     raise result.exception
+
+
+def test_a_suite_with_a_stopping_rule_finds_the_pilot_that_was_measured_without(tmp_path: Path) -> None:
+    rule = "until_efficiency: 5%, max_repeats: 20, timeout_s: 60}"
+    (tmp_path / "tiny.yaml").write_text(SUITE.replace("timeout_s: 60}", rule))
+    make_pilot(tmp_path / "results", repeats=3)
+    result = ask("--plan-for", "5%")
+    assert result.exception is None
+    as_it_is = next(line for line in result.output.splitlines() if line.startswith("suite as"))
+    assert as_it_is.split()[4:6] == ["40", "5"]
+
+
+def test_a_time_limit_that_no_plan_keeps_is_named_with_one_that_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "tiny.yaml").write_text(SUITE.replace("timeout_s: 60", "timeout_s: 1"))
+    make_pilot(tmp_path / "results")
+    error = ask("--plan-for", "5%").exception
+    assert isinstance(error, InputError)
+    enough = str(error).rpartition("measure.timeout_s=")[2]
+    assert ask("--plan-for", "5%", "--set", f"measure.timeout_s={enough}").exception is None
+
+
+def test_the_command_begins_a_session_of_its_own(tmp_path: Path) -> None:
+    make_pilot(tmp_path / "results")
+    result = ask("--plan-for", "5%", "--session", PILOT)
+    assert "--session" not in result.output.splitlines()[-1]
