@@ -11,8 +11,7 @@ import pytest
 from processes import Marked
 
 HERE = Path(__file__).parent
-# If one repeat takes half as long again, the interval is ±29 % after five repeats, ±22 % after six and ±17 % after
-# seven.
+# If one repeat takes 15 % longer, the interval is ±9.2 % after five repeats, ±6.9 % after six and ±5.6 % after seven.
 SUITE = """
 title: Uneven repeats
 workload: {name: "./uneven.py:Workload", slow_repeats: []}
@@ -30,14 +29,14 @@ cases:
     global_batch: 64
     world: [2, 64]
     workload: {slow_repeats: [0]}
-    measure: {until: 19%, max_repeats: 9}
+    measure: {until: 6.2%, max_repeats: 9}
   - name: capped
     strategy: single
     scaling: none
     batch_per_rank: 8
     world: [1]
     workload: {slow_repeats: [1]}
-    measure: {until: 10%}
+    measure: {until: 3.5%}
 """
 SIZES = "narrow.1x1", "settles.1x2", "settles.1x64", "capped.1x1"
 ORDER = [
@@ -50,7 +49,7 @@ OF_EFFICIENCY = """
 title: Uneven ratios
 workload: {name: "./uneven.py:Workload", slow_repeats: []}
 device: cpu
-measure: {warmup: 1, steps: 4, repeats: 2, until_efficiency: 25%, max_repeats: 8, timeout_s: 60}
+measure: {warmup: 1, steps: 4, repeats: 2, until_efficiency: 8%, max_repeats: 8, timeout_s: 60}
 cases:
   - name: even
     strategy: single
@@ -107,8 +106,8 @@ def test_what_is_too_wide_is_repeated_round_by_round_until_it_is_narrow_or_at_it
     assert [line[1] for line in shown] == ORDER
     assert [line[0] for line in shown[-4:]] == ["[20/20]", "[21/22]", "[22/22]", "[23/23]"]
     assert "session s: 20 runs, up to 26 with further repeats" in done.stderr
-    assert "intervals of throughput are wider than ±10 % or ±19 %: another round of 2 runs" in done.stderr
-    assert "intervals of throughput are wider than ±19 %: another round of 1 run" in done.stderr
+    assert "not yet known: throughput within ±3.5 % or ±6.2 %; another round of 2 runs" in done.stderr
+    assert "not yet known: throughput within ±6.2 %; another round of 1 run" in done.stderr
     assert "capped 1x1: throughput within ±" in done.stdout
     assert "settles 1x2: throughput" not in done.stdout
     coverage = "SELECT case_name, world_size, planned, ok, skipped, missing FROM coverage ORDER BY ALL"
@@ -139,7 +138,7 @@ def test_efficiency_is_narrowed_by_rounds_with_the_baseline_and_only_if_the_rati
         "apart.1x2.r5",
     ]
     assert "session s: 20 runs, up to 32 with further repeats" in done.stderr
-    assert "intervals of efficiency are wider than ±25 %: another round of 2 runs" in done.stderr
+    assert "not yet known: efficiency within ±8 %; another round of 2 runs" in done.stderr
     needed = (
         "SELECT case_name, repeats_needed_until_efficiency FROM scaling WHERE NOT is_baseline ORDER BY ALL"
     )

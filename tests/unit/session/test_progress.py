@@ -37,7 +37,7 @@ def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
     shown.run_ends(runs[2].spec, RunOutcome(status="ok", elapsed_s=1.0))
     assert log.getvalue() == (
         "session s: 2 runs, up to 20 with further repeats\n"
-        "intervals of throughput are wider than ±1 %: another round of 1 run\n"
+        "not yet known: throughput within ±1 %; another round of 1 run\n"
         "[3/3] ddp.1x2.r2                   ok         1.00 s\n"
     )
 
@@ -45,9 +45,7 @@ def test_a_round_of_further_repeats_is_announced_and_counted() -> None:
 def test_sizes_that_ask_for_different_widths_are_announced_with_all_of_them() -> None:
     log = io.StringIO()
     display(log, 0).round_begins((PlannedRun(spec=run_spec()), PlannedRun(spec=run_spec(until=0.025))))
-    assert log.getvalue() == (
-        "intervals of throughput are wider than ±1 % or ±2.5 %: another round of 2 runs\n"
-    )
+    assert log.getvalue() == ("not yet known: throughput within ±1 % or ±2.5 %; another round of 2 runs\n")
 
 
 def test_a_round_for_the_efficiency_is_announced_as_such() -> None:
@@ -56,8 +54,8 @@ def test_a_round_for_the_efficiency_is_announced_as_such() -> None:
     display(log, 0).round_begins((PlannedRun(spec=only),))
     display(log, 0).round_begins((PlannedRun(spec=only), PlannedRun(spec=run_spec())))
     assert log.getvalue() == (
-        "intervals of efficiency are wider than ±2 %: another round of 1 run\n"
-        "intervals of throughput are wider than ±1 % or those of efficiency are wider than ±2 %: another "
+        "not yet known: efficiency within ±2 %; another round of 1 run\n"
+        "not yet known: throughput within ±1 % and efficiency within ±2 %; another "
         "round of 2 runs\n"
     )
 
