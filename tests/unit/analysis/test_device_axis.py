@@ -58,7 +58,7 @@ def test_over_its_own_kind_a_gpu_is_judged(ask):
 @cores_and_gpu
 def test_the_closing_sentence_names_the_baselines_axis_and_both_devices(rows):
     assert closing_sentence([row for row in rows if row["case_name"] == "gpu"]) == (
-        "gpu on 2 ranks: typical speedup 19.8 [17.0, 23.0] over cores on 1 thread; cuda against cpu, so without "
+        "gpu on 2 ranks: speedup 19.8 [17.0, 23.0] over cores on 1 thread; cuda against cpu, so without "
         "efficiency."
     )
 

@@ -144,7 +144,7 @@ def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options
 
 def test_the_sentence_closes_the_summary(sessions):
     last = _lines(sessions, session="older")[-1]
-    assert last.startswith("ddp on 8 ranks: typical speedup 6.34 [6.3")
+    assert last.startswith("ddp on 8 ranks: speedup 6.34 [6.3")
     assert "]: good. 20.8 % of the ranks' time was lost, mainly to " in last
 
 
@@ -205,7 +205,7 @@ def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))
 def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
     assert sentence == (
-        "ddp on 2 ranks: typical speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, "
+        "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, "
         "because ranks had to share slots or cores."
     )
 
