@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Case(name="single", strategy="single", scaling="none", step_ms={1: 20.0}),
         Case(name="ddp", step_ms={1: [20.0, 21.0, 20.5], 2: [10.0, 10.4, 10.2], 4: 6.0}),
     ]
-    new = [Case(name="ddp", step_ms={1: 20.0, 2: [9.0, 9.2, 9.1]}, statuses={(1, 0): "oom"})]
+    new = [Case(name="ddp", step_ms={1: 20.0, 2: [9.0, 9.02, 9.01]}, statuses={(1, 0): "oom"})]
     hostile = [Case(name="ddp", step_ms={1: 40.0, 2: 30.0}), Case(name=HOSTILE, step_ms={1: 9.0, 2: 5.0})]
     days = map(timedelta, range(3))
     make_session(results, old, session_id=OLD, tags=["h200"], created_at=BEGAN + next(days))
