@@ -86,7 +86,7 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
         most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
         yield (
             f"Figures are typical: none of {runs:,} runs stands apart as slow, by 20 % or more. Probably at most "
-            f"{most} of runs on {counted(largest['world_size'], 'ranks')} are."
+            f"{most} of runs on {counted(largest['world_size'], 'ranks')} are slow."
         )
 
 

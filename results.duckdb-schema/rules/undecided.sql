@@ -37,7 +37,11 @@ SELECT
     format(
         'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take about {} more '
         'repeats{}.', more,
-        if(coalesce(repeats_needed, 1001) > more, '; as the machine is now, not even these would be enough', '')
+        CASE
+            WHEN repeats_needed > more THEN format('; as the machine is now, it would take about {}', repeats_needed)
+            WHEN repeats_needed IS NULL THEN '; as the machine is now, not even 1,000 would be enough'
+            ELSE ''
+        END
     ) AS advice,
     format('--repeats {}', repeats + slow_repeats + more) AS options
 FROM open_ones
