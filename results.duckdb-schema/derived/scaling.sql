@@ -107,7 +107,7 @@ shifts AS (
         slow_runs >= 4 AND slow_share >= 0.4
             OR slow_repeats >= greatest(4, repeats)
             OR baseline_slow_repeats >= greatest(4, baseline_repeats) AS may_be_slow,
-        CASE WHEN slow_runs > 0 AND is_paired AND NOT is_baseline AND NOT oversubscribed THEN sqrt(pooled_variance / 2) * (
+        CASE WHEN slow_runs > 0 AND is_paired AND NOT (is_baseline OR oversubscribed) THEN sqrt(pooled_variance / 2) * (
             median_shift(slow_share(rate_per_rank, baseline_world_size)) - median_shift(slow_share)
         ) ELSE 0 END AS shift
     FROM pooled

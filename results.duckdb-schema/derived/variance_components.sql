@@ -144,7 +144,8 @@ final AS (
         autocorrelation_steps,  -- successive steps that count as one independent step; median over runs
         steps_sd,  -- part of the steps in the deviation of a run: step_sd × √(autocorrelation_steps ÷ steps)
         -- run_sd: standard deviation between runs of a round, without the part of the steps
-        CASE WHEN run_variance >= 0 AND steps_sd >= 0 THEN sqrt(greatest(run_variance - steps_sd ** 2, 0)) END AS run_sd,
+        CASE WHEN run_variance >= 0 AND steps_sd >= 0 THEN sqrt(greatest(run_variance - steps_sd ** 2, 0)) END
+            AS run_sd,
         -- run_sd_pooled: over all placements compared, if p_equal is 0.25 or more; otherwise the largest of the case
         CASE WHEN run_variance >= 0 AND steps_sd >= 0 THEN
             CASE
