@@ -44,6 +44,8 @@ def _find(connection: duckdb.DuckDBPyConnection, rule: Rule, table: str) -> None
     query = schema.text("findings_of_rule")
     with nullcontext() if rule.is_own else schema.errors_name(rule.finding):
         connection.execute(query.format(table=table, finding=rule.finding, definition=rule.definition))
+    if not rule.is_own:
+        connection.execute(schema.text("findings_of_scripts").format(table=table, finding=rule.finding))
 
 
 @cache

@@ -23,6 +23,7 @@ from analysis.loading import parquet_files
 from analysis.loading.derive import derive_runs
 from analysis.loading.read_files import Batch, ParquetFile
 from bench.records.parquet_tables import PARQUET_TABLES
+from bench.records.vocabulary import SCRIPT
 
 PORTION_ROWS = 4_000_000
 """Rows of one portion; a single run may have more."""
@@ -53,6 +54,8 @@ def insert_json_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> Non
     """Insert the rows that do not come from Parquet files."""
     for table, rows in {**batch.rows, "loaded_files": batch.seen}.items():
         insert_rows(connection, table, rows)
+    if any(row["workload"] == SCRIPT for row in batch.rows.get("runs", [])):
+        connection.execute(schema.text("scaling_of_scripts"))
 
 
 def insert_files(connection: duckdb.DuckDBPyConnection, files: Sequence[ParquetFile]) -> None:

@@ -22,8 +22,9 @@ from bench.records.vocabulary import (
     LARGEST_COUNT,
     LARGEST_SECONDS,
     LARGEST_SIZE,
-    SCALINGS,
+    PLANNED_SCALINGS,
     SCHEMA_VERSION,
+    SCRIPT,
     Count,
     Positive,
     Seconds,
@@ -258,7 +259,7 @@ def planned_rows(session: Fields) -> list[Row]:
         {
             "session_id": session_id,
             **run.checked(PlanEntry, without=("probe", "scaling")),
-            "scaling_mode": run.one_of("scaling", *SCALINGS),
+            "scaling_mode": run.one_of("scaling", *PLANNED_SCALINGS),
             "strategy": _label(run.text("strategy")),
             "probe": _is_probe(run),
         }
@@ -303,19 +304,20 @@ def run_row(run: Fields, session_id: str, run_id: str, aside: int | None) -> Row
         return read(name) if imported is None else fields.optional(read, name)
 
     global_batch = known(spec, spec.count, "global_batch") or None  # 0 until find_batch has found it
+    is_script = spec.text("workload") == SCRIPT  # whose settings only its command knows
     return {
         "session_id": session_id,
         "run_id": run_id,
         "attempt": attempt,
         **spec.checked(RunSpec, only=_FROM_SPEC),
-        "scaling_mode": spec.one_of("scaling", *SCALINGS),
+        "scaling_mode": spec.one_of("scaling", *PLANNED_SCALINGS),
         "workload": _label(spec.text("workload")),
         "strategy": _label(spec.text("strategy")),
         "device_type": known(spec, spec.text, "device_type"),
-        "precision": known(train, train.text, "precision"),
+        "precision": None if is_script else known(train, train.text, "precision"),
         "batch_per_rank": known(spec, spec.count, "batch_per_rank") or None,
         "global_batch": global_batch,
-        "accumulate": known(train, train.integer, "accumulate"),
+        "accumulate": None if is_script else known(train, train.integer, "accumulate"),
         "probe": _is_probe(spec),
         "memory_limit_bytes": measure.optional(measure.size, "memory_limit_bytes"),
         "until": measure.optional(measure.number, "until"),

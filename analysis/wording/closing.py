@@ -13,6 +13,7 @@ from analysis.wording import verdicts
 from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import counted, word
+from bench.records.vocabulary import SCRIPT
 
 _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
@@ -37,6 +38,13 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
     if not measured:
         return "No run of this session is ok, so there is no speedup to report."
     point = most_telling(points)
+    copies = [one for one in measured if one["verdict"] == verdicts.INDEPENDENT_COPIES]
+    if copies and (point is None or point["efficiency"] is None):
+        largest = max(copies, key=lambda one: one["workers"])
+        return (
+            f"{name(largest['case_name'])} on {size_of(largest)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
+            "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
+        )
     if point is None:
         best = max(measured, key=lambda point: point["throughput"])
         unit = best["throughput_unit"]
@@ -51,6 +59,10 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
         sentence += f", efficiency {efficiency} %{interval and f' {interval}'}"
     elif unlike := _unlike(point, name):
         sentence += f"; {unlike}, so without efficiency"
+    elif point["workload"] == SCRIPT and point["scaling_mode"] == "none":
+        sentence += (
+            "; whether the work grew with the ranks is not known, so without efficiency (--scaling says it)"
+        )
     return f"{sentence}{_judgement(point)}.{_expected(point)}{_moved(points, point)}"
 
 

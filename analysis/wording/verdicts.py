@@ -13,6 +13,8 @@ RETROGRADE = "retrograde"
 """Verdict on a size that is slower than the next smaller one."""
 DIFFERENT_TRAINING = "different training"
 """Verdict where the losses show that more workers train another model, so that the speeds cannot be compared."""
+INDEPENDENT_COPIES = "independent copies"
+"""Verdict where the ranks of a script combine no gradients, so that there is neither speedup nor efficiency."""
 UNDECIDED = "undecided"
 """Verdict if the interval of the efficiency spans more than two verdicts."""
 
@@ -25,6 +27,7 @@ _TONES: dict[str, Tone] = {
     "poor": "bad",
     RETROGRADE: "bad",
     DIFFERENT_TRAINING: "bad",
+    INDEPENDENT_COPIES: "bad",
 }
 _OR = " or "
 _LIMIT = re.compile(r">=? ([\d.]+) THEN '(\w+)'")

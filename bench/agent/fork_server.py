@@ -69,11 +69,14 @@ class WarmServer:
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self.pid = 0
+        self.variables: list[str] = []
+        """Environment variables that `start` has set, because the caller had not."""
 
     def start(self) -> None:
         """Import torch in the server and set `pid`. Raises InputError if torch cannot be imported.
 
         If the server is running already, this only checks that it answers."""
+        self.variables += [name for name in _ENVIRONMENT if name not in os.environ]
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         _use_removed_socket_folder()

@@ -18,7 +18,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.agent import cause_of_death, timeout
+from bench import workloads
+from bench.agent import cause_of_death, script_ends, timeout
 from bench.agent.fork_server import ServerGoneError, WarmServer
 from bench.common import unreadable_image
 from bench.common.process import is_stopped, kill_group
@@ -93,6 +94,7 @@ class RankGroup:
         self._processes: dict[int, ForkServerProcess] = {}
         """By rank."""
         self._kernel_kills_before = cause_of_death.kernel_oom_kills()
+        self._is_script = workloads.runs_a_script(part.run.workload)
 
     def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
         """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""
@@ -113,6 +115,7 @@ class RankGroup:
             rank_job = RankJob(
                 spec=spec,
                 rank=place.rank,
+                local_rank=place.local_rank,
                 node=part.node,
                 local_task=part.local_task,
                 cores=place.cores,
@@ -122,6 +125,7 @@ class RankGroup:
                 scratch=str(self._scratch),
                 log=str(self._log(place.rank)),
                 server_pid=self._server.pid,
+                variables_of_bench=self._server.variables,
             )
             self._processes[place.rank] = self._server.fork(json.dumps(rank_job.__dict__))
 
@@ -156,11 +160,14 @@ class RankGroup:
         failed = {
             rank: cause_of_death.Death(
                 exit_code=code,
-                outcome=self._outcome(rank),
+                outcome=script_ends.explained(self._part.run, rank, code, self._scratch, self._log(rank))
+                if self._is_script
+                else self._outcome(rank),
                 limited=limited and self._part.run.device_type == "cpu",
             )
             for rank, code in exit_codes.items()
-            if code != 0 or "parameters" not in self._outcome(rank)
+            # how a script ends after its last step does not matter
+            if (code != 0 and not self._is_script) or "parameters" not in self._outcome(rank)
         }
         if cause_of_death.lost_the_image(failed):
             self._stop.wait(
@@ -200,6 +207,8 @@ class RankGroup:
         return self._logs / f"rank{rank}.log"
 
     def _outcome(self, rank: int) -> dict[str, Any]:
+        if self._is_script and script_ends.has_several_processes(rank, self._scratch):
+            return {}
         try:
             outcome: dict[str, Any] = json.loads(outcome_file(self._scratch, rank).read_text())
         except FileNotFoundError:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from bench import workloads
+from bench.agent import script_rows
 from bench.agent.fork_server import WarmServer
 from bench.agent.ranks import RankGroup, RanksOutcome, RunControl, RunPart
 from bench.agent.scratch_keeper import Keeper
@@ -16,6 +18,7 @@ from bench.common import unreadable_image
 from bench.common.errors import InputError
 from bench.common.files import attempt_folder, copy_whole, raw_files
 from bench.measure import evals, recorder, write_parquet
+from bench.measure.rank_tables import Writer
 from bench.measure.recorder import LastStep
 from bench.measure.sensors.process import Sensors
 from bench.records.messages import Report
@@ -91,6 +94,8 @@ class Agent:
     ) -> Report:
         files = sorted(scratch.glob("steps.rank*.raw"), key=lambda path: int(path.name.split(".")[1][4:]))
         ranks = [recorder.read(path) for path in files if path.stat().st_size]
+        if workloads.runs_a_script(part.run.workload):
+            ranks = script_rows.with_a_common_zero(ranks)
         barriers_ns = [rank.barrier_ns for rank in ranks if rank.barrier_ns]
         if outcome.fault is not None and outcome.fault.status == "interrupted":
             # stopped: the image that holds pyarrow may be going away, so raw files are copied as they are
@@ -105,6 +110,8 @@ class Agent:
             if part.local_task == 0:
                 samples = self._sensors.rows_between(*span_ns)
                 write_parquet.write_samples(folder, identity, samples, min(barriers_ns, default=span_ns[0]))
+            if workloads.runs_a_script(run.workload):
+                _store_what_the_probe_left(part, outcome, scratch)
             write_parquet.write_evals(folder, identity, evals.read(scratch))
             for trace in scratch.glob("trace.rank*.json.gz"):  # a trace gets this name once it is complete
                 copy_whole(trace, folder / trace.name)
@@ -120,6 +127,23 @@ class Agent:
         )
 
 
+def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Path) -> None:
+    """Rows of profiled steps and of pauses; the bytes of reductions go into the ranks' outcomes."""
+    for rank, facts in outcome.outcomes.items():
+        if "script" in facts:
+            writer = Writer(node=part.node, local_task=part.local_task, rank=rank)
+            facts["script"]["reduced_bytes"] = script_rows.store_profile(scratch, writer, part.run.world_size)
+            for step, seconds in facts["script"]["pauses"] if rank == 0 else []:
+                evals.append(
+                    scratch / evals.FILE_NAME,
+                    step=step,
+                    epoch=None,
+                    val_loss=None,
+                    val_accuracy=None,
+                    elapsed_s=seconds,
+                )
+
+
 def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
     """Facts of the first rank that trained, with the device names and the slowest values of all ranks."""
     ranks = [facts for facts in outcome.outcomes.values() if "parameters" in facts]
@@ -127,7 +151,8 @@ def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
         return {}
     names = {facts["device_name"] for facts in ranks if facts.get("device_name")}
     slowest = {key: largest(facts.get(key) for facts in ranks) for key in OF_THE_SLOWEST}
-    return ranks[0] | {"device_names": sorted(names)} | slowest
+    scripts = {str(rank): facts["script"] for rank, facts in outcome.outcomes.items() if "script" in facts}
+    return ranks[0] | {"device_names": sorted(names), "scripts": scripts} | slowest
 
 
 def largest(values: Iterable[float | None]) -> float | None:

@@ -23,7 +23,23 @@ from bench.common.errors import OF_THE_MACHINE, ToldToStop
 from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
 
-_ORDER = "suite list show predict script doctor load sql summary report compare import export schema".split()  # noqa: SIM905
+_ORDER = (
+    *(
+        "suite",
+        "run",
+        "list",
+        "show",
+        "predict",
+        "script",
+        "doctor",
+        "load",
+        "sql",
+        "summary",
+        "report",
+        "compare",
+    ),
+    *("import", "export", "schema"),
+)
 
 _ANALYSIS = ("altair", "duckdb", "jinja2", "markupsafe", "polars", "pylatexenc", "scipy", "vl_convert")
 """Packages that only loading, querying and reporting need; a compute node may lack them."""

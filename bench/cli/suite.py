@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bench.cli._options import PERCENT, Finite, suite_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.records.run_spec import PlannedRun
 
 
 @click.command(name="suite")
@@ -71,9 +65,8 @@ def command(
     """Run the suite NAME, or the YAML file FILE, on this machine; then show how it scales.
 
     Exit code 1: a run failed. 130 or 143: the session was stopped; --resume finishes it."""
-    from bench.cli._finish_session import check_custom_rules, finish, prepare
-    from bench.cli._output import outlive_readers
     from bench.cli._plan_for import print_plan_for
+    from bench.cli._run_session import run_session
     from bench.cli._srun import take_step_options, through_srun
 
     step_options = take_step_options(options, launcher)
@@ -82,38 +75,4 @@ def command(
         return 0
     if launcher == "srun":
         return through_srun(context, step_options, dry_run=dry_run)
-    from bench.session.start import SessionOptions, planned_runs, start
-    from bench.session.stop import raise_when_told
-    from bench.slurm.step import Step
-
-    session_options = SessionOptions(**options)
-    step = Step.here() if launcher == "auto" else None
-    follows = step is not None and step.task > 0
-    if dry_run:
-        if not follows:
-            _print_plan(*planned_runs(session_options), as_json=as_json)
-        return 0
-    prepare()
-    outlive_readers()
-    raise_when_told()
-    if step is not None and follows:
-        from bench.cluster.follower import follow
-        from bench.common.paths import writable_results_folder
-
-        return follow(step, writable_results_folder(options["results"]), options["ranks_per_node"])
-    check_custom_rules(load=not no_load)
-    return finish(start(session_options, step), load=not no_load, as_json=as_json)
-
-
-def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from bench.plan.estimate import estimate
-    from bench.plan.view import plan_lines
-    from bench.session.folder import plan_summary
-
-    if as_json:
-        found = {"plan": plan_summary(plan), "estimate": asdict(estimate(plan, results))}
-        click.echo(json.dumps(found, indent=1))
-    else:
-        click.echo("\n".join(plan_lines(plan, results)))
+    return run_session(options, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json)

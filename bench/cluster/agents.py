@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from bench import workloads
 from bench.agent.placement import place_ranks
 from bench.agent.ranks import RunPart
 from bench.agent.run import Agent
@@ -99,7 +100,12 @@ class Agents:
         """Execute the run. Returns a report of every agent that hosted ranks and is left, the leader's first."""
         places = self._places(run)
         with ExitStack() as reserved:
-            if len(places) == 1:
+            if workloads.runs_a_script(run.workload):
+                # held until the run has ended: rank 0 of the script listens at this port, and no other program gets it
+                address = self._address if len(places) > 1 else "127.0.0.1"
+                port = reserved.enter_context(process_group.reserve(address)).getsockname()[1]
+                rendezvous = f"env://{address}:{port}"
+            elif len(places) == 1:
                 rendezvous = f"file://{self._agent.scratch}/rendezvous-{run.run_id}.{run.attempt}"
             else:
                 port = reserved.enter_context(process_group.reserve(self._address)).getsockname()[1]

@@ -11,6 +11,8 @@ import numpy as np
 from bench.common.files import append_whole
 
 FILE_NAME = "evals.raw"
+UNKNOWN_LOSS = np.finfo(np.float64).min
+"""No loss; a loss that is NaN was validated."""
 ROW = np.dtype(
     [
         ("step", "<i8"),
@@ -28,14 +30,15 @@ def append(
     *,
     step: int,
     epoch: float | None,
-    val_loss: float,
+    val_loss: float | None,
     val_accuracy: float | None,
     elapsed_s: float,
 ) -> None:
-    """Add one validation's row."""
+    """Add the row of a validation, or, without a loss, of a pause in a script."""
     passes = np.nan if epoch is None else epoch
     accuracy = np.nan if val_accuracy is None else val_accuracy
-    row = np.array([(step, passes, val_loss, accuracy, elapsed_s)], dtype=ROW)
+    loss = UNKNOWN_LOSS if val_loss is None else val_loss
+    row = np.array([(step, passes, loss, accuracy, elapsed_s)], dtype=ROW)
     with path.open("ab", buffering=0) as file:
         append_whole(file, row.tobytes())
 

@@ -1,15 +1,9 @@
-"""The step recorder: a preallocated, memory-mapped file of fixed-width rows, one per step and rank.
-
-A row takes one store per value, without system calls, locks or kept objects. The store of `kind` completes the row, so
-every completed row can be read however the rank dies. The file is on node-local disk; the agent converts it to Parquet
-(bench/measure/write_parquet.py).
-"""
+"""Reads the step recorder's files, whose writing side is bench/probe/bench_probe/step_file.py."""
 
 from __future__ import annotations
 
 import json
 import math
-import mmap
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,105 +12,54 @@ from typing import Any
 
 import numpy as np
 
+from bench.probe.bench_probe.step_file import (
+    FIELDS,
+    H_BARRIER_NS,
+    H_CAPACITY,
+    H_MAGIC,
+    H_ROWS,
+    H_TEXT_BYTES,
+    HEADER_WORDS,
+    MAGIC,
+    MEASURED,
+    NO_SYNC,
+    PROFILED,
+    ROW_WORDS,
+    TEXT_OFFSET_BYTES,
+    UNKNOWN,
+    UNKNOWN_PHASE,
+    WARMUP,
+    StepFile,
+)
 from bench.records.vocabulary import STEP_KINDS
 
-_MAGIC = 0x31505453_48434E42  # 'BNCHSTP1', little-endian
-HEADER_WORDS = 512
-"""64-bit words before the first row: eight numbers, then the run's identity as JSON."""
-_TEXT_OFFSET_BYTES = 64
-FIELDS = (
-    "start_ns",
-    "data_ns",
-    "forward_ns",
-    "backward_ns",
-    "optimizer_ns",
-    "loss",
-    "memory_allocated_bytes",
-    "memory_reserved_bytes",
-    "kind",
-)
-"""The words of a row, in order. `loss` has a float64's bits; `kind` is written last, 0 means not completed."""
-ROW_WORDS = len(FIELDS)
-KINDS = dict(enumerate(STEP_KINDS, start=1))
-WARMUP, MEASURED, PROFILED, NO_SYNC = KINDS
+__all__ = [
+    "FIELDS",
+    "HEADER_WORDS",
+    "KINDS",
+    "MEASURED",
+    "NO_SYNC",
+    "PHASES",
+    "PROFILED",
+    "ROW_WORDS",
+    "TRAINING",
+    "UNKNOWN",
+    "UNKNOWN_PHASE",
+    "WARMUP",
+    "StepFile",
+]
+
+KINDS = dict(zip((WARMUP, MEASURED, PROFILED, NO_SYNC), STEP_KINDS, strict=True))
 TRAINING = (WARMUP, MEASURED)
 """Kinds of training steps. Steps of other kinds come later and only count for figures of communication."""
-UNKNOWN = -1
-"""A memory reading that was not taken."""
 
 PHASES = ("data", "forward", "backward", "optimizer")
 """The phases of a step, in the order of their columns."""
-
-_H_MAGIC, _H_CAPACITY, _H_ROWS, _H_BARRIER_NS, _H_TEXT_BYTES = range(5)
 
 
 def by_phase(spans: Sequence[int], phases: Sequence[str]) -> list[int]:
     """The sum of the spans of each of PHASES; `phases` names each span."""
     return [sum(span for span, name in zip(spans, phases, strict=True) if name == phase) for phase in PHASES]
-
-
-class StepFile:
-    """The writing side, in the rank."""
-
-    def __init__(self, path: Path, capacity: int, identity: dict[str, Any], further: int = 0) -> None:
-        """Allocate space for `capacity` training rows and `further` rows after them. If the disk is full this raises
-        OSError, before the run."""
-        text = json.dumps(identity).encode()
-        if len(text) > HEADER_WORDS * 8 - _TEXT_OFFSET_BYTES:
-            raise ValueError(f"identity of {len(text)} bytes does not fit the recorder's header")
-        size = (HEADER_WORDS + (capacity + further) * ROW_WORDS) * 8
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.posix_fallocate(fd, 0, size)  # a full disk under a memory map is a SIGBUS
-            self._map = mmap.mmap(fd, size)
-        except OSError as error:
-            path.unlink()
-            reason = (
-                f"{error.strerror} for {size:,} bytes of step rows; set TMPDIR to a folder on another disk"
-            )
-            raise OSError(error.errno, reason, str(path)) from error
-        finally:
-            os.close(fd)
-        self._map[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + len(text)] = text
-        self._ints = memoryview(self._map).cast("q")
-        self._floats = memoryview(self._map).cast("d")
-        self._ints[_H_CAPACITY] = capacity
-        self._ints[_H_TEXT_BYTES] = len(text)
-        self._ints[_H_MAGIC] = _MAGIC
-        self._at = HEADER_WORDS
-        self.rows = 0
-        """Number of completed rows."""
-
-    def barrier(self, now_ns: int) -> None:
-        """Store the run's common zero, by this rank's monotonic clock."""
-        self._ints[_H_BARRIER_NS] = now_ns
-
-    def store(
-        self,
-        kind: int,
-        start_ns: int,
-        data_ns: int,
-        forward_ns: int,
-        backward_ns: int,
-        optimizer_ns: int,
-        loss: float,
-        memory_allocated_bytes: int,
-        memory_reserved_bytes: int,
-    ) -> None:
-        """Append a row. Single stores: right after a step, struct.pack_into's cold code takes twice as long."""
-        at, ints = self._at, self._ints
-        ints[at] = start_ns
-        ints[at + 1] = data_ns
-        ints[at + 2] = forward_ns
-        ints[at + 3] = backward_ns
-        ints[at + 4] = optimizer_ns
-        self._floats[at + 5] = loss
-        ints[at + 6] = memory_allocated_bytes
-        ints[at + 7] = memory_reserved_bytes
-        ints[at + 8] = kind
-        self._at = at + ROW_WORDS
-        self.rows += 1
-        ints[_H_ROWS] = self.rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,16 +92,16 @@ def parse(raw: bytes, name: str) -> StepRows:
     if len(raw) < HEADER_WORDS * 8:
         raise ValueError(f"{name}: {len(raw)} bytes are too few for a recorder file")
     words = np.frombuffer(raw[: len(raw) // 8 * 8], dtype=np.int64)
-    if words[_H_MAGIC] == 0:  # its rank was killed after allocation, before it wrote the header
+    if words[H_MAGIC] == 0:  # its rank was killed after allocation, before it wrote the header
         return StepRows(identity={}, barrier_ns=0, words=np.empty((0, ROW_WORDS), np.int64))
-    if words[_H_MAGIC] != _MAGIC:
+    if words[H_MAGIC] != MAGIC:
         raise ValueError(f"{name}: not a recorder file")
-    text_bytes = int(words[_H_TEXT_BYTES])
-    identity = json.loads(raw[_TEXT_OFFSET_BYTES : _TEXT_OFFSET_BYTES + text_bytes])
+    text_bytes = int(words[H_TEXT_BYTES])
+    identity = json.loads(raw[TEXT_OFFSET_BYTES : TEXT_OFFSET_BYTES + text_bytes])
     body = words[HEADER_WORDS:]
     table = np.ascontiguousarray(body[: len(body) // ROW_WORDS * ROW_WORDS].reshape(-1, ROW_WORDS))
     completed = np.isin(table[:, -1], list(KINDS))
-    return StepRows(identity=identity, barrier_ns=int(words[_H_BARRIER_NS]), words=table[completed])
+    return StepRows(identity=identity, barrier_ns=int(words[H_BARRIER_NS]), words=table[completed])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +124,9 @@ def peek(path: Path) -> LastStep | None:
         return None
     try:
         header = np.frombuffer(os.pread(fd, 64, 0), dtype=np.int64)
-        if len(header) < 8 or header[_H_MAGIC] != _MAGIC or header[_H_ROWS] == 0:
+        if len(header) < 8 or header[H_MAGIC] != MAGIC or header[H_ROWS] == 0:
             return None
-        rows = int(min(header[_H_ROWS], header[_H_CAPACITY]))
+        rows = int(min(header[H_ROWS], header[H_CAPACITY]))
         raw = os.pread(fd, ROW_WORDS * 8, (HEADER_WORDS + (rows - 1) * ROW_WORDS) * 8)
     finally:
         os.close(fd)
@@ -191,9 +134,9 @@ def peek(path: Path) -> LastStep | None:
     memory = int(words[FIELDS.index("memory_allocated_bytes")])
     return LastStep(
         rows=rows,
-        capacity=int(header[_H_CAPACITY]),
+        capacity=int(header[H_CAPACITY]),
         loss=float(words.view(np.float64)[FIELDS.index("loss")]),
-        step_ns=int(words[1:5].sum()),
+        step_ns=int(words[FIELDS.index("step_ns")]),
         memory_bytes=None if memory == UNKNOWN else memory,
     )
 
@@ -210,7 +153,7 @@ class StrictStepFile(StepFile):
 
     _refused = False
 
-    def store(self, *row: float) -> None:
+    def store(self, *row: float) -> None:  # type: ignore[override] # passes all values on
         super().store(*row)  # type: ignore[arg-type]
         loss = row[6]
         if row[0] in TRAINING and not math.isfinite(loss) and not self._refused:

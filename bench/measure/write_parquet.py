@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from bench.common.files import commit, raw_files, read_json, write_json
 from bench.measure import evals, rank_tables, recorder
-from bench.measure.recorder import KINDS, UNKNOWN, StepRows
+from bench.measure.recorder import KINDS, UNKNOWN, UNKNOWN_PHASE, StepRows
 from bench.measure.sensors import sample
 from bench.records.parquet_tables import PARQUET_TABLES
 from bench.records.vocabulary import SCHEMA_VERSION
@@ -86,6 +86,7 @@ def write_evals(folder: Path, identity: dict[str, Any], rows: np.ndarray[Any, np
     if not len(rows):
         return
     columns = {name: pa.array(np.ascontiguousarray(rows[name])) for name in evals.ROW.names or ()}
+    columns["val_loss"] = pa.array(rows["val_loss"], mask=rows["val_loss"] == evals.UNKNOWN_LOSS)
     for name in ("epoch", "val_accuracy"):
         columns[name] = pa.array(rows[name], mask=np.isnan(rows[name]))
     _write(folder / "evals.parquet", _table("evals", columns), identity, [], {})
@@ -154,9 +155,9 @@ def _step_table(rows: StepRows) -> pa.Table:
         "step": pa.array(np.arange(count)),
         "kind": pa.array([KINDS[int(kind)] for kind in rows.column("kind")]),
         "start_ns": pa.array(rows.column("start_ns")),
-        "step_ns": pa.array(sum(phases.values())),
+        "step_ns": pa.array(rows.column("step_ns")),
     }
-    columns |= {name: pa.array(values) for name, values in phases.items()}
+    columns |= {name: pa.array(values, mask=values == UNKNOWN_PHASE) for name, values in phases.items()}
     columns["loss"] = pa.array(rows.column("loss"))
     for name in ("memory_allocated_bytes", "memory_reserved_bytes"):
         values = rows.column(name)

@@ -214,7 +214,9 @@ class _CasePlan:
             asked = replace(
                 asked, selfcheck=max(asked.selfcheck or 0, CHECKED_STEPS) if self.selfcheck else 0
             )
-        return replace(asked, profiled=asked.profiled or TRACED_STEPS) if self.trace else asked
+        # profiled steps show whether the ranks of a script combine their gradients
+        profiles = self.trace or workloads.runs_a_script(self.case.workload.name)
+        return replace(asked, profiled=asked.profiled or TRACED_STEPS) if profiles else asked
 
     @property
     def device(self) -> DeviceType:
@@ -257,6 +259,8 @@ class _CasePlan:
                 yield f"{self._place(key)}case {self.case.name}: {uneven}"
         if self.case.scaling == "weak" and self.refuses:
             yield from self._growing_groups()
+        if self.selfcheck and workloads.runs_a_script(self.case.workload.name):
+            yield f"--selfcheck: case {self.case.name} runs a command, which has no such steps: leave it out"
 
     def _growing_groups(self) -> Iterator[str]:
         """Weak scaling keeps the work of a rank, which falls if more ranks share a batch."""

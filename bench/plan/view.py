@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,10 @@ def _protocol(case: Case) -> str:
     repeats = f"after {measure.warmup} of warm-up, {times} repeat{'' if times == '1' else 's'}"
     if workloads.measures_machine(name):
         return f"{name}, {train.precision}: {measure.steps} iterations of each {repeats}"
+    if workloads.runs_a_script(name):
+        return f"{shlex.join(case.workload.options['command'])}: {measure.steps} steps {repeats}" + (
+            f" until {' and '.join(narrow)}" if narrow else ""
+        )
     span = f"{measure.steps} steps" if measure.steps is not None else f"{measure.epochs} epochs"
     return (
         f"{label(name)} on {_data(case.data.source)}, {train.precision}, {label(train.optimizer)}: {span} {repeats}"
@@ -99,7 +104,11 @@ def duration(seconds: float) -> str:
 def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     spec, repeats = runs[0].spec, len(runs)
     ranks = str(spec.world_size) if spec.nodes == 1 else f"{spec.nodes}x{spec.ranks_per_node}"
-    unknown = "-" if workloads.measures_machine(spec.workload) else "largest"
+    unknown = "largest"
+    if workloads.measures_machine(spec.workload):
+        unknown = "-"
+    elif workloads.runs_a_script(spec.workload):
+        unknown = "counted"
     batches = tuple(str(examples or unknown) for examples in (spec.batch_per_rank, spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""
     return (

@@ -42,6 +42,10 @@ class RunOutcome:
     """The workload's name for its score of validation; null: accuracy."""
     same_batch: bool | None = None
     """Whether all ranks had the same first batch; null for one rank, or one group of ranks that shares its batch."""
+    ranks_train: Literal["one model", "independent copies"] | None = None
+    """Whether the ranks of a script combine their gradients; null for one rank, for other workloads, and if unknown."""
+    recorded_by: str | None = None
+    """How the probe obtained each figure of a script, as JSON; null for other workloads."""
     flops_per_step: float | None = None
     """FLOPs of one optimizer step over all ranks."""
     flops_note: str | None = None

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from bench.records.vocabulary import Axis, Count, DeviceType, Scaling, Whole
+from bench.records.vocabulary import SCRIPT, Axis, Count, DeviceType, Scaling, Whole
 
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
@@ -233,7 +233,8 @@ class RunSpec:
     @property
     def own_files(self) -> list[str]:
         """Files of the user that the suite names, as in `FILE.py:CLASS`."""
-        return [part.rpartition(":")[0] for part in self.parts if ":" in part]
+        scripts = [] if self.workload != SCRIPT else [self.workload_options["script"]]
+        return [*(part.rpartition(":")[0] for part in self.parts if ":" in part), *filter(None, scripts)]
 
     @property
     def workload_with_data(self) -> dict[str, Any]:

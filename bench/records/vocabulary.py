@@ -12,8 +12,9 @@ SCHEMA_VERSION = 1
 
 Status = Literal["ok", "oom", "failed", "timeout", "interrupted", "skipped"]
 """How a run ended."""
-Scaling = Literal["none", "strong", "weak"]
-"""The work as workers are added: not compared (none), same global batch (strong), or same batch per rank (weak)."""
+Scaling = Literal["none", "strong", "weak", "counted"]
+"""The work as workers are added: not compared (none), same global batch (strong), same batch per rank (weak), or one of
+these by the examples that a script is seen to train on (counted)."""
 Axis = Literal["ranks", "threads"]
 """Kind of worker that is added: ranks, or threads of one rank."""
 DeviceType = Literal["cpu", "cuda"]
@@ -26,7 +27,11 @@ Sharding = Literal["round_robin", "loader"]
 SelfcheckKind = Literal["bare", "instrumented"]
 """A step without time stamps, or with them."""
 
-SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+PLANNED_SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
+SCRIPT = "command"
+"""The workload that runs a user's script."""
+SCALINGS = tuple(scaling for scaling in PLANNED_SCALINGS if scaling != "counted")
+"""What `bench load` makes of them."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 SELFCHECK_KINDS: tuple[SelfcheckKind, ...] = get_args(SelfcheckKind)
 

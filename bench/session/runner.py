@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
-from bench import strategies
+from bench import strategies, workloads
 from bench.agent.fork_server import WarmServer
 from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
 from bench.cluster.agents import Agents
@@ -26,6 +26,7 @@ from bench.plan.plan import in_running_order, most_runs
 from bench.records.messages import Report
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
+from bench.session import script_facts
 from bench.session.batch_search import BatchSearch
 from bench.session.flops import Flops, FlopsCounter
 from bench.session.folder import SessionFolder, utc_now
@@ -91,7 +92,7 @@ class Runner:
         self._trains_a_model: dict[str, bool] = {}
         """By strategy. Looked up before the first run: a stopped session may not be able to import a strategy."""
         self._own_code: dict[tuple[str, ...], list[OwnCode]] = {}
-        """By the run's parts. Looked up once, because git may take seconds in a large repository."""
+        """By the run's parts and files. Looked up once, because git may take seconds in a large repository."""
         self.found_facts: dict[str, str] = {}
         """Facts that no agent knew before the runs: NCCL's version, the transport by placement, and the repository of
         the user's code."""
@@ -189,6 +190,9 @@ class Runner:
             outcome = replace(
                 self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )
+            if rank_facts["scripts"]:
+                spec = script_facts.with_the_batch(spec, rank_facts["scripts"])
+                outcome = replace(outcome, **script_facts.of_run(spec, rank_facts["scripts"]))
         facts = [self._gathered.facts[node] for node in nodes]
         self._session.write_run(spec, outcome, fingerprint(spec, facts, rank_facts, own))
         if not self._stop.terminal_gone:
@@ -211,12 +215,15 @@ class Runner:
         )
 
     def _code_of(self, spec: RunSpec) -> list[OwnCode]:
-        if spec.parts not in self._own_code:
-            found = self._own_code[spec.parts] = own_code.of_run(spec)
+        key = (*spec.parts, *spec.own_files)
+        if key not in self._own_code:
+            found = self._own_code[key] = own_code.of_run(spec)
             self.found_facts |= own_code.merged(code.repository for code in found)
-        return self._own_code[spec.parts]
+        return self._own_code[key]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
+        if workloads.runs_a_script(spec.workload):
+            return Flops(per_step=None)
         new = not self._flops.is_known(spec)
         flops = self._flops.of(spec)
         if new and flops.note and not self._stop.requested:
@@ -263,7 +270,10 @@ def _merged_facts(reports: list[Report]) -> dict[str, Any]:
     rank_facts: dict[str, Any] = next((report.rank_facts for report in reports if report.rank_facts), {})
     names = {name for report in reports for name in report.rank_facts.get("device_names", [])}
     slowest = {key: largest(report.rank_facts.get(key) for report in reports) for key in OF_THE_SLOWEST}
-    return rank_facts | {"device_names": sorted(names)} | slowest
+    scripts = {
+        rank: facts for report in reports for rank, facts in report.rank_facts.get("scripts", {}).items()
+    }
+    return rank_facts | {"device_names": sorted(names), "scripts": scripts} | slowest
 
 
 @contextmanager

@@ -33,7 +33,8 @@ from bench.slurm import allocation
 from bench.slurm.job import read_job
 from bench.slurm.step import Step
 from bench.suite.models import ResolvedSuite
-from bench.suite.resolve import load_suite
+from bench.suite.of_command import Document
+from bench.suite.resolve import load_suite, resolve
 from bench.suite.selection import Selection
 
 _BUSY_PERCENT = 10.0
@@ -58,6 +59,8 @@ class SessionOptions(Selection):
     tags: tuple[str, ...]
     run_order: RunOrder | None = None
     """Null: random."""
+    document: Document | None = None
+    """The suite of `bench run`, in place of `suite`."""
     reserve: float | None = None
     """Seconds before the end of the allocation that no run may need."""
 
@@ -162,6 +165,8 @@ def planned_runs(options: SessionOptions) -> tuple[tuple[PlannedRun, ...], Path]
 
 
 def _read_suite(options: SessionOptions) -> ResolvedSuite:
+    if options.document is not None:
+        return resolve(options.document.root, Path("bench run"), options, name=options.document.name)
     if options.suite is None:
         raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
     suite = load_suite(options.suite, options)

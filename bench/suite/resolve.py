@@ -44,8 +44,10 @@ def load_suite(name_or_file: str, selection: Selection = _EVERYTHING) -> Resolve
     return resolve(read(path), path, selection)
 
 
-def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> ResolvedSuite:
-    """The suite of a file's nodes. Its quick section is checked with and without --quick."""
+def resolve(
+    root: Node, path: Path, selection: Selection = _EVERYTHING, name: str | None = None
+) -> ResolvedSuite:
+    """The suite of a file's nodes; `name` null: the file's. Its quick section is checked with and without --quick."""
     settings, vary = parse_settings(selection.settings), parse_vary(selection.vary)
     root = with_data_source(root)
     refuse(check(SuiteFile, root)[1], str(path))
@@ -59,7 +61,7 @@ def resolve(root: Node, path: Path, selection: Selection = _EVERYTHING) -> Resol
     selected = select(tuple(cases), selection)
     without_quick = [f"{path.stem} has no section `quick`: with --quick it is run whole"]
     return ResolvedSuite(
-        name=path.stem,
+        name=name or path.stem,
         title=for_suite(settings, "title", written),
         why=for_suite(settings, "why", written).strip(),
         quick=selection.quick,

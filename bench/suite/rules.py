@@ -12,6 +12,7 @@ from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE, OwnFunction
 from bench.common.own_part import label
 from bench.suite.check import Path
 from bench.suite.machine_rules import machine_rules
+from bench.suite.script_rules import script_rules
 
 if TYPE_CHECKING:
     from bench.records.run_spec import TrainSpec
@@ -31,6 +32,13 @@ Broken = Iterator[tuple[Path, str]]
 
 def broken_rules(case: Case) -> Broken:
     """Every rule that the case breaks."""
+    if workloads.runs_a_script(case.workload.name):
+        yield from script_rules(case)
+        yield from _repeats(case)
+        yield from _threads_axis(case)
+        return
+    if case.scaling == "counted":
+        yield ("scaling",), "counted is for scripts, whose batch is not known: use strong, weak or none"
     yield from machine_rules(case)
     if workloads.measures_machine(case.workload.name):
         yield from _span(case)

@@ -37,7 +37,7 @@ def select(cases: tuple[Case, ...], selection: Selection) -> tuple[Case, ...]:
     Raises InputError if none is left."""
     cases = _by_name(cases, selection.cases)
     if selection.world is not None:
-        cases = _at_sizes(cases, _world_sizes(selection.world))
+        cases = _at_sizes(cases, world_sizes(selection.world))
     changes: dict[str, Any] = {}
     if selection.device is not None:
         changes["device"] = selection.device
@@ -88,7 +88,8 @@ def _at_sizes(cases: tuple[Case, ...], sizes: tuple[WorldSize, ...]) -> tuple[Ca
     return tuple(left)
 
 
-def _world_sizes(text: str) -> tuple[WorldSize, ...]:
+def world_sizes(text: str) -> tuple[WorldSize, ...]:
+    """The sizes of `1,2,4`, `2x4` or `auto`. Raises InputError."""
     sizes = []
     for part in text.split(","):
         word = part.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from bench.records.vocabulary import SCRIPT
 from bench.suite.merge import put
 from bench.suite.models import PERCENTAGE
 from bench.suite.yaml_nodes import Node
@@ -48,7 +49,7 @@ def written_out(case: Node) -> Node:
         item = case.get(key)
         if item is not None and item.value is not None and not isinstance(item.value, list):
             case = put(case, [key], Node([item], item.where, item.key_where))
-    case = with_data_source(with_named_strategy(case))
+    case = with_data_source(with_named_strategy(_with_command(case)))
     find = case.get("find_batch")
     if find is not None and isinstance(find.value, bool):
         case = put(case, ["find_batch"], Node({} if find.value else None, find.where, find.key_where))
@@ -63,21 +64,55 @@ def written_out(case: Node) -> Node:
     for section, key in _OWN_PARTS:
         name = case.get(section, key)
         if name is not None and isinstance(name.value, str) and re.match(r"\.[^\0]*$", name.value):
-            from_option = name.where.startswith("--set ")
-            folder = Path() if from_option else Path(name.where.rsplit(":", 2)[0]).parent
-            case = _replaced(case, section, key, str((folder / name.value).resolve()))
+            case = _replaced(case, section, key, str((_folder_of(name.where) / name.value).resolve()))
     optimizer = case.get("train", "optimizer")
     if optimizer is not None and isinstance(optimizer.value, str) and optimizer.value in _SHORT_NAMES:
         case = _replaced(case, "train", "optimizer", _SHORT_NAMES[optimizer.value])
     return case
 
 
-def _replaced(case: Node, section: str, key: str, value: str) -> Node:
+def _replaced(case: Node, section: str, key: str, value: object) -> Node:
     """The case with another value of a key, and no other change of its section."""
     whole, old = case.value[section], case.get(section, key)
     assert old is not None
     new = Node({**whole.value, key: Node(value, old.where, old.key_where)}, whole.where, whole.key_where)
     return Node({**case.value, section: new}, case.where)
+
+
+def _with_command(case: Node) -> Node:
+    """`workload: {command: [...]}` with the name of that workload, its strategy, its scaling and a whole `cwd`."""
+    command, workload = case.get("workload", "command"), case.get("workload")
+    name = case.get("workload", "name")
+    if command is None or workload is None or (name is not None and name.value != SCRIPT):
+        return case
+
+    def here(value: object) -> Node:
+        return Node(value, command.where, command.key_where)
+
+    if isinstance(command.value, list):  # numbers of YAML are words of a command line
+        words = [Node(repr(one.value), one.where) if _is_number(one.value) else one for one in command.value]
+        case = _replaced(case, "workload", "command", words)
+    cwd = case.get("workload", "cwd")
+    where = command.where if cwd is None or cwd.value is None else cwd.where
+    given = "." if cwd is None or cwd.value is None else cwd.value
+    if isinstance(given, str) and "\0" not in given:
+        whole = Node(str((_folder_of(where) / given).resolve()), where, where)
+        workload = case.value["workload"]
+        inside = {**workload.value, "name": here(SCRIPT), "cwd": whole}
+        case = Node({**case.value, "workload": Node(inside, workload.where, workload.key_where)}, case.where)
+    for key, value in (("strategy", "script"), ("scaling", "counted")):
+        if case.get(key) is None:
+            case = put(case, [key], here(value))
+    return case
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _folder_of(where: str) -> Path:
+    """The folder to which paths there are relative: the suite file's, or for an option the current one."""
+    return Path() if where.startswith("--") else Path(where.rsplit(":", 2)[0]).parent
 
 
 def with_named_strategy(case: Node) -> Node:

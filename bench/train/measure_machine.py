@@ -28,15 +28,7 @@ def run(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     writer = rank_tables.Writer(node=job.node, local_task=job.local_task, rank=job.rank)
     barrier = partial(process_group.barrier, device)
     # A recorder file without steps, for the run's common zero, from which the sensors' times count.
-    identity = {
-        "session_id": spec.session_id,
-        "run_id": spec.run_id,
-        "attempt": spec.attempt,
-        "rank": job.rank,
-        "node": job.node,
-        "local_task": job.local_task,
-    }
-    file = StepFile(job.step_file(), 0, identity)
+    file = StepFile(job.step_file(), 0, job.identity(spec))
     barrier()
     file.barrier(perf_counter_ns())
     workload.measure(

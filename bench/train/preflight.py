@@ -69,10 +69,12 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     import torch
 
     from bench import strategies, workloads
-    from bench.train import check_strategy
+    from bench.train import check_strategy, script
     from bench.train.check_workload import checked
 
     calls(f"the import of {label(job['workload'])} and of the strategy {label(job['strategy'])}")
+    if workloads.runs_a_script(job["workload"]):
+        return script.obstacle(job["options"])
     if job["device_type"] == "cuda" and not torch.cuda.is_available():
         return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):

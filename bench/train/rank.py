@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench import workloads
 from bench.common.process import die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
-from bench.train import memory_limit
+from bench.train import memory_limit, script
 from bench.train.error_text import describe, place_of
 from bench.train.memory_limit import MemoryLimit
 from bench.train.rank_job import NO_OUTCOME, RankJob
@@ -37,6 +38,8 @@ def main(job_json: str) -> None:
     name_process(f"rank {job.rank} of {spec.run_id}")
     fork_children()
     _become_a_rank(job)
+    if workloads.runs_a_script(spec.workload):
+        script.become(job, spec)
     try:
         outcome = _run(job, spec)
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # a model may raise anything
@@ -290,16 +293,8 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
     from bench.measure.recorder import StepFile, StrictStepFile
     from bench.train import after_training, selfcheck
 
-    identity = {
-        "session_id": spec.session_id,
-        "run_id": spec.run_id,
-        "attempt": spec.attempt,
-        "rank": job.rank,
-        "node": job.node,
-        "local_task": job.local_task,
-    }
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
-    file = kind(job.step_file(), steps, identity, further=2 * after_training.profiled_steps(spec))
+    file = kind(job.step_file(), steps, job.identity(spec), further=2 * after_training.profiled_steps(spec))
     return selfcheck.clock_on(device, file, peaks=spec.probe)
 
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.records.run_spec import RunSpec
+
 NO_OUTCOME = os.EX_IOERR
 """Exit code of a rank that could not write its outcome."""
+NO_PROGRAM = os.EX_UNAVAILABLE
+"""Exit code of a rank whose command could not be started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +22,8 @@ class RankJob:
     spec: dict[str, Any]
     """RunSpec as JSON."""
     rank: int
+    local_rank: int
+    """Index of the rank on its node."""
     node: int
     local_task: int
     """Index, among its node's agents, of the one that hosts the rank."""
@@ -35,6 +41,19 @@ class RankJob:
     """File for stdout and stderr of the rank."""
     server_pid: int
     """The process that forks this rank; the rank dies with it."""
+    variables_of_bench: list[str]
+    """Environment variables that bench has set for itself; a user's command does not get them."""
+
+    def identity(self, spec: RunSpec) -> dict[str, Any]:
+        """Whose rows a step file has."""
+        return {
+            "session_id": spec.session_id,
+            "run_id": spec.run_id,
+            "attempt": spec.attempt,
+            "rank": self.rank,
+            "node": self.node,
+            "local_task": self.local_task,
+        }
 
     def step_file(self) -> Path:
         return step_file(Path(self.scratch), self.rank)

@@ -130,6 +130,11 @@ def measures_machine(name: str) -> bool:
     return bool(getattr(load(name), "measures_machine", False))
 
 
+def runs_a_script(name: str) -> bool:
+    """Whether the ranks run a command of the user's instead of training a model here."""
+    return bool(getattr(load(name), "runs_a_script", False))
+
+
 def make(asked: Mapping[str, Any]) -> Workload:
     """The workload of RunSpec.workload_with_data, to be prepared. A shipped one is made for its first source if a
     stream takes the place of its examples. Raises InputError, and the errors of a custom workload."""
@@ -191,7 +196,7 @@ def validation_size(workload: Workload) -> int:
 def prepared(asked: Mapping[str, Any]) -> Workload | None:
     """The prepared workload of RunSpec.workload_with_data; null if it trains nothing. Raises the errors of a custom
     workload."""
-    if measures_machine(asked["workload"]):
+    if measures_machine(asked["workload"]) or runs_a_script(asked["workload"]):
         return None
     workload = make(asked)
     workload.prepare()
@@ -213,8 +218,8 @@ def load_machine(name: str) -> type[MachineWorkload]:
 
 
 def trained() -> list[str]:
-    """Shipped workloads that are trained, in alphabetical order; imports all."""
-    return [name for name in names() if not measures_machine(name)]
+    """Shipped workloads that are trained here, in alphabetical order; imports all."""
+    return [name for name in names() if not (measures_machine(name) or runs_a_script(name))]
 
 
 def is_custom(name: str) -> bool:

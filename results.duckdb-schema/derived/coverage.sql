@@ -24,7 +24,7 @@ every_run AS (
         planned.run_id IS NOT NULL AS was_planned,
         coalesce(attempt + 1, 0) AS attempts,
         coalesce(status, CASE WHEN skip_reason IS NOT NULL THEN 'skipped' END) AS status,
-        coalesce(error, skip_reason) AS reason
+        coalesce(split_part(error, chr(10), 1), skip_reason) AS reason
     FROM planned
     FULL OUTER JOIN last_attempts
         ON planned.session_id = last_attempts.session_id AND planned.run_id = last_attempts.run_id

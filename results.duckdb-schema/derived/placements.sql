@@ -30,6 +30,8 @@ final AS (
         any_value(batch_per_rank) AS batch_per_rank,
         any_value(global_batch) AS global_batch,
         avg(examples_per_step) FILTER (status = 'ok') AS examples_per_step,  -- mean over ok repeats
+        -- ranks_train: independent copies if a run's ranks combine no gradients; else as in run_summary
+        min(ranks_train) AS ranks_train,
         any_value(baseline) AS baseline,
         any_value(until) AS until,
         any_value(until_efficiency) AS until_efficiency,

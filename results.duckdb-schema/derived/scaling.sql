@@ -6,7 +6,8 @@
 -- t where rounds are unknown (`rounds` is then null); null below two repeats on either side, and for a ratio if the
 -- median run may be a slow one; a baseline's own row is exact. If the baseline ran on another kind of device, in
 -- another precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the
--- ratio then includes the effect of that difference.
+-- ratio then includes the effect of that difference. Ranks of a script that train independent copies of the model have
+-- neither speedup nor efficiency.
 WITH points AS MATERIALIZED (
     SELECT * FROM placements
 ),
@@ -74,15 +75,16 @@ paired AS (
             AND coalesce(baseline_workload = workload, true)
             AND coalesce(baseline_precision = precision, true)
             AND coalesce(
-                if(
-                    scaling_mode = 'strong', baseline_global_batch = global_batch,
-                    baseline_batch_per_rank = batch_per_rank
-                ),
+                abs(ln(if(
+                    scaling_mode = 'strong', global_batch / baseline_global_batch,
+                    batch_per_rank / baseline_batch_per_rank
+                ))) <= if(workload = 'command', 0.02, 0),  -- batches of scripts are counted
                 true
             ) AS is_alike
     FROM points
     LEFT JOIN baselines
         ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
+        AND ranks_train IS DISTINCT FROM 'independent copies'
     LEFT JOIN smaller
         ON larger_session_id = points.session_id AND larger_case_name = points.case_name
         AND larger_workers = points.workers
@@ -296,7 +298,7 @@ final AS (
         ranks_per_node,
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,
         threads, placement, locality, device_type, device_name, precision, batch_per_rank, global_batch,
-        examples_per_step, oversubscribed, slurm_job_id, runs, repeats, slow_repeats, throughput,
+        examples_per_step, ranks_train, oversubscribed, slurm_job_id, runs, repeats, slow_repeats, throughput,
         throughput_lo,
         throughput_hi,
         throughput_unit,
@@ -353,9 +355,10 @@ final AS (
         (relative_workers - ratio) * gustafson_scale AS gustafson,
         (relative_workers - ratio_hi) * gustafson_scale AS gustafson_lo,
         (relative_workers - ratio_lo) * gustafson_scale AS gustafson_hi,
-        -- verdict: by efficiency (two if the interval reaches two, undecided if more), retrograde, different training;
-        -- null: baseline, not scaled, or not comparable
+        -- verdict: by efficiency (two if the interval reaches two, undecided if more), retrograde, different training,
+        -- independent copies; null: baseline, not scaled, or not comparable
         CASE
+            WHEN ranks_train = 'independent copies' THEN ranks_train
             WHEN is_compared AND trains_differently THEN 'different training'
             WHEN is_judged AND is_slower THEN 'retrograde'
             WHEN is_judged AND may_be_slow THEN 'undecided'

@@ -43,5 +43,24 @@ CREATE OR REPLACE MACRO strategy_option_of(case_name, strategy_options, new_stra
     END
 );
 
+-- Advice in the words of a script's author: names of torch instead of keys of a suite.
+CREATE OR REPLACE MACRO words_of_a_script(advice) AS (
+    list_reduce(
+        [
+            ['', advice],
+            ['data.workers', 'num_workers of its DataLoader'],
+            ['data.prefetch', 'prefetch_factor'],
+            ['train.compile', 'torch.compile'],
+            ['train.fused_optimizer', 'an optimizer with fused=True'],
+            ['train.precision=bf16', 'autocast in bfloat16'],
+            ['train.accumulate', 'gradient accumulation'],
+            ['train.checkpointing', 'activation checkpointing'],
+            ['train.clip_norm', 'clip_grad_norm_'],
+            ['measure.garbage_collection=frozen', 'gc.freeze() after the first steps']
+        ],
+        lambda said, word: ['', replace(said[2], word[1], word[2])]
+    )[2]
+);
+
 -- Argument of `bench suite` that profiles some steps after the measured ones; it changes no other figure.
 CREATE OR REPLACE MACRO profile_option() AS ('--set measure.profiled=4');

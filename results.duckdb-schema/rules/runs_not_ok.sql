@@ -55,7 +55,7 @@ SELECT
         '{} of {} runs {} not ok: {}', not_ok, runs, if(not_ok = 1, 'is', 'are'),
         array_to_string([kind.n || ' ' || kind.word FOR kind IN kinds IF kind.n > 0], ', ')
     ) AS evidence,
-    'the first error: ' || first_error AS details,
+    'the first error: ' || replace(first_error, chr(10), ' ') AS details,
     format(
         '{}then `bench suite --resume {}` repeats only the runs that are not ok.',
         if(

@@ -7,7 +7,7 @@ CREATE TABLE runs (
     case_name VARCHAR,             -- case of the suite, with its matrix choice
     workload VARCHAR,              -- what is trained; for a custom file its name and class, without the folder
     strategy VARCHAR,              -- how the model is distributed over the ranks; for a custom file as workload
-    scaling_mode VARCHAR,          -- none, strong, weak
+    scaling_mode VARCHAR,          -- none, strong, weak; of a script as counted, unless the user says it
     axis VARCHAR,                  -- what scales: ranks, threads
     workers INTEGER,               -- number of ranks or threads along the axis
     world_size INTEGER,            -- number of ranks
@@ -29,6 +29,8 @@ CREATE TABLE runs (
     couples_examples BOOLEAN,  -- whether an example's loss depends on the others in its rank's batch, as with BatchNorm
     metric VARCHAR,                -- the workload's name for the score in val_accuracy, such as Dice; null: accuracy
     same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
+    ranks_train VARCHAR,           -- one model, independent copies: no gradients are combined; null unless a script, for one rank, and if unknown
+    recorded_by JSON,              -- how the probe obtained each figure of a script; null for other workloads
     parameters BIGINT,             -- number of parameters of the whole model
     units INTEGER,  -- parts that FSDP shards separately: the blocks that the workload names, plus the rest
     flops_per_step DOUBLE,         -- FLOPs of forward and backward over all ranks, from the model's mathematics
@@ -42,7 +44,7 @@ CREATE TABLE runs (
     until DOUBLE,                  -- measure.until: wanted relative half-width of throughput; null if not set
     until_efficiency DOUBLE,       -- measure.until_efficiency: wanted relative half-width of efficiency; null if not set
     status VARCHAR,                -- ok, oom, failed, timeout, interrupted, skipped
-    error VARCHAR,                 -- first line of the error; null for ok
+    error VARCHAR,                 -- the error, in a line; of a script then the last lines of its log; null for ok
     failed_rank INTEGER,           -- rank on which the failure began; null if unknown
     failed_node INTEGER,           -- node on which the failure began
     started_at TIMESTAMP,          -- UTC

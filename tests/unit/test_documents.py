@@ -82,7 +82,7 @@ def test_every_command_and_option_that_is_shown_exists(page: str) -> None:
         command = bench.cli.group.get_command(context, name)
         assert command is not None, name
         known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-        assert set(re.findall(r"(?<!\S)--[a-z-]+", rest.split(" #")[0])) <= known, name
+        assert set(re.findall(r"(?<!\S)--[a-z-]+", re.split(" #| -- ", rest)[0])) <= known, name
 
 
 def test_shellcheck_finds_nothing_in_example_scripts(require_program: Callable[[str], str]) -> None:

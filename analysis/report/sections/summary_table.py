@@ -72,7 +72,7 @@ def ranking(points: Sequence[Row]) -> tuple[list[Row], str]:
             largest[point["case_name"]] = max(
                 largest.get(point["case_name"], point), point, key=lambda row: row["workers"]
             )
-    judged = [point for point in largest.values() if point["verdict"]]
+    judged = [point for point in largest.values() if point["verdict"] and point["efficiency"] is not None]
     if judged:
         return sorted(judged, key=lambda row: row["efficiency"], reverse=True), "efficiency"
     return sorted(largest.values(), key=lambda row: row["throughput"], reverse=True), "throughput"

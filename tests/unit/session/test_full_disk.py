@@ -72,7 +72,7 @@ def test_a_copy_and_a_parquet_file_are_whole_or_not_there(tmp_path: Path, disk: 
 
 
 def test_raw_rows_stay_as_they_are_where_there_is_no_room_for_parquet(disk: Disks) -> None:
-    results = disk("r", "192k")
+    results = disk("r", "216k")
     raw_file(results.folder, 0, 2_500)
     run = {"session_id": "s", "run_id": "r", "attempt": 0, "outcome": {"finalised": False}}
     write_json(results.folder / "run.json", run)

@@ -1,0 +1,77 @@
+"""Why a user's command ended before its last step, in the words of its log."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from bench.records.run_spec import RunSpec
+from bench.train.rank_job import NO_PROGRAM, outcome_file
+
+_TAIL_BYTES = 1 << 14
+_SHOWN_LINES = 8
+_OF_THE_PROFILER = re.compile(r"(STAGE|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d .*\.cpp:\d+\]")
+"""Lines that torch's profiler writes, which the probe has started."""
+_LONGEST_LINE = 200
+_SEVERAL = (
+    "several processes of one rank take steps: the command starts ranks itself, perhaps with "
+    "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
+)
+_OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?:\[rank\d+\]: ?)?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE
+)
+"""The last line of a traceback; torch puts the rank before it."""
+
+
+def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path) -> dict[str, Any]:
+    """The outcome of a rank whose command has ended too early: `error`, and `oom`. Empty if a signal ended it."""
+    text = tail(log)
+    if has_several_processes(rank, scratch):
+        return {"error": _SEVERAL, "oom": False}
+    errors = _ERROR.findall(text)
+    if exit_code < 0:
+        return {}
+    if exit_code != 0:
+        what = "cannot be started" if exit_code == NO_PROGRAM else f"ended with exit code {exit_code}"
+        first = f"the command {what}" + (f": {errors[-1][:_LONGEST_LINE]}" if errors else "")
+    else:
+        first = _ended_well(run, rank, scratch)
+    lines = [line for line in text.splitlines() if line.strip() and not _OF_THE_PROFILER.match(line)]
+    last = [line[:_LONGEST_LINE] for line in lines[-_SHOWN_LINES:]]
+    return {
+        "error": "\n".join([first, *(f"  {line}" for line in last)]),
+        "oom": exit_code != 0 and bool(_OUT_OF_MEMORY.search(text)),
+    }
+
+
+def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
+    wanted = run.measure.warmup + (run.measure.steps or 0)
+    try:
+        seen = json.loads(outcome_file(scratch, rank).read_text())["script"]
+    except FileNotFoundError:
+        return (
+            "the command ended well, and no torch was seen in it: give a Python script that trains with torch, "
+            "started without -E, -I and -S"
+        )
+    if not seen["optimizers"]:
+        return "the command ended well without a step of a torch optimizer: bench_probe.step() can mark its steps"
+    return (
+        f"the command ended well after {seen['steps']} recorded steps, and {wanted} are asked for (the first one is "
+        "not recorded): ask for fewer with measure.steps, or let the script train for longer"
+    )
+
+
+def has_several_processes(rank: int, scratch: Path) -> bool:
+    """Whether more than one process of the rank has taken steps."""
+    return (scratch / f"processes.rank{rank}").exists()
+
+
+def tail(log: Path) -> str:
+    """The end of a log."""
+    with log.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _TAIL_BYTES))
+        return file.read().decode(errors="replace")

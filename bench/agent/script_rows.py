@@ -1,0 +1,111 @@
+"""Rows and facts from the files that the probe leaves in a rank's scratch folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.measure import rank_tables
+from bench.measure.profile import collective_names
+from bench.measure.profile.collective_names import Message, NcclKernel
+from bench.measure.profile.profiled_step import (
+    Event,
+    StepProfile,
+    compute_intervals,
+    is_nccl,
+    profile,
+    windows,
+)
+from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
+from bench.measure.recorder import StepRows
+
+_MARK = "bench.step "
+_KINDS = ("cpu_op", "user_annotation", "kernel")
+_REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce", "all_to_all")
+"""Collectives that can combine gradients."""
+
+
+def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
+    """Rows of a node's ranks whose times count from the same moment: the latest of their first steps' ends."""
+    zero_ns = max((rows.barrier_ns for rows in ranks), default=0)
+    found = []
+    for rows in ranks:
+        words = rows.words.copy()
+        words[:, 0] += rows.barrier_ns - zero_ns
+        found.append(replace(rows, barrier_ns=zero_ns, words=words))
+    return found
+
+
+def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
+    """Write the profiled steps of a rank as rows of `profile` and `profile_collectives`. Returns the bytes that it sent
+    in reductions of a step, null if no step was profiled."""
+    path = scratch / f"events.rank{writer.rank}.json"
+    if not path.exists():
+        return None
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    steps = list(_profiles(lines, world_size))
+    for number, step in steps:
+        row = (number, step.step_ns, step.communication_ns, step.exposed_communication_ns, step.compute_ns)
+        _append(scratch, "profile", writer, [row])
+        _append(
+            scratch,
+            "profile_collectives",
+            writer,
+            [
+                (
+                    number,
+                    op,
+                    total.calls,
+                    UNKNOWN if total.message_bytes is None else total.message_bytes,
+                    total.time_ns,
+                )
+                for op, total in step.collectives.items()
+            ],
+        )
+    return max((_reduced_bytes(step) for _, step in steps), default=None)
+
+
+def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[int, StepProfile]]:
+    names = ("name", "kind", "begin_ns", "end_ns", "thread")
+    events = [Event(**{name: line[name] for name in names}) for line in lines if line["kind"] in _KINDS]
+    messages = [_message(line) for line in lines if "shapes" in line]
+    kernels = [
+        NcclKernel(name=line["name"], begin_ns=line["begin_ns"], end_ns=line["end_ns"], call_id=line["call"])
+        for line in lines
+        if line["kind"] == "kernel" and is_nccl(line["name"])
+    ]
+    calls = {line["call"]: line["meta"] for line in lines if "meta" in line}
+    threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
+    collectives = [
+        *collective_names.of_gloo(messages, world_size),
+        *collective_names.of_nccl(kernels, calls),
+    ]
+    compute = compute_intervals(events, threads)
+    for number, window in sorted(windows(events, _MARK)):
+        yield number, profile(window, compute, collectives)
+
+
+def _message(line: dict[str, Any]) -> Message:
+    shapes = [shape for shape in line["shapes"] if shape]
+    return Message(
+        name=line["name"],
+        begin_ns=line["begin_ns"],
+        end_ns=line["end_ns"],
+        elements=tuple(math.prod(shape) for shape in shapes),
+        dtype=next((dtype for dtype in line["dtypes"] if dtype and dtype != "Scalar"), ""),
+    )
+
+
+def _reduced_bytes(step: StepProfile) -> int:
+    return sum(step.collectives[op].message_bytes or 0 for op in _REDUCTIONS if op in step.collectives)
+
+
+def _append(scratch: Path, table: str, writer: Writer, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        rank_tables.append(scratch, table, writer, np.array(rows, dtype=TABLES[table]))

@@ -1,0 +1,57 @@
+"""Run a session on this machine or on all tasks of a Slurm step, as `bench suite` and `bench run` do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.records.run_spec import PlannedRun
+
+
+def run_session(
+    options: Mapping[str, Any], *, launcher: str, dry_run: bool, no_load: bool, as_json: bool
+) -> int:
+    """Run the session of these SessionOptions, or print its plan. Returns the exit code."""
+    from bench.cli._finish_session import check_custom_rules, finish, prepare
+    from bench.cli._output import outlive_readers
+    from bench.session.start import SessionOptions, planned_runs, start
+    from bench.session.stop import raise_when_told
+    from bench.slurm.step import Step
+
+    session_options = SessionOptions(**options)
+    step = Step.here() if launcher == "auto" else None
+    follows = step is not None and step.task > 0
+    if dry_run:
+        if not follows:
+            _print_plan(*planned_runs(session_options), as_json=as_json)
+        return 0
+    prepare()
+    outlive_readers()
+    raise_when_told()
+    if step is not None and follows:
+        from bench.cluster.follower import follow
+        from bench.common.paths import writable_results_folder
+
+        return follow(step, writable_results_folder(options["results"]), options["ranks_per_node"])
+    check_custom_rules(load=not no_load)
+    return finish(start(session_options, step), load=not no_load, as_json=as_json)
+
+
+def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from bench.plan.estimate import estimate
+    from bench.plan.view import plan_lines
+    from bench.session.folder import plan_summary
+
+    if as_json:
+        found = {"plan": plan_summary(plan), "estimate": asdict(estimate(plan, results))}
+        click.echo(json.dumps(found, indent=1))
+    else:
+        click.echo("\n".join(plan_lines(plan, results)))

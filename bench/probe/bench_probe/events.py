@@ -1,0 +1,78 @@
+"""The events of profiled steps, as a file that `bench` reads, and the process groups that were used."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+
+_KINDS = ("cpu_op", "user_annotation", "kernel")
+
+
+def start(device):
+    """Start torch's profiler. Raises what torch raises if another profile is running."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    profiler = torch.profiler.profile(activities=activities, record_shapes=True)
+    profiler.start()
+    return profiler
+
+
+def stop(profiler, path, trace=None):
+    """Write the events since `start`, one JSON object a line; and a Chrome trace, if `trace` is its path."""
+    profiler.stop()
+    if trace is not None:  # it gets its final name once it is complete
+        profiler.export_chrome_trace(str(trace.with_name(f".{trace.name}")))
+        trace.with_name(f".{trace.name}").rename(trace)
+    with path.open("w") as file:
+        for event in profiler.profiler.kineto_results.events():
+            line = _line(event)
+            if line is not None:
+                file.write(json.dumps(line) + "\n")
+
+
+def _line(event):
+    kind, name = event.activity_type(), event.name()
+    is_message = name.startswith(("gloo:", "c10d::"))
+    is_call = name == "record_param_comms"
+    if kind not in _KINDS and not is_message and not is_call:
+        return None
+    begin_ns = event.start_ns() if hasattr(event, "start_ns") else event.start_us() * 1000
+    duration_ns = event.duration_ns() if hasattr(event, "duration_ns") else event.duration_us() * 1000
+    found = {
+        "name": name,
+        "kind": kind,
+        "begin_ns": begin_ns,
+        "end_ns": begin_ns + duration_ns,
+        "thread": event.start_thread_id(),
+    }
+    if is_message:
+        found |= {"shapes": event.shapes(), "dtypes": event.dtypes()}
+    if is_call:
+        found |= {"call": event.correlation_id(), "meta": event.extra_meta()}
+    if kind == "kernel":
+        found["call"] = event.linked_correlation_id()
+    return found
+
+
+def world_size():
+    """Ranks of the script's process group; null without one."""
+    group = torch.distributed
+    return group.get_world_size() if group.is_available() and group.is_initialized() else None
+
+
+def calls_of_groups():
+    """By the name of each process group: its ranks, and the number of collectives that it has begun; null: unknown."""
+    if world_size() is None:
+        return {}
+    found = {}
+    try:
+        from torch.distributed import distributed_c10d as c10d
+
+        for group, ranks in c10d._world.pg_group_ranks.items():
+            name = c10d._world.pg_names.get(group, str(len(found)))
+            found[name] = (sorted(ranks), group._get_sequence_number_for_group())
+    except Exception:  # private names of torch, which another version may lack
+        return {}
+    return found

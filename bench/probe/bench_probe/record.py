@@ -1,0 +1,771 @@
+"""The recorder inside a training script: a row for every optimizer step, without a change to the script.
+
+    end of a step   where the optimizer's `step` returns (torch's global optimizer hooks)
+    loss            the scalars on which `backward` is called
+    data            `__next__` of torch's DataLoader
+    forward         the outermost modules that hold the optimizers' parameters, found after the first step
+    left out        validation (forward passes without gradients) and torch.save
+
+The first step is not recorded, because its beginning is unknown. Nothing waits for a GPU: on CUDA the marks are
+events, and a row is stored once the device has passed its events. The module needs the standard library and torch 2.0.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import functools
+import gc
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+import zlib
+from collections import Counter, deque
+from itertools import islice
+from pathlib import Path
+
+import torch
+from bench_probe import events
+from bench_probe.step_file import MEASURED, PROFILED, UNKNOWN, UNKNOWN_PHASE, WARMUP, StepFile
+
+RECORDER = None
+"""This process's Recorder; null before torch is imported, and in a process that is not recorded."""
+_LEAVE_S = 10.0
+"""Time for a script to end after its last step: to close its files and its process group."""
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+"""Whether torch.compile reads the code that asks, instead of running it."""
+_MEMORY_EVERY_NS = 200_000_000
+_SHOWN_TENSORS, _SHOWN_ELEMENTS = 8, 512
+"""Part of a batch that its digest covers."""
+
+
+def begin():
+    """Install the hooks; called once, when torch has been imported."""
+    global RECORDER  # noqa: PLW0603 - one recorder for a process
+    RECORDER = Recorder(json.loads(os.environ["BENCH_PROBE"]))
+    RECORDER.install()
+    if (
+        signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
+    ):  # with which bench asks where a rank is that takes too long
+        faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
+
+
+class HostTime:
+    """Marks for training on a CPU, where the work is done when a call returns."""
+
+    mark = staticmethod(time.perf_counter_ns)
+
+    def elapsed_ns(self, begin, end):
+        return end - begin
+
+    def has_passed(self, _mark):
+        return True
+
+
+class DeviceTime:
+    """Marks in the order of a CUDA device's work."""
+
+    def mark(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def elapsed_ns(self, begin, end):
+        return round(begin.elapsed_time(end) * 1e6)
+
+    def has_passed(self, mark):
+        return mark.query()
+
+
+class Step:
+    """What is known of the step that is under way."""
+
+    def __init__(self, start):
+        self.start = self.end = start
+        """Mark of the end of the step before; null in the first step."""
+        self.spans = []
+        """Phase, begin and end of each span."""
+        self.outside = []
+        """Begin and end of spans that belong to no step."""
+        self.validation = None
+        """Begin of the first forward pass without gradients, end of the last."""
+        self.loads = []
+        """Each batch of a DataLoader: the flag of its iterator, its span, its examples, its tokens."""
+        self.examples = self.tokens = 0
+        """In the forward passes with gradients."""
+        self.given = (0, 0)
+        """Examples and tokens in the arguments of compiled functions."""
+        self.losses = []
+        self.said = {}
+        """Figures that the script gave to bench_probe.step."""
+        self.passes_in_optimizer = 0
+        self.allocated = self.reserved = UNKNOWN
+        self.kind = WARMUP
+        self.digest = None
+
+
+class Span:
+    """A context whose time belongs to a phase, unless another span is open. (A generator would take twice as long.)"""
+
+    def __init__(self, recorder, phase):
+        self.recorder, self.phase = recorder, phase
+        self.is_mine, self.begin = recorder.is_mine(), None
+
+    def __enter__(self):
+        if self.is_mine:
+            self.recorder.depth += 1
+            if self.recorder.depth == 1:
+                self.step, self.begin = self.recorder.step, self.recorder.time.mark()
+
+    def __exit__(self, *_raised):
+        if not self.is_mine:
+            return
+        recorder = self.recorder
+        recorder.depth = max(0, recorder.depth - 1)
+        # of a span in which a step has ended, the part before belongs to a step whose row is stored
+        if self.begin is not None and recorder.step is self.step:
+            self.step.spans.append((self.phase, self.begin, recorder.time.mark()))
+
+
+class Recorder:
+    """Records one process of the script."""
+
+    def __init__(self, job):
+        self.job = job
+        self.scratch = Path(job["scratch"])
+        self.last = job["warmup"] + job["steps"]
+        """Number of training steps after which the script is ended."""
+        self.pid = os.getpid()
+        self.time = HostTime()
+        self.file = None
+        """The step file, which the process makes that takes the first step."""
+        self.step = Step(None)
+        self.taken = 0
+        """Recorded steps, of every kind."""
+        self.waiting = deque()
+        """Steps whose events the device has not passed."""
+        self.depth = 0
+        self.thread = None
+        """The thread that trains; modules that other threads call are not counted."""
+        self.optimizers = weakref.WeakKeyDictionary()
+        """Number of each optimizer, in the order of their first steps."""
+        self.names = []
+        self.closing = None
+        """Number of the optimizer that took its first step last, in the warm-up."""
+        self.stepping = None
+        """The optimizer whose `step` runs; one that it calls, as ZeroRedundancyOptimizer does, is a part of it."""
+        self.has_new_optimizer = self.has_new_closing = False
+        self.is_scripts_own = False
+        """Whether the script ends its steps itself, with bench_probe.step."""
+        self.in_backward = self.close_after_backward = False
+        self.optimizer_began = None
+        self.last_source = None
+        """A list that holds whether the batches of the iterator that has loaded last are trained on."""
+        self.is_source_known = False
+        self.candidates = {}
+        """Modules with hooks: whether each was called as the outermost one, by its id."""
+        self.hooks = {}
+        self.roots = []
+        self.validations = self.closed = 0
+        self.profiler = self.annotation = None
+        self.origin = None
+        self.origin_ns = 0
+        self.memory_due = 0
+        self.counts = {"examples": 0, "tokens": 0, "steps": 0, "skipped": 0}
+        self.batches = Counter()
+        self.has_loader = self.has_forward = False
+        self.digest = None
+        self.own_ns = 0
+        self.pauses = []
+        """Number of each step with a pause before it, and the seconds of the pause."""
+        self.problem = None
+        self.is_done = False
+
+    # ---- hooks
+
+    def install(self):
+        import torch.utils.data.dataloader as loaders
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        self.of_optimizers = (
+            register_optimizer_step_pre_hook(self.before_optimizer),
+            register_optimizer_step_post_hook(self.after_optimizer),
+        )
+        torch.autograd.backward = self._around_backward(torch.autograd.backward)
+        torch.save = self._left_out(torch.save)
+        torch.compile = self._around_compile(torch.compile)
+        iterator = loaders._BaseDataLoaderIter
+        iterator.__next__ = self._around_load(iterator.__next__)
+        for scaler in {
+            torch.cuda.amp.GradScaler,
+            getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler),
+        }:
+            if "step" in vars(scaler):
+                scaler.scale, scaler.step = self._scaled(scaler.scale), self._or_skipped(scaler.step)
+        atexit.register(self.leave)
+
+    def _around_backward(self, backward):
+        @functools.wraps(backward)
+        def call(tensors, *arguments, **options):
+            if self.thread is None:
+                self.thread = threading.get_ident()
+            if not self.in_backward and self.is_mine():
+                self.note_losses(tensors)
+                if self.last_source is not None:
+                    self.last_source[0] = self.is_source_known = True
+            outer, self.in_backward = self.in_backward, True
+            try:
+                with Span(self, "backward"):
+                    result = backward(tensors, *arguments, **options)
+            finally:
+                self.in_backward = outer
+            if self.close_after_backward and not outer:
+                self.close_after_backward = False
+                self.close()
+            return result
+
+        return call
+
+    def _around_load(self, load):
+        @functools.wraps(load)
+        def call(iterator):
+            if not self.is_mine() or self.depth:
+                return load(iterator)
+            begin = self.time.mark()
+            self.depth += 1
+            try:
+                batch = load(iterator)
+            finally:
+                self.depth -= 1
+            examples, tokens = count(batch)
+            self.has_loader = True
+            self.last_source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+            self.step.loads.append((self.last_source, (begin, self.time.mark()), examples, tokens))
+            if self.digest is None:
+                self.step.digest = digest(batch)
+            return batch
+
+        return call
+
+    def _left_out(self, function):
+        @functools.wraps(function)
+        def call(*arguments, **options):
+            begin = self.time.mark() if self.is_mine() and not self.depth else None
+            try:
+                return function(*arguments, **options)
+            finally:
+                if begin is not None:
+                    self.step.outside.append((begin, self.time.mark()))
+
+        return call
+
+    def _around_compile(self, compiler):
+        """Keep the compiler out of the probe, and see the functions that it compiles: in these no hook is called."""
+
+        @functools.wraps(compiler)
+        def call(model=None, *arguments, **options):
+            self._hide()
+            compiled = compiler(model, *arguments, **options)
+            if model is None:  # a decorator with options
+                return lambda function: self._seen(compiled(function), function)
+            return self._seen(compiled, model)
+
+        return call
+
+    def _hide(self):
+        """Call the hooks of optimizers and of backward outside of compiled code."""
+        if self.of_optimizers is None:
+            return
+        from torch._dynamo import disable
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        for hook in self.of_optimizers:
+            hook.remove()
+        self.of_optimizers = None
+        register_optimizer_step_pre_hook(disable(self.before_optimizer))
+        register_optimizer_step_post_hook(disable(self.after_optimizer))
+        torch.autograd.backward = disable(torch.autograd.backward)
+
+    def _seen(self, compiled, function):
+        """A compiled function whose calls with gradients are forward passes, if no other span is in them."""
+        if isinstance(function, torch.nn.Module):
+            return compiled
+
+        @functools.wraps(compiled)
+        def call(*arguments, **options):
+            if is_compiling() or not self.is_mine() or self.depth or not torch.is_grad_enabled():
+                return compiled(*arguments, **options)
+            step, spans, begin = self.step, len(self.step.spans), self.time.mark()
+            if not any(step.given):
+                step.given = count((arguments, options))
+            if self.digest is None and step.digest is None:
+                step.digest = digest((arguments, options))
+            result = compiled(*arguments, **options)
+            if self.step is step and len(step.spans) == spans and has_gradient(result):
+                self.has_forward = True
+                step.spans.append(("forward", begin, self.time.mark()))
+            return result
+
+        return call
+
+    def _scaled(self, scale):
+        """GradScaler multiplies the loss; remember what it was."""
+
+        @functools.wraps(scale)
+        def call(scaler, outputs):
+            scaled = scale(scaler, outputs)
+            if isinstance(scaled, torch.Tensor) and scaled is not outputs:
+                scaled._bench_unscaled = outputs.detach()
+            return scaled
+
+        return call
+
+    def _or_skipped(self, step):
+        """A step that GradScaler skips because of an overflow is a step, too."""
+
+        @functools.wraps(step)
+        def call(scaler, optimizer, *arguments, **options):
+            before = self.closed
+            result = step(scaler, optimizer, *arguments, **options)
+            if self.closed == before:
+                self._know(optimizer)
+            if self.closed == before and self._closes(optimizer) and not self.is_scripts_own:
+                self.counts["skipped"] += 1
+                self.close()
+            return result
+
+        return call
+
+    def before_optimizer(self, optimizer, _arguments, _options):
+        if self.stepping in (None, optimizer):
+            self.stepping = optimizer
+            self._know(optimizer)
+            self.optimizer_began = (self.time.mark(), len(self.step.spans))
+
+    def after_optimizer(self, optimizer, _arguments, _options):
+        if self.stepping is not optimizer:
+            return
+        end = self.time.mark()
+        began, spans = self.optimizer_began
+        self.stepping = self.optimizer_began = None
+        if not self.in_backward and self.depth == 0:  # there its time belongs to backward
+            # a closure has run forward and backward inside of the optimizer's step
+            self.step.spans.append(("optimizer", began, end))
+            self.step.spans += [("-optimizer", *span[1:]) for span in self.step.spans[spans:-1]]
+        if self._closes(optimizer) and not self.is_scripts_own:
+            if self.in_backward:
+                self.close_after_backward = True
+            else:
+                self.close()
+
+    def _know(self, optimizer):
+        if optimizer not in self.optimizers:
+            self.optimizers[optimizer] = len(self.names)
+            self.names.append(type(optimizer).__name__)
+            self.has_new_optimizer = True
+            if self.taken < self.job["warmup"]:
+                self.closing = self.optimizers[optimizer]
+                self.has_new_closing = self.job.get("step_optimizer") is None
+
+    def _closes(self, optimizer):
+        """Whether this optimizer's step ends the training step: the one that the user names, else the one that took its
+        first step last."""
+        wanted = self.job.get("step_optimizer")
+        if wanted is not None:
+            return wanted in (type(optimizer).__name__, str(self.optimizers.get(optimizer)))
+        return self.optimizers.get(optimizer) == self.closing
+
+    # ---- spans
+
+    def is_mine(self):
+        return self.thread in (None, threading.get_ident()) and not self.is_done
+
+    def span(self, phase):
+        return Span(self, phase)
+
+    def note_losses(self, tensors):
+        """The losses of a backward pass; they are read when the step's row is stored."""
+        if self.optimizer_began is not None:
+            self.step.passes_in_optimizer += 1
+            if self.step.passes_in_optimizer > 1:  # a closure that the optimizer calls again, as LBFGS does
+                return
+        tensors = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+        if all(one.numel() == 1 for one in tensors):
+            # at once, or a copy: a script may reduce it in place for its log
+            for one in tensors:
+                loss = local(getattr(one, "_bench_unscaled", one).detach())
+                self.step.losses.append(loss.clone() if loss.is_cuda else loss.item())
+
+    # ---- the model
+
+    def find_roots(self):
+        """The outermost modules that hold parameters of the optimizers, with a hook each."""
+        wanted = {
+            id(parameter)
+            for optimizer in self.optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        }
+        modules = [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]
+        inner = {id(child) for module in modules for child in vars(module).get("_modules", {}).values()}
+        for module in modules:
+            is_outermost = id(module) not in inner and id(module) not in self.candidates
+            if is_outermost and any(id(each) in wanted for each in module.parameters()):
+                self.roots.append(module)
+                self._hook(module)
+
+    def _hook(self, module):
+        self.candidates[id(module)] = (module, False)
+        before = module.register_forward_pre_hook(self.before_forward, with_kwargs=True)
+        try:  # always_call: also after a forward pass that raises
+            after = module.register_forward_hook(self.after_forward, with_kwargs=True, always_call=True)
+        except TypeError:  # torch 2.0
+            after = module.register_forward_hook(self.after_forward, with_kwargs=True)
+        self.hooks[id(module)] = (before, after)
+
+    def look_deeper(self):
+        """Replace modules that no step has called by their children: Lightning calls what is inside of its module."""
+        for key, (module, was_called) in list(self.candidates.items()):
+            if not was_called:
+                del self.candidates[key]
+                for hook in self.hooks.pop(key):
+                    hook.remove()
+                for child in module.children():
+                    if id(child) not in self.candidates and next(child.parameters(), None) is not None:
+                        self._hook(child)
+
+    def before_forward(self, module, arguments, options):
+        if is_compiling() or not self.is_mine():
+            return
+        self.depth += 1
+        if self.depth > 1:
+            return
+        self.candidates[id(module)] = (module, True)
+        self.forward_began = self.time.mark()
+        # LBFGS passes over the same batch again
+        if torch.is_grad_enabled() and (self.optimizer_began is None or not self.step.passes_in_optimizer):
+            examples, tokens = count((arguments, options))
+            self.step.examples += examples
+            self.step.tokens += tokens
+            if self.digest is None and not self.step.loads:
+                self.step.digest = digest((arguments, options))
+
+    def after_forward(self, *_call):
+        if is_compiling() or not self.is_mine() or self.depth == 0:
+            return
+        self.depth -= 1
+        if self.depth:
+            return
+        end = self.time.mark()
+        if torch.is_grad_enabled():
+            self.has_forward = True
+            self.step.spans.append(("forward", self.forward_began, end))
+        else:
+            begin = self.forward_began if self.step.validation is None else self.step.validation[0]
+            self.step.validation = (begin, end)
+
+    # ---- the end of a step
+
+    def step_of_the_script(self, loss, examples, tokens):
+        if not self.is_scripts_own:
+            self.is_scripts_own = self.has_new_closing = True
+        self.step.said = {"examples": examples, "tokens": tokens}
+        if loss is not None:
+            self.step.losses = [local(loss.detach()) if isinstance(loss, torch.Tensor) else loss]
+        self.close()
+
+    def close(self):
+        """End the step here. Ends the script after the last one."""
+        if os.getpid() != self.pid or self.is_done:  # in a forked copy of the process
+            return
+        if self.thread not in (None, threading.get_ident()) and self.step.start is None:
+            self.thread = threading.get_ident()
+        began_ns = time.perf_counter_ns()
+        step = self.step
+        step.end = self.time.mark()
+        self.closed += 1
+        is_recorded = step.start is not None and not self.has_new_closing
+        if step.start is None:
+            self._first_step_ended()
+        elif self.has_new_closing:  # the steps so far were parts of steps
+            self.file.restart()
+            self.waiting.clear()
+            self.taken, self.digest = 0, None
+        else:
+            if self.closed <= 5 and self.candidates and not all(c for _, c in self.candidates.values()):
+                self.look_deeper()
+            self._step_ended(step)
+        if self.has_new_optimizer:
+            self.find_roots()
+            is_recorded = False
+        self.has_new_optimizer = self.has_new_closing = False
+        if not self.in_backward:
+            self.depth = 0  # a forward pass that raised has not been left
+        is_last = self.taken == self.last + (self.job["profiled"] if self.profiler else 0)
+        self.step = Step(step.end if is_recorded else self.time.mark())
+        self.own_ns += time.perf_counter_ns() - began_ns
+        if self.file is not None and is_last:
+            self.finish()
+
+    def _first_step_ended(self):
+        device = next(
+            (p.device for o in self.optimizers for g in o.param_groups for p in g["params"]),
+            torch.device("cpu"),
+        )
+        if device.type == "cuda":
+            self.time = DeviceTime()
+        path = self.scratch / f"steps.rank{self.job['rank']}.raw"
+        try:
+            self.file = StepFile(path, self.last, self.job["identity"], further=self.job["profiled"])
+        except FileExistsError:  # another process of this rank takes steps
+            (self.scratch / f"processes.rank{self.job['rank']}").touch()
+            self.is_done = True
+            raise RuntimeError(
+                f"bench: another process of rank {self.job['rank']} takes steps, too: bench starts the ranks, so the "
+                "script must not start processes that train"
+            ) from None
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        self.device = device
+        self.file.barrier(time.perf_counter_ns())
+        self.origin = self.time.mark()
+
+    def _step_ended(self, step):
+        step.kind = (
+            WARMUP if self.taken < self.job["warmup"] else MEASURED if self.taken < self.last else PROFILED
+        )
+        if self.digest is None:
+            self.digest = step.digest
+        if step.validation is not None:
+            self.validations += 1
+            if self.validations * 2 <= self.closed:  # in every other step it is a part of the training
+                step.outside.append(step.validation)
+        loads = [load for load in step.loads if load[0][0]] if self.is_source_known else step.loads
+        step.spans += [("data", *load[1]) for load in loads]
+        examples = sum(load[2] for load in loads) or step.examples or step.given[0]
+        tokens = sum(load[3] for load in loads) or step.tokens or step.given[1]
+        examples = self.job.get("examples_per_step") or step.said.get("examples") or examples
+        tokens = step.said.get("tokens") or tokens
+        if step.kind == MEASURED:
+            self.counts["steps"] += 1
+            self.counts["examples"] += examples
+            self.counts["tokens"] += tokens
+            self.batches[examples] += 1
+        self._read_memory(step)
+        step.loads = []
+        self.taken += 1
+        self.waiting.append(step)
+        self._store_passed()
+        if self.taken >= self.last and self.job["profiled"]:
+            self._profile(step.kind == PROFILED)
+
+    def _read_memory(self, step):
+        if self.device.type == "cuda":
+            step.allocated = torch.cuda.max_memory_allocated(self.device)
+            step.reserved = torch.cuda.max_memory_reserved(self.device)
+            torch.cuda.reset_peak_memory_stats(self.device)
+            # to pinned memory, so that nothing waits; the mark after it says when it has arrived
+            losses = [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in step.losses]
+            if losses:
+                total = torch.stack([one.float().reshape(()) for one in losses]).sum()
+                step.losses = torch.empty((), pin_memory=True).copy_(total, non_blocking=True)
+            step.passed = self.time.mark()
+        elif time.perf_counter_ns() > self.memory_due:
+            self.memory_due = time.perf_counter_ns() + _MEMORY_EVERY_NS
+            with Path("/proc/self/statm").open() as statm:
+                step.allocated = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def _store_passed(self, wait=False):
+        if wait and self.waiting and self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        while self.waiting and (
+            wait or self.time.has_passed(getattr(self.waiting[0], "passed", self.waiting[0].end))
+        ):
+            self._store(self.waiting.popleft())
+
+    def _store(self, step):
+        elapsed = self.time.elapsed_ns
+        phases = dict.fromkeys(("data", "forward", "backward", "optimizer"), 0)
+        for name, begin, end in step.spans:
+            if name == "-optimizer":
+                phases["optimizer"] -= elapsed(begin, end)
+            else:
+                phases[name] += elapsed(begin, end)
+        outside = sum(elapsed(*span) for span in apart(step.outside, elapsed))
+        if step.outside:
+            self.pauses.append((self.file.rows, outside / 1e9))
+        step_ns = max(0, elapsed(step.start, step.end) - outside)
+        self.origin_ns += elapsed(self.origin, step.end)
+        self.origin = step.end
+        losses = step.losses
+        loss = float(losses) if isinstance(losses, torch.Tensor) else math.fsum(map(float, losses))
+        self.file.store(
+            step.kind,
+            self.origin_ns - step_ns,
+            phases["data"] if self.has_loader or phases["data"] else UNKNOWN_PHASE,
+            phases["forward"] if self.has_forward else UNKNOWN_PHASE,
+            phases["backward"],
+            phases["optimizer"],
+            loss if isinstance(losses, torch.Tensor) or losses else math.nan,
+            step.allocated,
+            step.reserved,
+            step_ns,
+        )
+
+    # ---- profiled steps
+
+    def _profile(self, is_profiled):
+        """Profile the steps after the last measured one."""
+        if self.profiler is None:
+            try:
+                self.profiler = events.start(self.device)
+            except Exception as error:  # the script's own profiler may be running
+                self.problem = f"{type(error).__name__}: {error}"
+                return
+        elif is_profiled:
+            if self.device.type == "cuda":
+                torch.cuda.synchronize(self.device)
+            self.annotation.__exit__(None, None, None)
+        if self.taken < self.last + self.job["profiled"]:
+            self.groups_before = events.calls_of_groups()
+            self.annotation = torch.profiler.record_function(f"bench.step {self.taken}")
+            self.annotation.__enter__()
+        else:
+            after = events.calls_of_groups()
+            self.groups = [
+                ranks
+                for key, (ranks, calls) in after.items()
+                if calls > self.groups_before.get(key, (0, 0))[1]
+            ]
+            name = f"rank{self.job['rank']}.json"
+            trace = self.scratch / f"trace.{name}.gz" if self.job.get("trace") else None
+            events.stop(self.profiler, self.scratch / f"events.{name}", trace)
+
+    # ---- the end of the script
+
+    def finish(self):
+        """End the script: it has taken all of its steps."""
+        self._store_passed(wait=True)
+        self.is_done = True
+        parameters = {id(each): each for root in self.roots for each in root.parameters()} or {
+            id(each): each for o in self.optimizers for g in o.param_groups for each in g["params"]
+        }
+        self._write(parameters=sum(each.numel() for each in parameters.values()))
+        threading.Thread(target=_leave_late, daemon=True).start()
+        raise SystemExit(0)
+
+    def leave(self):
+        """At the end of the process: say how far it came, if it did not come to the end."""
+        if os.getpid() == self.pid and not self.is_done:
+            self.is_done = True
+            with contextlib.suppress(Exception):
+                self._store_passed()
+            with contextlib.suppress(Exception):  # the interpreter crashes if it ends with a running profiler
+                if self.profiler is not None:
+                    self.profiler.stop()
+            self._write()
+
+    def _write(self, **facts):
+        is_cuda = isinstance(self.time, DeviceTime)
+        facts |= {
+            "script": {
+                "steps": self.taken,
+                "optimizers": self.names,
+                "closing": self.job.get("step_optimizer")
+                or (self.names[self.closing] if self.names else None),
+                "is_scripts_own": self.is_scripts_own,
+                "models": [type(root).__name__ for root in self.roots],
+                "has_loader": self.has_loader,
+                "has_forward": self.has_forward,
+                "counts": self.counts,
+                "batch": self.batches.most_common(1)[0][0] if self.batches else None,
+                "digest": self.digest,
+                "pauses": self.pauses[:10_000],
+                "groups": getattr(self, "groups", None),
+                "world_size": events.world_size(),
+                "profile_problem": self.problem,
+                "own_ns": self.own_ns,
+                "torch": torch.__version__,
+            },
+            "device_name": torch.cuda.get_device_name(self.device) if is_cuda else None,
+        }
+        path = self.scratch / f"outcome.rank{self.job['rank']}.json"
+        if not self.closed and path.exists():  # this is a process that the one that trains has started
+            return
+        temporary = path.with_suffix(f".{self.pid}.tmp")
+        temporary.write_text(json.dumps(facts))
+        temporary.rename(path)
+
+
+def _leave_late():
+    time.sleep(_LEAVE_S)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def apart(spans, elapsed):
+    """The spans that do not begin inside of the one before."""
+    found = []
+    for span in spans:
+        if not any(elapsed(other[0], span[0]) >= 0 and elapsed(span[0], other[1]) > 0 for other in found):
+            found.append(span)
+    return found
+
+
+def local(tensor):
+    """The value on this rank of a tensor that may be distributed."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def has_gradient(result):
+    results = result if isinstance(result, (list, tuple)) else (result,)
+    return any(isinstance(one, torch.Tensor) and one.requires_grad for one in results)
+
+
+def tensors_in(value, depth=0):
+    """The tensors in a batch or in the arguments of a call, in order."""
+    if isinstance(value, torch.Tensor):
+        if value.dim():
+            yield value
+    elif depth < 4:
+        if hasattr(value, "values") and callable(value.values):
+            value = value.values()
+        elif not isinstance(value, (list, tuple)):
+            value = vars(value).values() if hasattr(value, "__dict__") and not callable(value) else ()
+        for one in islice(value, 64):
+            yield from tensors_in(one, depth + 1)
+
+
+def count(batch):
+    """Examples and tokens of a batch: the first dimension of its first tensor; its elements, if they are whole numbers
+    in two dimensions."""
+    try:
+        graphs = getattr(batch, "num_graphs", None)
+        if isinstance(graphs, int):
+            return graphs, 0
+        first = next(tensors_in(batch), None)
+        if first is None:
+            return 0, 0
+        is_text = first.dim() == 2 and not first.is_floating_point() and first.dtype != torch.bool
+        return first.shape[0], first.numel() if is_text else 0
+    except Exception:  # a batch of the script's own kind
+        return 0, 0
+
+
+def digest(batch):
+    """A number that differs for batches that differ; null if it cannot be read."""
+    found = 0
+    try:
+        for tensor in islice(tensors_in(batch), _SHOWN_TENSORS):
+            values = local(tensor.detach()).reshape(-1)[:_SHOWN_ELEMENTS].tolist()
+            found = zlib.crc32(repr(values).encode(), found)
+    except Exception:  # sparse tensors, and others without elements that can be listed
+        return None
+    return found

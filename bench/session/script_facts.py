@@ -1,0 +1,97 @@
+"""Facts that the probes of all ranks give together: the batch, the examples, and whether they train one model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from bench.records.run_spec import RunSpec
+
+_LEAST_BYTES = 64
+"""Bytes of reductions in a step below which nothing but a loss or a flag is reduced."""
+
+Scripts = Mapping[str, Mapping[str, Any]]
+"""By rank, the key `script` of the probe's outcome (bench/probe/bench_probe/record.py)."""
+
+
+def with_the_batch(spec: RunSpec, scripts: Scripts) -> RunSpec:
+    """The specification with the batch that was counted: the most frequent one of each rank."""
+    batches = [facts["batch"] for facts in scripts.values()]
+    if len(batches) < spec.world_size or not all(batches):
+        return spec
+    return replace(spec, batch_per_rank=max(batches), global_batch=sum(batches))
+
+
+def of_run(spec: RunSpec, scripts: Scripts) -> dict[str, Any]:
+    """Fields of the run's outcome."""
+    ranks = list(scripts.values())
+    first = ranks[0]
+    totals = {
+        name: sum(facts["counts"][name] / max(1, facts["counts"]["steps"]) for facts in ranks)
+        for name in ("examples", "tokens")
+    }
+    digests = [facts["digest"] for facts in ranks]
+    known = all(digest is not None for digest in digests)
+    return {
+        "examples_per_step": totals["examples"] or None,
+        "tokens_per_example": totals["tokens"] / totals["examples"]
+        if totals["tokens"] and totals["examples"]
+        else None,
+        "same_batch": len(set(digests)) == 1 if known and len(ranks) > 1 else None,
+        "ranks_train": _ranks_train(spec, ranks),
+        "recorded_by": json.dumps(_recorded_by(spec, first)),
+    }
+
+
+def _ranks_train(
+    spec: RunSpec, ranks: Sequence[Mapping[str, Any]]
+) -> Literal["one model", "independent copies"] | None:
+    """Whether the ranks combine their gradients, judged by the profiled steps."""
+    if spec.world_size == 1 or len(ranks) < spec.world_size:
+        return None
+    if any(facts["world_size"] in (None, 1) for facts in ranks):
+        return "independent copies"
+    bytes_sent = [facts["reduced_bytes"] for facts in ranks]
+    if any(sent is None for sent in bytes_sent):
+        return None
+    if min(bytes_sent) < _LEAST_BYTES:
+        return "independent copies"
+    groups = [group for facts in ranks for group in facts["groups"] or []]
+    if groups and not _are_connected(spec.world_size, groups):
+        return "independent copies"
+    return "one model"
+
+
+def _are_connected(world_size: int, groups: Iterable[Sequence[int]]) -> bool:
+    """Whether the process groups that were used lead from every rank to every other."""
+    reached, todo = {0}, [set(group) for group in groups]
+    while joining := [group for group in todo if group & reached]:
+        reached = reached.union(*joining)
+        todo = [group for group in todo if not group <= reached]
+    return len(reached) == world_size
+
+
+def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
+    """How each figure was obtained, in a few words."""
+    own, options = facts["is_scripts_own"], spec.workload_options
+    models, loader = ", ".join(facts["models"]), facts["has_loader"]
+    if options["examples_per_step"] is not None:
+        examples = "given as examples_per_step"
+    elif loader:
+        examples = "first dimension of the DataLoader's batches"
+    else:
+        examples = f"first dimension of the first tensor given to {models}" if models else "not known"
+    return {
+        "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
+        "optimizers": ", ".join(facts["optimizers"]),
+        "loss": "sum of the scalars on which backward() is called",
+        "data": "DataLoader" if loader else "not known",
+        "forward": f"calls of {models}" if facts["has_forward"] else "not known",
+        "backward": "torch.autograd.backward",
+        "examples": examples,
+        "skipped_steps": str(facts["counts"]["skipped"]),
+        "torch": facts["torch"],
+        **({"profile": f"failed: {facts['profile_problem']}"} if facts["profile_problem"] else {}),
+    }

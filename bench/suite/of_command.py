@@ -1,0 +1,84 @@
+"""The suite of `bench run`: one case, which runs the command of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.common.errors import InputError
+from bench.records.vocabulary import SCRIPT
+from bench.suite.models import world_text
+from bench.suite.selection import world_sizes
+from bench.suite.yaml_nodes import Node
+from bench.workloads.command import script_name
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+_CASE = "script"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A suite that no file holds."""
+
+    name: str
+    root: Node
+
+
+def suite_of_command(
+    words: Sequence[str], *, name: str | None, variables: Sequence[str], options: Mapping[str, Any]
+) -> Document:
+    """The suite of these options of `bench run`, by their names in bench/cli/run.py. Raises InputError."""
+    if name is not None and not _NAME.fullmatch(name):
+        raise InputError(f"--name {name!r}: give letters, digits, '_', '.' and '-', 80 at most")
+    chosen = name or script_name(tuple(words))
+    workload: dict[str, Any] = {
+        "name": (SCRIPT, "COMMAND"),
+        "command": ([str(word) for word in words], "COMMAND"),
+        "env": (_variables(variables), "--env"),
+    }
+    for key in ("cwd", "step_optimizer", "examples_per_step"):
+        if options[key] is not None:
+            workload[key] = (options[key], _option(key))
+    case: dict[str, Any] = {
+        "name": (_CASE, "COMMAND"),
+        "world": ([world_text(size) for size in world_sizes(options["world"])], "--world"),
+        "scaling": (options["scaling"], "--scaling"),
+    }
+    for key in ("batch_per_rank", "global_batch", "device"):
+        if options[key] is not None:
+            case[key] = (options[key], _option(key))
+    measure = {key: (options[key], _option(key)) for key in ("warmup", "steps", "repeats")}
+    measure["timeout_s"] = (options["timeout_s"], "--timeout")
+    root = {
+        "title": (f"Scaling of {chosen}", "COMMAND"),
+        "workload": (workload, "COMMAND"),
+        "measure": (measure, "COMMAND"),
+        "cases": ([case], "COMMAND"),
+    }
+    return Document(name=chosen, root=_node((root, "COMMAND")))
+
+
+def _variables(variables: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for text in variables:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"--env {text}: it takes NAME=VALUE, as in OMP_NUM_THREADS=4")
+        found[name] = (value, "--env")
+    return found
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
+
+
+def _node(placed: Any) -> Node:
+    """Values, each with its place, as nodes."""
+    value, where = placed if isinstance(placed, tuple) else (placed, "COMMAND")
+    if isinstance(value, dict):
+        value = {key: _node(item) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_node(item if isinstance(item, dict) else (item, where)) for item in value]
+    return Node(value, where, where)

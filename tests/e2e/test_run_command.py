@@ -1,0 +1,185 @@
+"""`bench run`: an unchanged script on one and two ranks, and commands that cannot be measured."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import Marked
+
+from tests.unit.analysis.conftest import ask
+
+SCRIPT = """
+import argparse, os
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int)
+parser.add_argument("--alone", action="store_true")
+arguments = parser.parse_args()
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+if not arguments.alone:
+    distributed.init_process_group("gloo")
+torch.manual_seed(1)
+data = TensorDataset(torch.randn(4096, 16), torch.randint(0, 4, (4096,)))
+sampler = DistributedSampler(data, num_replicas=world, rank=rank)
+model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 4))
+if not arguments.alone:
+    model = DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch, targets in DataLoader(data, batch_size=arguments.batch, sampler=sampler):
+    loss = nn.functional.cross_entropy(model(batch), targets)
+    optimizer.zero_grad()
+    loss.backward()
+    print("LOSS", repr(loss.item()), flush=True)
+    optimizer.step()
+"""
+FAILING = """
+import sys, time
+import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(int(sys.argv[1])):
+    model(torch.ones(3, 2)).sum().backward()
+    optimizer.step()
+print("the last words")
+if sys.argv[2] == "raise":
+    raise ValueError("no column")
+if sys.argv[2] == "hang":
+    time.sleep(600)
+"""
+SHORT = ("--warmup", "2", "--steps", "6")
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "failing.py").write_text(FAILING)
+    return Marked(tmp_path)
+
+
+def measure(marked: Marked, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    done = marked.run(
+        "run", *SHORT, "--ranks-per-node", "2", "--results", str(folder / "r"), *words, cwd=folder
+    )
+    assert marked.left() == []
+    return done
+
+
+def outcome(folder: Path, run: str, session: str = "s") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "r" / session / run / "run.json").read_text())["outcome"]
+    return found
+
+
+def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked) -> None:
+    command = (
+        "--world",
+        "1,2",
+        "--repeats",
+        "2",
+        "--session",
+        "s",
+        "--",
+        "python",
+        "train.py",
+        "--batch",
+        "32",
+    )
+    done = measure(marked, tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"script on 2 ranks: scaled speedup \d", done.stdout)
+    runs = ask(tmp_path / "r", "SELECT * FROM runs ORDER BY run_id")
+    assert {(run["status"], run["scaling_mode"], run["steps_completed"]) for run in runs} == {
+        ("ok", "weak", 8)
+    }
+    assert [run["ranks_train"] for run in runs] == [None, None, "one model", "one model"]
+    assert [run["same_batch"] for run in runs] == [None, None, False, False]
+    assert [run["global_batch"] for run in runs] == [32, 32, 64, 64]
+    assert json.loads(runs[0]["recorded_by"])["step"] == "step() of SGD"
+    assert (
+        "content of ./train.py" in runs[0]["fingerprint"] or "content of train.py" in runs[0]["fingerprint"]
+    )
+    for run, rank in (("script.1x1.r0", 0), ("script.1x2.r0", 0), ("script.1x2.r0", 1)):
+        log = (tmp_path / "r/s" / run / f"rank{rank}.log").read_text()
+        shown = [float(line.split()[1]) for line in log.splitlines() if line.startswith("LOSS")]
+        assert len(shown) == 1 + 2 + 6 + 2  # the first one, then warm-up, measured and profiled ones
+        query = f"SELECT loss FROM steps WHERE run_id = '{run}' AND rank = {rank} ORDER BY step"
+        assert [row["loss"] for row in ask(tmp_path / "r", query)] == shown[1:]
+    query = "SELECT * FROM profile_collectives WHERE op = 'all_reduce' AND run_id = 'script.1x2.r0'"
+    sent = ask(tmp_path / "r", query)
+    assert {row["message_bytes"] for row in sent} == {4 * (16 * 64 + 64 + 64 * 4 + 4)}
+    again = measure(marked, tmp_path, *command)
+    assert again.returncode == 0
+    assert "every run of its plan is done" in again.stderr
+    page = marked.run("report", "--results", str(tmp_path / "r"), "--out", str(tmp_path / "public"))
+    assert page.returncode == 0, page.stderr
+
+
+def test_ranks_that_do_not_combine_gradients_are_copies(tmp_path: Path, marked: Marked) -> None:
+    words = ("--world", "1,2", "--repeats", "1", "--", "python", "train.py", "--batch", "32", "--alone")
+    done = measure(marked, tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert "script on 2 ranks: independent copies of the model" in done.stdout
+    assert "The ranks train independent copies of the model" in done.stdout
+
+
+def test_a_suite_runs_a_command_with_its_batch_and_its_variables(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "title: Mine\n"
+        "workload: {command: [python, train.py, --batch, '{batch_per_rank}'], env: {MY_NAME: 'run {repeat}'}}\n"
+        "measure: {warmup: 2, steps: 6, repeats: 1}\n"
+        "cases:\n"
+        "  - {name: strong, global_batch: 64, world: [1, 2]}\n"
+    )
+    (tmp_path / "train.py").write_text("import os\nassert os.environ['MY_NAME'] == 'run 0'\n" + SCRIPT)
+    words = ("--ranks-per-node", "2", "--results", str(tmp_path / "r"), "--session", "s")
+    done = marked.run("suite", str(tmp_path / "mine.yaml"), *words)
+    assert done.returncode == 0, done.stderr
+    rows = ask(tmp_path / "r", "SELECT DISTINCT scaling_mode, global_batch FROM runs")
+    assert rows == [{"scaling_mode": "strong", "global_batch": 64}]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("9", "raise"), "failed", "the command ended with exit code 1: ValueError: no column\n"),
+        (("5", "end"), "failed", "the command ended well after 4 recorded steps, and 8 are asked for"),
+        (("0", "end"), "failed", "the command ended well without a step of a torch optimizer"),
+        (("4", "hang"), "timeout", "not done after 20 s (measure.timeout_s); steps completed: rank 0: 3; rank 0 "),
+    ],
+)  # fmt: skip
+def test_a_command_that_fails_is_a_row_with_the_reason(
+    tmp_path: Path, marked: Marked, words: tuple[str, ...], status: str, said: str
+) -> None:
+    options = ("--world", "1", "--repeats", "1", "--session", "s", "--timeout", "20")
+    done = measure(marked, tmp_path, *options, "--", "python", "failing.py", *words)
+    assert done.returncode == 1, done.stderr
+    found = outcome(tmp_path, "script.1x1.r0")
+    assert found["status"] == status
+    assert found["error"].startswith(said)
+    if status == "failed":
+        assert "the last words" in found["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("no-such-program",), "no-such-program is not on PATH: give its whole path, or correct the command"),
+        (("python", "missing.py"), "missing.py is not a file in"),
+        (("torchrun", "train.py"), "bench starts the ranks: give the script itself"),
+    ],
+)
+def test_a_command_that_cannot_start_is_refused_before_anything_is_written(
+    tmp_path: Path, marked: Marked, words: tuple[str, ...], said: str
+) -> None:
+    done = measure(marked, tmp_path, "--world", "1", "--", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert list((tmp_path / "r").glob("*/session.json")) == []

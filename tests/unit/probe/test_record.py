@@ -1,0 +1,382 @@
+"""Rows that the probe records of scripts which know nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.measure import recorder
+from bench.measure.recorder import MEASURED, PROFILED, UNKNOWN_PHASE, WARMUP, StepRows
+from bench.train.script import PROBE_FOLDER
+
+IDENTITY = {"session_id": "s", "run_id": "r", "attempt": 0, "rank": 0, "node": 0, "local_task": 0}
+WARMUP_STEPS, MEASURED_STEPS, PROFILED_STEPS = 3, 5, 2
+ASKED = WARMUP_STEPS + MEASURED_STEPS + PROFILED_STEPS
+BEGIN = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3))
+data = TensorDataset(torch.randn(800, 4), torch.randint(0, 3, (800,)))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def show(loss):
+    print("LOSS", repr(float(loss)))
+"""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A script that has ended."""
+
+    code: int
+    rows: StepRows | None
+    said: dict[str, Any]
+    """The probe's outcome."""
+    log: str
+    scratch: Path
+
+    @property
+    def script(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.said["script"]
+        return found
+
+    def column(self, name: str) -> list[Any]:
+        assert self.rows is not None
+        found: list[Any] = self.rows.column(name).tolist()
+        return found
+
+    @property
+    def shown(self) -> list[float]:
+        """The losses that the script printed, without the first step, which is not recorded."""
+        found = [float(line.split()[1]) for line in self.log.splitlines() if line.startswith("LOSS")]
+        return found[1 : 1 + len(self.column("loss"))]
+
+
+Run = Callable[..., Recorded]
+
+
+@pytest.fixture(scope="module")
+def forker() -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "PYTHONPATH": str(PROBE_FOLDER), "OMP_NUM_THREADS": "1"}
+    environment.pop("BENCH_PROBE", None)
+    command = [sys.executable, str(Path(__file__).with_name("forker.py"))]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def run(forker: subprocess.Popen[str], tmp_path: Path) -> Run:
+    """Runs a script under the probe."""
+
+    def run_script(text: str, **job: Any) -> Recorded:
+        script, log = tmp_path / "script.py", tmp_path / "log"
+        script.write_text(BEGIN + dedent(text))
+        probe = {
+            "scratch": str(tmp_path), "rank": 0, "identity": IDENTITY, "warmup": WARMUP_STEPS, "steps": MEASURED_STEPS,
+            "profiled": PROFILED_STEPS, "step_optimizer": None, "examples_per_step": None, **job,
+        }  # fmt: skip
+        assert forker.stdin is not None
+        assert forker.stdout is not None
+        forker.stdin.write(json.dumps({"script": str(script), "log": str(log), "probe": probe}) + "\n")
+        forker.stdin.flush()
+        code = int(forker.stdout.readline())
+        outcome, rows = tmp_path / "outcome.rank0.json", tmp_path / "steps.rank0.raw"
+        return Recorded(
+            code=code,
+            rows=recorder.read(rows) if rows.exists() and rows.stat().st_size else None,
+            said=json.loads(outcome.read_text()) if outcome.exists() else {},
+            log=log.read_text(),
+            scratch=tmp_path,
+        )
+
+    return run_script
+
+
+def test_a_plain_loop(run: Run) -> None:
+    found = run("""
+        import atexit
+        atexit.register(lambda: print("closed"))
+        for batch, target in DataLoader(data, batch_size=8):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step() if show(loss) is None else None
+    """)
+    assert found.code == 0, found.log
+    assert found.log.splitlines()[-1] == "closed"
+    kinds = [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS + [PROFILED] * PROFILED_STEPS
+    assert found.column("kind") == kinds
+    assert found.column("loss") == found.shown
+    assert found.said["parameters"] == 4 * 16 + 16 + 16 * 3 + 3
+    assert found.script["batch"] == 8
+    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
+    assert (phases > 0).all()
+    assert (phases.sum(axis=0) <= found.column("step_ns")).all()
+    events = (found.scratch / "events.rank0.json").read_text().splitlines()
+    assert sum("bench.step" in line for line in events) == PROFILED_STEPS
+
+
+def test_batches_without_a_loader_and_keyword_inputs(run: Run) -> None:
+    found = run("""
+        class Text(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.out = nn.Embedding(10, 4), nn.Linear(4, 10)
+            def forward(self, *, ids, targets=None):
+                return nn.functional.cross_entropy(self.out(self.embed(ids)).flatten(0, 1), targets.flatten())
+        model = nn.ModuleDict({"inner": Text()})["inner"]
+        optimizer = torch.optim.AdamW(model.parameters())
+        for step in range(100):
+            ids = torch.randint(0, 10, (6, 7))
+            loss = model(ids=ids, targets=ids)
+            loss.backward()
+            show(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
+    assert min(found.column("forward_ns")) > 0
+    assert found.script["counts"]["examples"] == 6 * MEASURED_STEPS
+    assert found.script["counts"]["tokens"] == 42 * MEASURED_STEPS
+
+
+TWO_OPTIMIZERS = """
+    other = nn.Linear(3, 1)
+    first = torch.optim.Adam(other.parameters())
+    for batch, target in DataLoader(data, batch_size=8):
+        real = other(net(batch).detach()).square().mean()
+        real.backward()
+        first.step()
+        fake = other(net(batch)).mean()
+        fake.backward()
+        show(real + fake)
+        optimizer.step()
+"""
+
+
+def test_the_optimizer_that_comes_last_ends_the_step(run: Run) -> None:
+    found = run(TWO_OPTIMIZERS)
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    assert found.column("loss") == pytest.approx(found.shown, rel=1e-6)
+    assert found.script["optimizers"] == ["Adam", "SGD"]
+    assert found.script["closing"] == "SGD"
+
+
+def test_the_user_names_the_optimizer(run: Run) -> None:
+    found = run(TWO_OPTIMIZERS, step_optimizer="Adam")
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    assert found.script["closing"] == "Adam"
+
+
+def test_accumulated_micro_batches_are_one_step(run: Run) -> None:
+    found = run("""
+        total = 0.0
+        for number, (batch, target) in enumerate(DataLoader(data, batch_size=4), start=1):
+            loss = nn.functional.cross_entropy(net(batch), target) / 3
+            loss.backward()
+            total += loss.item()
+            if number % 3 == 0:
+                show(total)
+                optimizer.step()
+                optimizer.zero_grad()
+                total = 0.0
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == pytest.approx(found.shown, rel=1e-12)
+    assert found.script["batch"] == 12
+
+
+def test_a_closure_that_the_optimizer_calls(run: Run) -> None:
+    found = run("""
+        optimizer = torch.optim.LBFGS(net.parameters(), lr=0.01, max_iter=4)
+        for batch, target in DataLoader(data, batch_size=8):
+            losses = []
+            def closure():
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(net(batch), target)
+                loss.backward()
+                losses.append(loss)
+                return loss
+            optimizer.step(closure)
+            show(losses[0])
+    """)
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    assert found.column("loss")[:-1] == found.shown  # the script ends before it prints the last one
+    assert min(found.column("optimizer_ns")) > 0
+    assert min(found.column("forward_ns")) > 0
+
+
+def test_validation_belongs_to_no_step(run: Run) -> None:
+    found = run("""
+        import time
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+            if step in (3, 6):
+                with torch.no_grad():
+                    for batch, _ in DataLoader(data, batch_size=100):
+                        net(batch)
+                        time.sleep(0.05)
+                        net(batch)
+    """)
+    assert found.code == 0, found.log
+    assert [step for step, _ in found.script["pauses"]] == [
+        3,
+        6,
+    ]  # before these rows; the first step has none
+    for step, seconds in found.script["pauses"]:
+        assert seconds >= 0.4
+        start, before = found.column("start_ns")[step], found.column("start_ns")[step - 1]
+        assert start - before - found.column("step_ns")[step - 1] == pytest.approx(seconds * 1e9, rel=1e-3)
+    assert found.script["batch"] == 8
+
+
+def test_gradient_scaler(run: Run) -> None:
+    found = run("""
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            show(loss)
+            scaler.scale(loss).backward()
+            if step == 5:
+                net[0].weight.grad[:] = float("inf")
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert len(found.column("loss")) == ASKED
+    assert found.script["counts"]["skipped"] == 1
+
+
+def test_an_optimizer_for_each_parameter_inside_backward(run: Run) -> None:
+    found = run("""
+        optimizers = {one: torch.optim.SGD([one], lr=0.1) for one in net.parameters()}
+        def update(parameter):
+            optimizers[parameter].step()
+            optimizers[parameter].zero_grad()
+        for parameter in net.parameters():
+            parameter.register_post_accumulate_grad_hook(update)
+        for batch, target in DataLoader(data, batch_size=8):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            show(loss)
+            loss.backward()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert len(found.column("loss")) == ASKED
+    assert min(found.column("backward_ns")) > 0
+
+
+def test_a_forward_pass_that_raises_does_not_stop_the_recording(run: Run) -> None:
+    found = run("""
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            try:
+                net(batch[:, :2])
+            except RuntimeError:
+                pass
+            loss = nn.functional.cross_entropy(net(batch), target)
+            show(loss)
+            loss.backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert min(found.column("backward_ns")) > 0
+
+
+def test_a_script_that_marks_its_own_steps(run: Run) -> None:
+    found = run("""
+        import bench_probe
+        weights = torch.zeros(3)
+        for step in range(100):
+            with bench_probe.phase("data"):
+                batch = torch.randn(5, 3)
+            with bench_probe.phase("forward"):
+                loss = (batch @ weights).sum()
+            weights += 0.1
+            show(loss)
+            bench_probe.step(loss=loss, examples=5, tokens=15)
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert min(found.column("data_ns")) > 0
+    assert found.script["counts"] == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
+    assert found.script["is_scripts_own"]
+
+
+def test_a_second_process_of_the_rank_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "steps.rank0.raw").touch()
+    found = run("""
+        net(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+    """)
+    assert found.code == 1
+    assert "another process of rank 0 takes steps, too" in found.log
+    assert (tmp_path / "processes.rank0").exists()
+
+
+def test_a_script_that_ends_early_says_how_far_it_came(run: Run) -> None:
+    found = run("""
+        for _ in range(4):
+            net(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+    """)
+    assert found.code == 0
+    assert "parameters" not in found.said
+    assert found.script["steps"] == 3
+    assert found.column("kind") == [WARMUP] * 3
+
+
+@pytest.mark.parametrize("imports_torch", [False, True])
+def test_the_probe_begins_with_torch_and_runs_a_hidden_sitecustomize(
+    tmp_path: Path, imports_torch: bool
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('hidden')\n")
+    (tmp_path / "script.py").write_text(
+        f"import sys\n{'import torch' if imports_torch else ''}\nprint('bench_probe.record' in sys.modules)\n"
+    )
+    path = os.pathsep.join([str(PROBE_FOLDER), str(tmp_path)])
+    job = {"scratch": str(tmp_path), "rank": 0, "identity": IDENTITY, "warmup": 1, "steps": 1, "profiled": 0}
+    environment = {**os.environ, "PYTHONPATH": path, "BENCH_PROBE": json.dumps(job)}
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["hidden", str(imports_torch)]
+
+
+def test_without_bench_its_functions_do_nothing(tmp_path: Path) -> None:
+    text = "import bench_probe\nwith bench_probe.phase('data'):\n    pass\nbench_probe.step(loss=1.0)\nprint('well')\n"
+    environment = {name: value for name, value in os.environ.items() if name != "BENCH_PROBE"}
+    environment["PYTHONPATH"] = str(PROBE_FOLDER)
+    done = subprocess.run(
+        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "well\n"

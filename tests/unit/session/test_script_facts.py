@@ -1,0 +1,77 @@
+"""Facts that the probes of all ranks give together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.session import script_facts
+from tests.unit.workloads.runs import spec
+
+OPTIONS = {"examples_per_step": None}
+RUN = replace(spec(batch_per_rank=0, world=4), workload="command", workload_options=OPTIONS)
+
+
+def rank(number: int, **other: Any) -> dict[str, Any]:
+    """The facts of a rank of a distributed training."""
+    return {
+        "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
+        "world_size": 4, "reduced_bytes": 1000, "groups": [[0, 1, 2, 3]], "is_scripts_own": False, "models": ["Net"],
+        "has_loader": True, "has_forward": True, "closing": "SGD", "optimizers": ["SGD"], "profile_problem": None,
+        "torch": "2.15.0", **other,
+    }  # fmt: skip
+
+
+def ranks(**other: Any) -> dict[str, dict[str, Any]]:
+    return {str(number): rank(number, **other) for number in range(4)}
+
+
+def test_the_batch_and_the_examples_are_those_of_all_ranks() -> None:
+    counted = ranks() | {
+        "3": rank(3, batch=6, counts={"examples": 90, "tokens": 630, "steps": 15, "skipped": 0})
+    }
+    found = script_facts.with_the_batch(RUN, counted)
+    assert (found.batch_per_rank, found.global_batch) == (8, 30)
+    outcome = script_facts.of_run(RUN, counted)
+    assert outcome["examples_per_step"] == 30
+    assert outcome["tokens_per_example"] == 42 / 30
+    assert outcome["same_batch"] is False
+    assert json.loads(outcome["recorded_by"])["examples"] == "first dimension of the DataLoader's batches"
+
+
+def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
+    assert script_facts.with_the_batch(RUN, ranks() | {"2": rank(2, batch=None)}) == RUN
+    without = ranks(batch=None, counts={"examples": 0, "tokens": 0, "steps": 30, "skipped": 0})
+    assert script_facts.of_run(RUN, without)["examples_per_step"] is None
+
+
+@pytest.mark.parametrize(
+    ("other", "train"),
+    [
+        ({}, "one model"),
+        ({"groups": None}, "one model"),  # this torch does not tell its groups
+        ({"world_size": None}, "independent copies"),  # no process group
+        ({"world_size": 1}, "independent copies"),
+        ({"reduced_bytes": 4}, "independent copies"),  # a loss for the log
+        ({"reduced_bytes": None}, None),  # the profiler failed
+        ({"groups": []}, "one model"),
+    ],
+)
+def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any], train: str | None) -> None:
+    assert script_facts.of_run(RUN, ranks(**other))["ranks_train"] == train
+
+
+def test_groups_must_lead_from_every_rank_to_every_other() -> None:
+    apart = {str(number): rank(number, groups=[[0, 1] if number < 2 else [2, 3]]) for number in range(4)}
+    assert script_facts.of_run(RUN, apart)["ranks_train"] == "independent copies"
+    linked = apart | {"0": rank(0, groups=[[0, 1], [0, 2]])}
+    assert script_facts.of_run(RUN, linked)["ranks_train"] == "one model"
+
+
+def test_one_rank_trains_one_model_anyway() -> None:
+    alone = replace(RUN, world_size=1)
+    assert script_facts.of_run(alone, {"0": rank(0)})["ranks_train"] is None
+    assert script_facts.of_run(alone, {"0": rank(0)})["same_batch"] is None
