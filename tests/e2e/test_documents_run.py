@@ -21,6 +21,9 @@ PREDICTED_7B = next(
 )
 INSTEAD = {
     # with arguments that make it short, and everything else unchanged
+    "bench run --world 1,2 -- python docs/own/train.py --batch-size 256": (
+        "bench run --world 1 --repeats 1 --steps 3 -- python docs/own/train.py --batch-size 256"
+    ),
     "bench suite smoke --set train.precision=bf16 --case 'ddp_*'": (
         "bench suite smoke --set train.precision=bf16 --case 'ddp_*' --quick --repeats 1 --world 1"
     ),
