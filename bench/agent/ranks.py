@@ -18,7 +18,6 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench import workloads
 from bench.agent import cause_of_death, script_ends, timeout
 from bench.agent.fork_server import ServerGoneError, WarmServer
 from bench.common import unreadable_image
@@ -94,7 +93,7 @@ class RankGroup:
         self._processes: dict[int, ForkServerProcess] = {}
         """By rank."""
         self._kernel_kills_before = cause_of_death.kernel_oom_kills()
-        self._is_script = workloads.runs_a_script(part.run.workload)
+        self._is_script = part.run.runs_a_script
 
     def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
         """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import workloads
 from bench.agent import script_rows
 from bench.agent.fork_server import WarmServer
 from bench.agent.ranks import RankGroup, RanksOutcome, RunControl, RunPart
@@ -94,7 +93,7 @@ class Agent:
     ) -> Report:
         files = sorted(scratch.glob("steps.rank*.raw"), key=lambda path: int(path.name.split(".")[1][4:]))
         ranks = [recorder.read(path) for path in files if path.stat().st_size]
-        if workloads.runs_a_script(part.run.workload):
+        if part.run.runs_a_script:
             ranks = script_rows.with_a_common_zero(ranks)
         barriers_ns = [rank.barrier_ns for rank in ranks if rank.barrier_ns]
         if outcome.fault is not None and outcome.fault.status == "interrupted":
@@ -110,7 +109,7 @@ class Agent:
             if part.local_task == 0:
                 samples = self._sensors.rows_between(*span_ns)
                 write_parquet.write_samples(folder, identity, samples, min(barriers_ns, default=span_ns[0]))
-            if workloads.runs_a_script(run.workload):
+            if run.runs_a_script:
                 _store_what_the_probe_left(part, outcome, scratch)
             write_parquet.write_evals(folder, identity, evals.read(scratch))
             for trace in scratch.glob("trace.rank*.json.gz"):  # a trace gets this name once it is complete

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import psutil
 
-from bench import workloads
 from bench.agent.placement import place_ranks
 from bench.agent.ranks import RunPart
 from bench.agent.run import Agent
@@ -100,7 +99,7 @@ class Agents:
         """Execute the run. Returns a report of every agent that hosted ranks and is left, the leader's first."""
         places = self._places(run)
         with ExitStack() as reserved:
-            if workloads.runs_a_script(run.workload):
+            if run.runs_a_script:
                 # held until the run has ended: rank 0 of the script listens at this port, and no other program gets it
                 address = self._address if len(places) > 1 else "127.0.0.1"
                 port = reserved.enter_context(process_group.reserve(address)).getsockname()[1]

@@ -107,7 +107,7 @@ def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     unknown = "largest"
     if workloads.measures_machine(spec.workload):
         unknown = "-"
-    elif workloads.runs_a_script(spec.workload):
+    elif spec.runs_a_script:
         unknown = "counted"
     batches = tuple(str(examples or unknown) for examples in (spec.batch_per_rank, spec.global_batch))
     marked = " oversubscribed" if spec.oversubscribed else ""

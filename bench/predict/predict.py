@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from bench import strategies, workloads
+from bench import strategies
 from bench.common.own_part import label
 from bench.machine.slots import slots_per_node
 from bench.plan.plan import plan
@@ -133,7 +133,7 @@ def _planned(suite: ResolvedSuite, here: Slots, data_root: str | None) -> list[P
 def _skipped_if_unknown(run: PlannedRun) -> PlannedRun:
     if run.skip_reason is not None:
         return run
-    if workloads.runs_a_script(run.spec.workload):
+    if run.spec.runs_a_script:
         return dataclasses.replace(run, skip_reason="it runs a command, and only its script knows the model")
     if strategies.is_custom(run.spec.strategy):
         return dataclasses.replace(

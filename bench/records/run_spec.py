@@ -216,6 +216,11 @@ class RunSpec:
     """Keep the Chrome trace of the profiled steps."""
 
     @property
+    def runs_a_script(self) -> bool:
+        """Whether the ranks run a user's command; reads no file, because a stopped session may have lost its image."""
+        return self.workload == SCRIPT
+
+    @property
     def micro_batch(self) -> int:
         """Examples per rank and forward pass."""
         return self.batch_per_rank // self.train.accumulate

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
-from bench import strategies, workloads
+from bench import strategies
 from bench.agent.fork_server import WarmServer
 from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
 from bench.cluster.agents import Agents
@@ -222,7 +222,7 @@ class Runner:
         return self._own_code[key]
 
     def _count_flops(self, spec: RunSpec) -> Flops:
-        if workloads.runs_a_script(spec.workload):
+        if spec.runs_a_script:
             return Flops(per_step=None)
         new = not self._flops.is_known(spec)
         flops = self._flops.of(spec)

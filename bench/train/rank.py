@@ -38,7 +38,7 @@ def main(job_json: str) -> None:
     name_process(f"rank {job.rank} of {spec.run_id}")
     fork_children()
     _become_a_rank(job)
-    if workloads.runs_a_script(spec.workload):
+    if spec.runs_a_script:
         script.become(job, spec)
     try:
         outcome = _run(job, spec)
@@ -79,7 +79,6 @@ def _become_a_rank(job: RankJob) -> None:
 def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     import torch
 
-    from bench import workloads
     from bench.train import measure_machine, transport
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
@@ -107,7 +106,6 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
 
 def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     """Train and validate, with the process group joined. Returns properties of workload and model."""
-    from bench import workloads
     from bench.data import loader
     from bench.machine.own_packages import packages
     from bench.measure import evals
@@ -220,7 +218,6 @@ def _configure(spec: RunSpec, device: torch.device) -> None:
 
 
 def _workload(spec: RunSpec) -> Workload:
-    from bench import workloads
 
     workload = workloads.make(spec.workload_with_data)
     workload.prepare()
@@ -236,7 +233,7 @@ def _writer(job: RankJob) -> Writer:
 def _training(
     job: RankJob, spec: RunSpec, workload: Workload, device: torch.device
 ) -> tuple[Training, dict[str, int]]:
-    from bench import strategies, workloads
+    from bench import strategies
     from bench.data import loader
     from bench.measure import rank_tables
     from bench.train import after_training, checkpointing

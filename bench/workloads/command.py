@@ -120,7 +120,6 @@ class Workload:
 
     Options: ClassVar[type[CommandOptions]] = CommandOptions
     sources: ClassVar[tuple[str, ...]] = ("synthetic",)
-    runs_a_script: ClassVar[bool] = True
 
     def __init__(self, options: CommandOptions, source: str, data_root: str | None, seed: int) -> None:  # noqa: ARG002
         self.options = options

@@ -45,7 +45,7 @@ def test_a_run_without_room_for_its_rows_fails_before_its_first_step_and_the_nex
     said = outcome(tmp_path / "r", "s", "large.1x2.r0")
     assert (said["status"], said["failed_node"], said["steps_completed"]) == ("failed", 0, 0)
     assert said["error"].startswith(
-        "OSError: [Errno 28] No space left on device for 7,204,168 bytes of step rows; "
+        "OSError: [Errno 28] No space left on device for 8,004,176 bytes of step rows; "
     )
     assert f"set TMPDIR to a folder on another disk: '{tmp_path}/scratch/bench-" in said["error"]
     assert outcome(tmp_path / "r", "s", "small.1x2.r0")["status"] == "ok"

@@ -38,7 +38,8 @@ def test_no_workload_module_imports_torch() -> None:
         "from bench import workloads\n"
         "for name in workloads.names():\n"
         "    kind = workloads.load(name)\n"
-        "    kind(kind.Options(), kind.sources[0], None, 0)\n"
+        "    if not workloads.runs_a_script(name):\n"  # which has no default command
+        "        kind(kind.Options(), kind.sources[0], None, 0)\n"
         "print(sorted({'torch', 'torchvision', 'numpy'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
