@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from bench.records.run_spec import RunSpec
+from bench.train import script
 from bench.train.rank_job import NO_PROGRAM, outcome_file
 
 _TAIL_BYTES = 1 << 14
@@ -19,6 +21,7 @@ _SEVERAL = (
     "several processes of one rank take steps: the command starts ranks itself, perhaps with "
     "torch.multiprocessing.spawn; make it train in the process that bench starts, which has RANK and WORLD_SIZE"
 )
+_NO_TORCH = "No module named 'torch'"
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|CUDA out of memory|^MemoryError", re.MULTILINE)
 _ERROR = re.compile(
     r"^(?:\[rank\d+\]: ?)?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE
@@ -37,6 +40,8 @@ def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path)
     if exit_code != 0:
         what = "cannot be started" if exit_code == NO_PROGRAM else f"ended with exit code {exit_code}"
         first = f"the command {what}" + (f": {errors[-1][:_LONGEST_LINE]}" if errors else "")
+        if errors and errors[-1].endswith(_NO_TORCH):
+            first += _other_python(run)
     else:
         first = _ended_well(run, rank, scratch)
     lines = [line for line in text.splitlines() if line.strip() and not _OF_THE_PROFILER.match(line)]
@@ -45,6 +50,18 @@ def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path)
         "error": "\n".join([first, *(f"  {line}" for line in last)]),
         "oom": exit_code != 0 and bool(_OUT_OF_MEMORY.search(text)),
     }
+
+
+def _other_python(run: RunSpec) -> str:
+    command, added = run.workload_options["command"], run.workload_options["env"]
+    try:
+        program = script.program_of(command[0], {**os.environ, **added})
+    except FileNotFoundError:
+        return ""
+    return (
+        f"\nthe Python of the command, {program}, has no torch: put the folder of the one that has it first on PATH, "
+        "or give its whole path"
+    )
 
 
 def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,10 @@ SHORT = ("--warmup", "2", "--steps", "6")
 def marked(tmp_path: Path) -> Marked:
     (tmp_path / "train.py").write_text(SCRIPT)
     (tmp_path / "failing.py").write_text(FAILING)
-    return Marked(tmp_path)
+    marked = Marked(tmp_path)
+    # `python` is then the one that has torch
+    marked.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return marked
 
 
 def measure(marked: Marked, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -166,6 +171,15 @@ def test_a_command_that_fails_is_a_row_with_the_reason(
     assert found["error"].startswith(said)
     if status == "failed":
         assert "the last words" in found["error"]
+
+
+def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "other")], check=True)
+    command = (str(tmp_path / "other/bin/python"), "train.py", "--batch", "32")
+    done = measure(marked, tmp_path, "--world", "1", "--repeats", "1", "--session", "s", "--", *command)
+    assert done.returncode == 1
+    said = outcome(tmp_path, "script.1x1.r0")["error"]
+    assert f"the Python of the command, {command[0]}, has no torch: put the folder of the one that has it" in said
 
 
 @pytest.mark.parametrize(
