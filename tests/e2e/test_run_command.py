@@ -179,7 +179,10 @@ def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None
     done = measure(marked, tmp_path, "--world", "1", "--repeats", "1", "--session", "s", "--", *command)
     assert done.returncode == 1
     said = outcome(tmp_path, "script.1x1.r0")["error"]
-    assert f"the Python of the command, {command[0]}, has no torch: put the folder of the one that has it" in said
+    assert (
+        f"the Python of the command, {command[0]}, has no torch: put the folder of the one that has it"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
