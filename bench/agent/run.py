@@ -127,11 +127,12 @@ class Agent:
 
 
 def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Path) -> None:
-    """Rows of profiled steps and of pauses; the bytes of reductions go into the ranks' outcomes."""
+    """Rows of profiled steps, of the self-check and of pauses; the bytes of reductions go into the ranks' outcomes."""
     for rank, facts in outcome.outcomes.items():
         if "script" in facts:
             writer = Writer(node=part.node, local_task=part.local_task, rank=rank)
             facts["script"]["reduced_bytes"] = script_rows.store_profile(scratch, writer, part.run.world_size)
+            script_rows.store_selfcheck(scratch, writer, part.run, facts.pop("selfcheck"))
             for step, seconds in facts["script"]["pauses"] if rank == 0 else []:
                 evals.append(
                     scratch / evals.FILE_NAME,

@@ -24,6 +24,7 @@ from bench.measure.profile.profiled_step import (
 )
 from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
 from bench.measure.recorder import StepRows
+from bench.records.run_spec import RunSpec
 
 _MARK = "bench.step "
 _KINDS = ("cpu_op", "user_annotation", "kernel")
@@ -69,6 +70,12 @@ def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
             ],
         )
     return max((_reduced_bytes(step) for _, step in steps), default=None)
+
+
+def store_selfcheck(scratch: Path, writer: Writer, run: RunSpec, steps: list[tuple[int, str, int]]) -> None:
+    """Write the pairs of steps with and without recording as rows of `selfcheck`."""
+    after = run.measure.warmup + (run.measure.steps or 0)
+    _append(scratch, "selfcheck", writer, [(after + number, *step) for number, step in enumerate(steps)])
 
 
 def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[int, StepProfile]]:

@@ -60,7 +60,9 @@ from bench.cli._options import Finite, options_named, results_option
     "--cwd", type=click.Path(), metavar="DIR", help="Run the script there.  [default: the current folder]"
 )
 @click.option("--name", metavar="NAME", help="Name of the suite in tables.  [default: the script's]")
-@options_named("device", "ranks_per_node", "run_order", "oversubscribe", "trace", "session", "tags")
+@options_named(
+    "device", "ranks_per_node", "run_order", "oversubscribe", "trace", "selfcheck", "session", "tags"
+)
 @results_option
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 @click.option("--dry-run", is_flag=True, help="Print the plan; run nothing.")
@@ -91,8 +93,17 @@ def command(
     from bench.suite.of_command import suite_of_command
 
     document = suite_of_command(words, name=name, variables=variables, options=options)
-    kept = ("ranks_per_node", "run_order", "oversubscribe", "trace", "session", "tags", "results")
-    unused = dict.fromkeys(("suite", "selfcheck", "data_root", "resume"))
+    kept = (
+        "ranks_per_node",
+        "run_order",
+        "oversubscribe",
+        "trace",
+        "selfcheck",
+        "session",
+        "tags",
+        "results",
+    )
+    unused = dict.fromkeys(("suite", "data_root", "resume"))
     return run_session(
         {key: options[key] for key in kept} | unused | {"document": document},
         launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json,

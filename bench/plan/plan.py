@@ -259,8 +259,6 @@ class _CasePlan:
                 yield f"{self._place(key)}case {self.case.name}: {uneven}"
         if self.case.scaling == "weak" and self.refuses:
             yield from self._growing_groups()
-        if self.selfcheck and workloads.runs_a_script(self.case.workload.name):
-            yield f"--selfcheck: case {self.case.name} runs a command, which has no such steps: leave it out"
 
     def _growing_groups(self) -> Iterator[str]:
         """Weak scaling keeps the work of a rank, which falls if more ranks share a batch."""

@@ -18,6 +18,7 @@ _USED = {
     "train": {"seed"},
     "measure": {
         *("warmup", "steps", "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "profiled"),
+        "selfcheck",
     },
 }
 """Keys of each section that have an effect."""

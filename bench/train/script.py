@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import bench.probe
 from bench.records.run_spec import RunSpec
+from bench.train import selfcheck
 from bench.train.rank_job import NO_PROGRAM, RankJob
 from bench.workloads.command import filled
 
@@ -123,6 +124,8 @@ def _probe_job(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         "steps": spec.measure.steps,
         "profiled": spec.measure.profiled,
         "trace": spec.trace,
+        "pairs": selfcheck.pairs_of(spec, spec.measure.warmup + spec.measure.steps),
+        "seed": spec.seed,
         "step_optimizer": spec.workload_options["step_optimizer"],
         "examples_per_step": spec.workload_options["examples_per_step"],
     }

@@ -2,13 +2,13 @@
 -- the loss, storing the row) adds to a step. It is measured by pairs of a bare and an instrumented step after the
 -- measured steps of the first repeat. Both times of a pair are means over ranks. Figures are medians over pairs; the
 -- interval of the difference is between two of the pairs' own differences, two-sided 95 %, null below six pairs. If
--- nothing was measured, all columns but `left_out` are null. Scripts have no such steps.
+-- nothing was measured, all columns but `left_out` are null.
 WITH measuring AS (
     SELECT
         session_id, run_id, attempt,
         suite, case_name, nodes, ranks_per_node, threads, repeat, workers, world_size, placement, device_type
     FROM run_summary
-    WHERE status = 'ok' AND measured_steps > 0 AND workload <> 'command'
+    WHERE status = 'ok' AND measured_steps > 0
 ),
 asked AS (
     SELECT

@@ -32,6 +32,7 @@ from pathlib import Path
 
 import torch
 from bench_probe import events
+from bench_probe.selfcheck import SelfCheck
 from bench_probe.step_file import MEASURED, PROFILED, UNKNOWN, UNKNOWN_PHASE, WARMUP, StepFile
 
 RECORDER = None
@@ -186,6 +187,10 @@ class Recorder:
         """Number of each step with a pause before it, and the seconds of the pause."""
         self.problem = None
         self.is_done = False
+        self.is_listening = True
+        """Whether the hooks record; not in the bare steps of the self-check."""
+        self.check = None
+        self.has_checked = not job.get("pairs")
 
     # ---- hooks
 
@@ -320,7 +325,7 @@ class Recorder:
         @functools.wraps(scale)
         def call(scaler, outputs):
             scaled = scale(scaler, outputs)
-            if isinstance(scaled, torch.Tensor) and scaled is not outputs:
+            if self.is_listening and isinstance(scaled, torch.Tensor) and scaled is not outputs:
                 scaled._bench_unscaled = outputs.detach()
             return scaled
 
@@ -345,16 +350,19 @@ class Recorder:
     def before_optimizer(self, optimizer, _arguments, _options):
         if self.stepping in (None, optimizer):
             self.stepping = optimizer
-            self._know(optimizer)
-            self.optimizer_began = (self.time.mark(), len(self.step.spans))
+            if self.is_listening:
+                self._know(optimizer)
+                self.optimizer_began = (self.time.mark(), len(self.step.spans))
 
     def after_optimizer(self, optimizer, _arguments, _options):
         if self.stepping is not optimizer:
             return
-        end = self.time.mark()
-        began, spans = self.optimizer_began
-        self.stepping = self.optimizer_began = None
-        if not self.in_backward and self.depth == 0:  # there its time belongs to backward
+        began, self.stepping, self.optimizer_began = self.optimizer_began, None, None
+        if (
+            began is not None and not self.in_backward and self.depth == 0
+        ):  # there its time belongs to backward
+            end = self.time.mark()
+            began, spans = began
             # a closure has run forward and backward inside of the optimizer's step
             self.step.spans.append(("optimizer", began, end))
             self.step.spans += [("-optimizer", *span[1:]) for span in self.step.spans[spans:-1]]
@@ -384,7 +392,7 @@ class Recorder:
     # ---- spans
 
     def is_mine(self):
-        return self.thread in (None, threading.get_ident()) and not self.is_done
+        return self.is_listening and self.thread in (None, threading.get_ident()) and not self.is_done
 
     def span(self, phase):
         return Span(self, phase)
@@ -476,7 +484,7 @@ class Recorder:
         if not self.is_scripts_own:
             self.is_scripts_own = self.has_new_closing = True
         self.step.said = {"examples": examples, "tokens": tokens}
-        if loss is not None:
+        if loss is not None and self.is_listening:
             self.step.losses = [local(loss.detach()) if isinstance(loss, torch.Tensor) else loss]
         self.close()
 
@@ -486,6 +494,9 @@ class Recorder:
             return
         if self.thread not in (None, threading.get_ident()) and self.step.start is None:
             self.thread = threading.get_ident()
+        if self.check is not None:
+            self._checked()
+            return
         began_ns = time.perf_counter_ns()
         step = self.step
         step.end = self.time.mark()
@@ -500,7 +511,7 @@ class Recorder:
         else:
             if self.closed <= 5 and self.candidates and not all(c for _, c in self.candidates.values()):
                 self.look_deeper()
-            self._step_ended(step)
+            self.step_ended(step)
         if self.has_new_optimizer:
             self.find_roots()
             is_recorded = False
@@ -508,10 +519,32 @@ class Recorder:
         if not self.in_backward:
             self.depth = 0  # a forward pass that raised has not been left
         is_last = self.taken == self.last + (self.job["profiled"] if self.profiler else 0)
+        if self.file is not None and self.taken == self.last and not self.has_checked:
+            self._store_passed(wait=True)
+            self.step, self.check = (
+                Step(self.time.mark()),
+                SelfCheck(self, self.job["pairs"], self.job["seed"]),
+            )
+            return
         self.step = Step(step.end if is_recorded else self.time.mark())
         self.own_ns += time.perf_counter_ns() - began_ns
         if self.file is not None and is_last:
             self.finish()
+
+    def _checked(self):
+        """A step of the self-check ends here."""
+        is_last = self.check.step_ended(self.step)
+        self.depth = 0
+        if is_last:
+            self._end_check()
+            if self.job["profiled"]:
+                self._profile(False)
+            if self.profiler is None:
+                self.finish()
+        self.step = Step(self.time.mark())
+
+    def _end_check(self):
+        self.checked, self.check, self.has_checked = self.check.rows, None, True
 
     def _first_step_ended(self):
         device = next(
@@ -536,7 +569,8 @@ class Recorder:
         self.file.barrier(time.perf_counter_ns())
         self.origin = self.time.mark()
 
-    def _step_ended(self, step):
+    def step_ended(self, step):
+        """Count the step and store its row, as soon as the device has passed it."""
         step.kind = (
             WARMUP if self.taken < self.job["warmup"] else MEASURED if self.taken < self.last else PROFILED
         )
@@ -562,7 +596,7 @@ class Recorder:
         self.taken += 1
         self.waiting.append(step)
         self._store_passed()
-        if self.taken >= self.last and self.job["profiled"]:
+        if self.taken >= self.last and self.job["profiled"] and self.has_checked:
             self._profile(step.kind == PROFILED)
 
     def _read_memory(self, step):
@@ -664,6 +698,9 @@ class Recorder:
         """At the end of the process: say how far it came, if it did not come to the end."""
         if os.getpid() == self.pid and not self.is_done:
             self.is_done = True
+            if self.check is not None:
+                self.check.end()
+                self._end_check()
             with contextlib.suppress(Exception):
                 self._store_passed()
             with contextlib.suppress(Exception):  # the interpreter crashes if it ends with a running profiler
@@ -693,6 +730,7 @@ class Recorder:
                 "own_ns": self.own_ns,
                 "torch": torch.__version__,
             },
+            "selfcheck": getattr(self, "checked", []),
             "device_name": torch.cuda.get_device_name(self.device) if is_cuda else None,
         }
         path = self.scratch / f"outcome.rank{self.job['rank']}.json"

@@ -380,3 +380,48 @@ def test_without_bench_its_functions_do_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "well\n"
+
+
+@pytest.mark.parametrize("profiled", [PROFILED_STEPS, 0])
+def test_pairs_of_recorded_and_bare_steps_follow_the_measured_ones(run: Run, profiled: int) -> None:
+    plain = """
+        for batch, target in DataLoader(data, batch_size=8):
+            loss = nn.functional.cross_entropy(net(batch), target)
+            optimizer.zero_grad()
+            loss.backward()
+            show(loss)
+            optimizer.step()
+    """
+    found = run(plain, pairs=3, seed=1, profiled=profiled)
+    assert found.code == 0, found.log
+    trained = WARMUP_STEPS + MEASURED_STEPS
+    assert (
+        found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS + [PROFILED] * profiled
+    )
+    losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")][1:]
+    assert len(losses) == trained + 2 * 3 + profiled
+    assert found.column("loss") == losses[:trained] + losses[trained + 6 :]
+    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    pairs = found.said["selfcheck"]
+    assert [pair for pair, _, _ in pairs] == [0, 0, 1, 1, 2, 2]
+    assert all(
+        {kind for pair, kind, _ in pairs if pair == number} == {"bare", "instrumented"} for number in range(3)
+    )
+    assert min(step_ns for *_, step_ns in pairs) > 0
+    assert not (found.scratch / "selfcheck.rank0").exists()
+
+
+def test_a_script_that_ends_within_the_self_check_keeps_its_rows(run: Run) -> None:
+    found = run(f"""
+        for step in range({1 + WARMUP_STEPS + MEASURED_STEPS} + 3):
+            optimizer.zero_grad()
+            loss = net(torch.ones(8, 4)).sum()
+            loss.backward()
+            show(loss)
+            optimizer.step()
+    """, pairs=3, seed=1)  # fmt: skip
+    assert found.code == 0, found.log
+    assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
+    assert found.column("loss") == found.shown
+    assert found.script["counts"]["steps"] == MEASURED_STEPS
+    assert len(found.said["selfcheck"]) == 3

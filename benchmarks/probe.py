@@ -1,0 +1,102 @@
+"""Measure what the probe of `bench run` adds to a training script: the script with it and without it, in turn.
+
+Each pair is two processes in random order, one with the probe and one without. Both take the same steps on one thread.
+Prints the quotient of their times with its 95 % interval over the pairs (Student's t on logarithms), by the clock and
+by processor time, and the difference of a step.
+
+    python benchmarks/probe.py [--pairs 12]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from bench.train.script import PROBE_FOLDER
+
+_SCRIPT = """
+import sys, time
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+width, batch, steps = map(int, sys.argv[1:])
+torch.manual_seed(0)
+torch.set_num_threads(1)
+data = TensorDataset(torch.randn(batch * (steps + 60), 64), torch.randint(0, 10, (batch * (steps + 60),)))
+net = nn.Sequential(nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for step, (batch, targets) in enumerate(DataLoader(data, batch_size=batch)):
+    if step == 50:
+        wall, processor = time.perf_counter_ns(), time.process_time_ns()
+    if step == 50 + steps:
+        print(time.perf_counter_ns() - wall, time.process_time_ns() - processor)
+        break
+    loss = nn.functional.cross_entropy(net(batch), targets)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+_SIZES = {"short steps": (64, 8, 4_000), "longer steps": (1_024, 64, 400)}
+"""Width of the model, batch, steps."""
+
+
+def times(script: Path, size: tuple[int, int, int], with_probe: bool) -> tuple[float, float]:
+    """Wall and processor time of a step, in microseconds."""
+    environment = {name: value for name, value in os.environ.items() if name != "BENCH_PROBE"}
+    with tempfile.TemporaryDirectory() as scratch:
+        if with_probe:
+            job = {
+                "scratch": scratch, "rank": 0, "identity": {}, "warmup": 5, "steps": 100_000, "profiled": 0,
+                "pairs": 0, "seed": 0, "trace": False, "step_optimizer": None, "examples_per_step": None,
+            }  # fmt: skip
+            environment |= {"BENCH_PROBE": json.dumps(job), "PYTHONPATH": str(PROBE_FOLDER)}
+        command = [sys.executable, str(script), *map(str, size)]
+        done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
+        if with_probe and not list(Path(scratch).glob("outcome.*")):
+            raise RuntimeError(f"the probe has recorded nothing: {done.stderr}")
+    wall, processor = (int(word) / size[2] / 1e3 for word in done.stdout.split())
+    return wall, processor
+
+
+def interval(quotients: np.ndarray) -> tuple[float, float, float]:
+    """The geometric mean, and its 95 % interval."""
+    logarithms = np.log(quotients)
+    half = stats.t.ppf(0.975, len(quotients) - 1) * logarithms.std(ddof=1) / len(quotients) ** 0.5
+    middle = logarithms.mean()
+    return float(np.exp(middle)), float(np.exp(middle - half)), float(np.exp(middle + half))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=12)
+    pairs = parser.parse_args().pairs
+    order = random.Random(0)
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script.py"
+        script.write_text(_SCRIPT)
+        for name, size in _SIZES.items():
+            found = []
+            for _ in range(pairs):
+                taken = {probe: times(script, size, probe) for probe in order.sample((True, False), 2)}
+                found.append((*taken[True], *taken[False]))
+            rows = np.array(found)
+            for clock, column in (("clock", 0), ("processor time", 1)):
+                ratio, low, high = interval(rows[:, column] / rows[:, column + 2])
+                added = np.median(rows[:, column] - rows[:, column + 2])
+                print(
+                    f"{name}, {clock}: {np.median(rows[:, column + 2]):,.0f} µs without the probe, {added:+.1f} µs "
+                    f"with it (median of {pairs} pairs); quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
+                )
+
+
+if __name__ == "__main__":
+    main()
