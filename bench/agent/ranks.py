@@ -18,9 +18,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.agent import cause_of_death, script_ends, timeout
+from bench.agent import cause_of_death, script_ends, timeout, working_copy
 from bench.agent.fork_server import ServerGoneError, WarmServer
 from bench.common import unreadable_image
+from bench.common.errors import InputError
 from bench.common.process import is_stopped, kill_group
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
@@ -98,10 +99,13 @@ class RankGroup:
     def run(self, control: RunControl, show: Callable[[LastStep], None]) -> RanksOutcome:
         """Run the ranks until all have ended, well or not. No process of theirs is left afterwards."""
         try:
+            if self._is_script and self._part.run.workload_options["isolate"]:
+                folder = Path(self._part.run.workload_options["cwd"])
+                working_copy.make(folder, self._scratch, results=self._logs.parents[1])
             self._fork()
             control.ranks_started([process.pid for process in self._processes.values() if process.pid])
             fault = self._watch(control, show)
-        except ServerGoneError as error:
+        except (ServerGoneError, InputError) as error:
             fault = control.report(Fault(status="failed", error=str(error), rank=None, node=self._part.node))
         finally:
             self._kill()

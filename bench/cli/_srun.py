@@ -1,7 +1,8 @@
-"""`bench suite --launcher srun`: build srun's command line from the call's options."""
+"""--launcher srun of `bench suite` and `bench run`: build srun's command line from the call's options."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,67 @@ def take_step_options(options: dict[str, Any], launcher: str) -> dict[str, Any]:
     return step
 
 
-def through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool) -> int:
-    """Replace this process with srun, or print srun's command line."""
-    import os
+def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator with --launcher and the options of a new Slurm step."""
+    for option in reversed((
+        click.option(
+            "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
+            help="auto: all tasks of the current Slurm step, outside of one this machine; local: this machine only;"
+            " srun: start a new step, or print its command line with --dry-run.",
+        ),
+        click.option(
+            "--image", metavar="SIF",
+            help="With --launcher srun: Apptainer image to run.  [default: this installation]",
+        ),
+        click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="With --launcher srun: number of nodes."),
+        click.option(
+            "--gpus-per-node", type=click.IntRange(min=0), metavar="M", help="With --launcher srun: GPUs per node."
+        ),
+        click.option(
+            "--srun", metavar="ARG", multiple=True, help="With --launcher srun: another option for srun; repeatable."
+        ),
+    )):  # fmt: skip
+        command = option(command)
+    return command
 
+
+def suite_through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool) -> int:
+    """Replace this process with srun, or print srun's command line."""
     from bench.common.errors import InputError
-    from bench.common.paths import results_folder
-    from bench.slurm.srun import Launch, become, line
 
     call = context.params
     if call["suite"] is not None:
         resolve(call["suite"], call)  # report mistakes now, not after the job has waited in the queue
     elif call["resume"] is None:
         raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
-    folders = folders_read(call["suite"], call["data_root"])
+    return _through_srun(context, step, folders_read(call["suite"], call["data_root"]), dry_run=dry_run)
+
+
+def command_through_srun(
+    context: click.Context, step: dict[str, Any], words: Sequence[str], *, dry_run: bool
+) -> int:
+    """The same for `bench run`, whose command is `words`."""
+    folder = context.params["cwd"] or "."
+    return _through_srun(context, step, [folder], words, dry_run=dry_run)
+
+
+def _through_srun(
+    context: click.Context,
+    step: dict[str, Any],
+    folders: Sequence[str],
+    command: Sequence[str] = (),
+    *,
+    dry_run: bool,
+) -> int:
+    import os
+
+    from bench.common.paths import results_folder
+    from bench.slurm.srun import Launch, become, line
+
+    call, name = context.params, context.command.name or ""
     launch = Launch(
-        suite=tuple(given(context, without=(*_OPTIONS, "launcher", "dry_run", "results"))),
+        words=(name, *given(context, without=(*_OPTIONS, "launcher", "dry_run", "results", "words"))),
+        command=tuple(command),
         results=str(results_folder(call["results"]).absolute()),
         folders=tuple(str(Path(folder).absolute()) for folder in folders),
         device=call["device"],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from bench.cli._options import Finite, options_named, results_option
+from bench.cli._srun import command_through_srun, step_options, take_step_options
 
 
 @click.command(name="run", context_settings={"allow_interspersed_args": False})
@@ -59,6 +61,10 @@ from bench.cli._options import Finite, options_named, results_option
 @click.option(
     "--cwd", type=click.Path(), metavar="DIR", help="Run the script there.  [default: the current folder]"
 )
+@click.option(
+    "--isolate", is_flag=True,
+    help="Run in a copy of that folder, which is deleted after each run; files that git ignores are not in it.",
+)  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name of the suite in tables.  [default: the script's]")
 @options_named(
     "device", "ranks_per_node", "run_order", "oversubscribe", "trace", "selfcheck", "session", "tags"
@@ -67,11 +73,11 @@ from bench.cli._options import Finite, options_named, results_option
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 @click.option("--dry-run", is_flag=True, help="Print the plan; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-@click.option(
-    "--launcher", type=click.Choice(["auto", "local"]), default="auto", show_default=True,
-    help="auto: all tasks of the current Slurm step, outside of one this machine; local: this machine only.",
-)  # fmt: skip
+@step_options
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     words: tuple[str, ...],
     *,
     dry_run: bool,
@@ -91,8 +97,15 @@ def command(
     script after --steps of them. Exit code 1: a run failed; the results name the reason."""
     from bench.cli._run_session import run_session
     from bench.suite.of_command import suite_of_command
+    from bench.suite.resolve import resolve
 
+    step = take_step_options(options, launcher)
     document = suite_of_command(words, name=name, variables=variables, options=options)
+    if launcher == "srun":
+        resolve(
+            document.root, Path("bench run"), name=document.name
+        )  # report mistakes now, not after the job has waited in the queue
+        return command_through_srun(context, step, words, dry_run=dry_run)
     kept = (
         "ranks_per_node",
         "run_order",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from bench.cli._options import PERCENT, Finite, suite_options
+from bench.cli._srun import step_options, suite_through_srun, take_step_options
 
 
 @click.command(name="suite")
@@ -32,25 +33,7 @@ from bench.cli._options import PERCENT, Finite, suite_options
     is_flag=True,
     help="Print JSON instead of tables, also with --dry-run and --plan-for.",
 )
-@click.option(
-    "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
-    help="auto: all tasks of the current Slurm step, outside of one this machine; local: this machine only; srun:"
-    " start a new step, or print its command line with --dry-run.",
-)  # fmt: skip
-@click.option(
-    "--image",
-    metavar="SIF",
-    help="With --launcher srun: Apptainer image to run.  [default: this installation]",
-)
-@click.option(
-    "--nodes", type=click.IntRange(min=1), metavar="N", help="With --launcher srun: number of nodes."
-)
-@click.option(
-    "--gpus-per-node", type=click.IntRange(min=0), metavar="M", help="With --launcher srun: GPUs per node."
-)
-@click.option(
-    "--srun", metavar="ARG", multiple=True, help="With --launcher srun: another option for srun; repeatable."
-)
+@step_options
 @click.pass_context
 def command(
     context: click.Context,
@@ -67,12 +50,11 @@ def command(
     Exit code 1: a run failed. 130 or 143: the session was stopped; --resume finishes it."""
     from bench.cli._plan_for import print_plan_for
     from bench.cli._run_session import run_session
-    from bench.cli._srun import take_step_options, through_srun
 
-    step_options = take_step_options(options, launcher)
+    step = take_step_options(options, launcher)
     if width is not None:
         print_plan_for(context, width, as_json=as_json)
         return 0
     if launcher == "srun":
-        return through_srun(context, step_options, dry_run=dry_run)
+        return suite_through_srun(context, step, dry_run=dry_run)
     return run_session(options, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json)

@@ -1,4 +1,4 @@
-"""--launcher srun: start the same `bench suite` as a Slurm step, from a login node or a batch shell."""
+"""--launcher srun: start the same `bench suite` or `bench run` as a Slurm step, from a login node or a batch shell."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ _OUTLIVE_A_TASK = ("--kill-on-bad-exit=0", "--wait=0")
 class Launch:
     """Options for srun, and the command that runs in the step."""
 
-    suite: tuple[str, ...]
-    """Arguments of `bench suite` in the step, without --results."""
+    words: tuple[str, ...]
+    """Arguments of `bench` in the step, as in `suite smoke --quick`, without --results."""
+    command: tuple[str, ...] = ()
+    """The command of `bench run`."""
     results: str
     """Absolute path of the results folder."""
     folders: tuple[str, ...] = ()
     """Absolute paths of further folders to bind into the container."""
     device: str | None = None
-    """--device of `bench suite`; null leaves the choice to the suite."""
+    """--device of the session; null leaves the choice to the suite."""
     image: str | None = None
     """Apptainer image; null runs this installation."""
     nodes: int | None = None
@@ -66,12 +68,12 @@ def argv(launch: Launch, environ: Mapping[str, str]) -> list[str]:
         *shape,
         *map(_checked, launch.srun),
         *bench,
-        "suite",
-        *launch.suite,
+        *launch.words,
         "--results",
         launch.results,
         "--launcher",
         "auto",
+        *(("--", *launch.command) if launch.command else ()),
     ]
 
 

@@ -38,7 +38,7 @@ def suite_of_command(
         "command": ([str(word) for word in words], "COMMAND"),
         "env": (_variables(variables), "--env"),
     }
-    for key in ("cwd", "step_optimizer", "examples_per_step"):
+    for key in ("cwd", "isolate", "step_optimizer", "examples_per_step"):
         if options[key] is not None:
             workload[key] = (options[key], _option(key))
     case: dict[str, Any] = {

@@ -32,7 +32,9 @@ def become(job: RankJob, spec: RunSpec) -> NoReturn:
     )  # until the probe writes stacks on it; it would end the process
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
-        if options["cwd"] is not None:
+        if options["isolate"]:
+            os.chdir(Path(job.scratch, "work"))  # bench/agent/working_copy.py has made it
+        elif options["cwd"] is not None:
             os.chdir(options["cwd"])
         program = program_of(command[0], environment)
         os.execve(program, command, environment)  # noqa: S606 - the user has named it

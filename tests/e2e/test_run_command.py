@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +173,59 @@ def test_a_command_that_fails_is_a_row_with_the_reason(
     assert found["error"].startswith(said)
     if status == "failed":
         assert "the last words" in found["error"]
+
+
+def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, marked: Marked) -> None:
+    once = 'from pathlib import Path\nassert not Path("mark").exists()\nPath("mark").touch()\n'
+    (tmp_path / "train.py").write_text(once + SCRIPT)
+    command = (
+        "--world",
+        "1",
+        "--repeats",
+        "2",
+        "--isolate",
+        "--",
+        "python",
+        "train.py",
+        "--batch",
+        "32",
+        "--alone",
+    )
+    done = measure(marked, tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_stopped_session_goes_on_with_the_same_command(tmp_path: Path, marked: Marked) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT + "    import time; time.sleep(0.3)\n")
+    words = (
+        "run",
+        *SHORT,
+        "--ranks-per-node",
+        "1",
+        "--results",
+        str(tmp_path / "r"),
+        "--session",
+        "s",
+        "--world",
+        "1",
+    )
+    command = (*words, "--repeats", "3", "--", "python", "train.py", "--batch", "32", "--alone")
+    first = marked.start(*command, cwd=tmp_path)
+    while not list((tmp_path / "r").glob("s/*/run.json")):  # the first run has ended
+        assert first.poll() is None, first.communicate()
+        time.sleep(0.1)
+    first.send_signal(signal.SIGINT)
+    assert first.wait(60) == 130, first.communicate()
+    statuses = [
+        json.loads(path.read_text())["outcome"]["status"] for path in (tmp_path / "r/s").glob("*/run.json")
+    ]
+    assert statuses.count("ok") in (1, 2)
+    done = marked.run(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    runs = ask(tmp_path / "r", "SELECT steps_completed FROM runs WHERE status = 'ok'")
+    assert runs == [{"steps_completed": 8}] * 3
+    assert marked.left() == []
 
 
 def test_a_python_without_torch_is_named(tmp_path: Path, marked: Marked) -> None:

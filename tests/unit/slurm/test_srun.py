@@ -19,7 +19,7 @@ STEP = ["suite", *SUITE, "--results", "/scratch/results", "--launcher", "auto"]
 
 
 def line(environ: dict[str, str] | None = None, **wishes: Any) -> list[str]:
-    return argv(Launch(suite=SUITE, results="/scratch/results", **wishes), environ or {})
+    return argv(Launch(words=("suite", *SUITE), results="/scratch/results", **wishes), environ or {})
 
 
 def test_from_a_login_node_with_an_image() -> None:
@@ -113,6 +113,31 @@ def test_a_dry_run_prints_the_line_with_the_call_as_it_was(tmp_path: Path) -> No
         f"srun {' '.join(GO_ON)} --nodes=2 --ntasks=2 --ntasks-per-node=1 "
         f"apptainer exec --bind {tmp_path}/results 'b o.sif' bench suite smoke --quick "
         f"--set data.workers=0 --tag -x --results {tmp_path}/results --launcher auto\n",
+    )
+
+
+def test_the_command_of_bench_run_comes_last(tmp_path: Path) -> None:
+    (tmp_path / "train.py").touch()
+    call = [
+        "run",
+        "--world",
+        "1,2",
+        "--launcher",
+        "srun",
+        "--nodes",
+        "2",
+        "--env",
+        "A=b c",
+        "--image",
+        "b.sif",
+    ]
+    done = bench(tmp_path, *call, "--isolate", "--dry-run", "--", "python", "train.py", "--nodes", "9")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"mkdir -p {tmp_path}/results && "
+        f"srun {' '.join(GO_ON)} --nodes=2 --ntasks=2 --ntasks-per-node=1 "
+        f"apptainer exec --bind {tmp_path}/results --bind {tmp_path} b.sif bench run --world 1,2 --env 'A=b c' "
+        f"--isolate --results {tmp_path}/results --launcher auto -- python train.py --nodes 9\n",
     )
 
 

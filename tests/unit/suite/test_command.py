@@ -107,7 +107,7 @@ def options(**other: Any) -> dict[str, Any]:
     return {
         "world": "1,2", "warmup": 5, "steps": 30, "repeats": 3, "timeout_s": 600.0, "scaling": "counted",
         "batch_per_rank": None, "global_batch": None, "device": None, "cwd": None, "step_optimizer": None,
-        "examples_per_step": None, **other,
+        "isolate": False, "examples_per_step": None, **other,
     }  # fmt: skip
 
 
