@@ -131,9 +131,11 @@ def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Pa
     for rank, facts in outcome.outcomes.items():
         if "script" in facts:
             writer = Writer(node=part.node, local_task=part.local_task, rank=rank)
-            facts["script"]["reduced_bytes"] = script_rows.store_profile(scratch, writer, part.run.world_size)
+            script = facts["script"]
+            sent = script_rows.store_profile(scratch, writer, part.run.world_size, script["groups"])
+            script["reduced_bytes"] = sent
             script_rows.store_selfcheck(scratch, writer, part.run, facts.pop("selfcheck"))
-            for step, seconds in facts["script"]["pauses"] if rank == 0 else []:
+            for step, seconds in script["pauses"] if rank == 0 else []:
                 evals.append(
                     scratch / evals.FILE_NAME,
                     step=step,

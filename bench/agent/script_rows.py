@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,13 @@ def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
     return found
 
 
-def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
-    """Write the profiled steps of a rank as rows of `profile` and `profile_collectives`. Returns the bytes that it sent
-    in reductions of a step, null if no step was profiled."""
+def store_profile(
+    scratch: Path, writer: Writer, world_size: int, groups: Mapping[str, list[dict[str, Any]]]
+) -> int | None:
+    """Write the profiled steps of a rank as rows of `profile`, `profile_collectives` and `profile_groups`.
+
+    `groups`: the process groups of each step, by its number. Returns the bytes that the rank sent in reductions of a
+    step, null if no step was profiled."""
     path = scratch / f"events.rank{writer.rank}.json"
     if not path.exists():
         return None
@@ -69,7 +73,24 @@ def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
                 for op, total in step.collectives.items()
             ],
         )
+        _append(scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), []))))
     return max((_reduced_bytes(step) for _, step in steps), default=None)
+
+
+def _groups(number: int, step: StepProfile, used: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of `profile_groups`. Events without a group belong to the one that was used, if it is the only one."""
+    for group in used:
+        total = step.groups.get(group["name"]) or (step.groups.get(None) if len(used) == 1 else None)
+        known = None if total is None else total.message_bytes
+        yield (
+            number,
+            group["name"].encode("ascii", "replace"),
+            group["description"].encode("ascii", "replace"),
+            len(group["ranks"]),
+            group["calls"],
+            UNKNOWN if known is None else known,
+            UNKNOWN if total is None else total.time_ns,
+        )
 
 
 def store_selfcheck(scratch: Path, writer: Writer, run: RunSpec, steps: list[tuple[int, str, int]]) -> None:

@@ -20,7 +20,15 @@ import numpy as np
 from bench.common.files import append_whole
 from bench.records.parquet_tables import PARQUET_TABLES
 
-_OF_RANKS = ("collectives", "matmuls", "profile", "profile_collectives", "named_losses", "selfcheck")
+_OF_RANKS = (
+    "collectives",
+    "matmuls",
+    "profile",
+    "profile_collectives",
+    "profile_groups",
+    "named_losses",
+    "selfcheck",
+)
 _NUMPY_TYPES = {"VARCHAR": "S32", "INTEGER": "<i8", "BIGINT": "<i8", "DOUBLE": "<f8"}
 TABLES = {
     table: np.dtype(

@@ -112,6 +112,17 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "message_bytes": _BIGINT,
         "time_ns": _BIGINT,
     },
+    "profile_groups": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "step": _KEY,
+        "group_name": _TEXT_KEY,
+        "description": _TEXT,
+        "ranks": _INTEGER,
+        "calls": _INTEGER,
+        "message_bytes": _BIGINT,
+        "time_ns": _BIGINT,
+    },
     "named_losses": {
         "rank": _KEY,
         "node": _INTEGER,

@@ -58,7 +58,7 @@ def _ranks_train(
         return None
     if min(bytes_sent) < _LEAST_BYTES:
         return "independent copies"
-    groups = [group for facts in ranks for group in facts["groups"] or []]
+    groups = [group["ranks"] for facts in ranks for used in facts["groups"].values() for group in used]
     if groups and not _are_connected(spec.world_size, groups):
         return "independent copies"
     return "one model"

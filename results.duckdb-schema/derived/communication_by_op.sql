@@ -9,14 +9,21 @@ WITH last_attempts AS (
 rank_steps AS (
     SELECT session_id, run_id, attempt, count(*) AS steps FROM profile GROUP BY session_id, run_id, attempt
 ),
+smaller_groups AS (
+    SELECT session_id, run_id, attempt, min(ranks) AS least_ranks
+    FROM profile_groups
+    GROUP BY session_id, run_id, attempt
+),
 per_run AS (
     SELECT
         session_id, run_id, attempt, op,
+        any_value(least_ranks) AS least_ranks,
         sum(calls) / any_value(steps) AS calls,
         if(bool_or(message_bytes IS NULL), NULL, sum(message_bytes)) / any_value(steps) AS message_bytes,
         sum(time_ns) / any_value(steps) / 1e6 AS time_ms
     FROM profile_collectives
     JOIN rank_steps USING (session_id, run_id, attempt)
+    LEFT JOIN smaller_groups USING (session_id, run_id, attempt)
     GROUP BY session_id, run_id, attempt, op
 ),
 over_repeats AS (
@@ -27,6 +34,7 @@ over_repeats AS (
         any_value(placement_of(nodes, ranks_per_node, axis, threads)) AS placement,
         any_value(device_type) AS device_type,
         count(*) AS repeats,
+        min(least_ranks) AS least_ranks,
         avg(calls) AS calls,
         if(count(message_bytes) = count(*), avg(message_bytes), NULL) AS message_bytes,
         avg(time_ms) AS time_ms
@@ -44,8 +52,11 @@ final AS (
         time_ms,        -- union of the calls' intervals, waiting for other ranks included
         -- algorithm_gbps: message_bytes ÷ time, 10^9 bytes per second; null on one rank, which sends nothing
         CASE WHEN world_size > 1 THEN message_bytes / nullif(time_ms, 0) / 1e6 END AS algorithm_gbps,
-        -- bus_gbps: algorithm_gbps times nccl-tests' factor for all ranks; null on one rank, or without a factor
-        bus_factor_of(op, world_size) * algorithm_gbps AS bus_gbps
+        -- bus_gbps: algorithm_gbps times nccl-tests' factor for all ranks; null on one rank, without a factor, or if a
+        -- script also uses groups of fewer ranks
+        CASE
+            WHEN coalesce(least_ranks, world_size) >= world_size THEN bus_factor_of(op, world_size) * algorithm_gbps
+        END AS bus_gbps
     FROM over_repeats
 )
 SELECT * FROM final;

@@ -122,11 +122,29 @@ def test_an_unchanged_script_on_one_rank_and_two(tmp_path: Path, marked: Marked)
     query = "SELECT * FROM profile_collectives WHERE op = 'all_reduce' AND run_id = 'script.1x2.r0'"
     sent = ask(tmp_path / "r", query)
     assert {row["message_bytes"] for row in sent} == {4 * (16 * 64 + 64 + 64 * 4 + 4)}
+    groups = ask(tmp_path / "r", "SELECT DISTINCT * EXCLUDE (rank, step, time_ns) FROM profile_groups")
+    (group,) = [row for row in groups if row["run_id"] == "script.1x2.r0"]
+    assert (group["group_name"], group["ranks"], group["message_bytes"]) == ("0", 2, sent[0]["message_bytes"])
     again = measure(marked, tmp_path, *command)
     assert again.returncode == 0
     assert "every run of its plan is done" in again.stderr
     page = marked.run("report", "--results", str(tmp_path / "r"), "--out", str(tmp_path / "public"))
     assert page.returncode == 0, page.stderr
+
+
+def test_each_process_group_of_a_profiled_step_is_named(tmp_path: Path, marked: Marked) -> None:
+    own = "    distributed.all_reduce(torch.ones(10), group=group)\n"
+    made = 'group = distributed.new_group([0, 1], group_desc="tensor")\nfor batch, targets in'
+    (tmp_path / "train.py").write_text(SCRIPT.replace("for batch, targets in", made) + own)
+    words = ("--world", "2", "--repeats", "1", "--session", "s", "--", "python", "train.py", "--batch", "32")
+    done = measure(marked, tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    rows = ask(tmp_path / "r", "SELECT description, ranks, calls, message_bytes FROM profile_groups")
+    assert len(rows) == 2 * 2 * 2  # ranks, profiled steps, groups
+    assert {(row["description"], row["ranks"], row["message_bytes"]) for row in rows} == {
+        ("default_pg", 2, None), ("tensor", 2, None)
+    }  # fmt: skip
+    assert {row["calls"] for row in rows if row["description"] == "tensor"} == {1}
 
 
 def test_ranks_that_do_not_combine_gradients_are_copies(tmp_path: Path, marked: Marked) -> None:

@@ -44,6 +44,8 @@ class Collective:
     """Null if unknown."""
     calls: int = 1
     """0: continues the call of an earlier kernel, which has all of the call's bytes."""
+    group: str | None = None
+    """torch's name of the process group; null if the event does not tell it, as gloo's do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +133,7 @@ def of_nccl(kernels: Iterable[NcclKernel], calls: Mapping[int, Mapping[str, str]
             end_ns=kernel.end_ns,
             message_bytes=0 if again else message_bytes,
             calls=0 if again else 1,
+            group=None if call is None else call.get("Process Group Name", "").strip('"') or None,
         )
 
 

@@ -51,11 +51,13 @@ class StepProfile:
     compute_ns: int
     collectives: dict[str, OpProfile]
     """By operation."""
+    groups: dict[str | None, OpProfile]
+    """By torch's name of the process group; null: not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpProfile:
-    """Collectives of one kind in a step."""
+    """Collectives of one kind, or of one process group, in a step."""
 
     calls: int
     message_bytes: int | None
@@ -76,12 +78,18 @@ def profile(window: Interval, compute: Sequence[Interval], collectives: Sequence
         communication_ns=total(busy),
         exposed_communication_ns=total(minus(busy, computing)),
         compute_ns=total(computing),
-        collectives={op: _op_profile(op, begun, window) for op in sorted({each.op for each in begun})},
+        collectives={
+            op: _op_profile([each for each in begun if each.op == op], window)
+            for op in sorted({each.op for each in begun})
+        },
+        groups={
+            group: _op_profile([each for each in begun if each.group == group], window)
+            for group in {each.group for each in begun}
+        },
     )
 
 
-def _op_profile(op: str, collectives: list[Collective], window: Interval) -> OpProfile:
-    calls = [each for each in collectives if each.op == op]
+def _op_profile(calls: list[Collective], window: Interval) -> OpProfile:
     sizes = [each.message_bytes for each in calls if each.message_bytes is not None]
     return OpProfile(
         calls=sum(each.calls for each in calls),

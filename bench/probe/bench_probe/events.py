@@ -62,8 +62,19 @@ def world_size():
     return group.get_world_size() if group.is_available() and group.is_initialized() else None
 
 
+def used_groups(before):
+    """The process groups that have begun collectives since `calls_of_groups` returned `before`."""
+    found = []
+    for name, (description, ranks, calls) in calls_of_groups().items():
+        new = calls - (before[name][2] if name in before else 0)
+        if new > 0:
+            found.append({"name": name, "description": description, "ranks": ranks, "calls": new})
+    return found
+
+
 def calls_of_groups():
-    """By the name of each process group: its ranks, and the number of collectives that it has begun; null: unknown."""
+    """By the name of each process group: its description, its ranks, and the number of collectives that it has begun.
+    Empty if this version of torch does not tell."""
     if world_size() is None:
         return {}
     found = {}
@@ -72,7 +83,8 @@ def calls_of_groups():
 
         for group, ranks in c10d._world.pg_group_ranks.items():
             name = c10d._world.pg_names.get(group, str(len(found)))
-            found[name] = (sorted(ranks), group._get_sequence_number_for_group())
+            description = getattr(group, "group_desc", "")
+            found[name] = (description, sorted(ranks), group._get_sequence_number_for_group())
     except Exception:  # private names of torch, which another version may lack
         return {}
     return found

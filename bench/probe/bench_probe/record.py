@@ -175,6 +175,8 @@ class Recorder:
         self.roots = []
         self.validations = self.closed = 0
         self.profiler = self.annotation = None
+        self.groups = {}
+        """By number of the profiled step: the process groups that it used."""
         self.origin = None
         self.origin_ns = 0
         self.memory_due = 0
@@ -666,17 +668,12 @@ class Recorder:
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
             self.annotation.__exit__(None, None, None)
+            self.groups[self.taken - 1] = events.used_groups(self.groups_before)
         if self.taken < self.last + self.job["profiled"]:
             self.groups_before = events.calls_of_groups()
             self.annotation = torch.profiler.record_function(f"bench.step {self.taken}")
             self.annotation.__enter__()
         else:
-            after = events.calls_of_groups()
-            self.groups = [
-                ranks
-                for key, (ranks, calls) in after.items()
-                if calls > self.groups_before.get(key, (0, 0))[1]
-            ]
             name = f"rank{self.job['rank']}.json"
             trace = self.scratch / f"trace.{name}.gz" if self.job.get("trace") else None
             events.stop(self.profiler, self.scratch / f"events.{name}", trace)
@@ -724,7 +721,7 @@ class Recorder:
                 "batch": self.batches.most_common(1)[0][0] if self.batches else None,
                 "digest": self.digest,
                 "pauses": self.pauses[:10_000],
-                "groups": getattr(self, "groups", None),
+                "groups": self.groups,
                 "world_size": events.world_size(),
                 "profile_problem": self.problem,
                 "own_ns": self.own_ns,

@@ -15,11 +15,20 @@ OPTIONS = {"examples_per_step": None}
 RUN = replace(spec(batch_per_rank=0, world=4), workload="command", workload_options=OPTIONS)
 
 
+def used(*groups: list[int]) -> dict[str, list[dict[str, Any]]]:
+    """Process groups of one profiled step."""
+    return {
+        "9": [
+            {"name": str(n), "description": "", "ranks": ranks, "calls": 1} for n, ranks in enumerate(groups)
+        ]
+    }
+
+
 def rank(number: int, **other: Any) -> dict[str, Any]:
     """The facts of a rank of a distributed training."""
     return {
         "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
-        "world_size": 4, "reduced_bytes": 1000, "groups": [[0, 1, 2, 3]], "is_scripts_own": False, "models": ["Net"],
+        "world_size": 4, "reduced_bytes": 1000, "groups": used([0, 1, 2, 3]), "is_scripts_own": False, "models": ["Net"],
         "has_loader": True, "has_forward": True, "closing": "SGD", "optimizers": ["SGD"], "profile_problem": None,
         "torch": "2.15.0", **other,
     }  # fmt: skip
@@ -52,12 +61,12 @@ def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
     ("other", "train"),
     [
         ({}, "one model"),
-        ({"groups": None}, "one model"),  # this torch does not tell its groups
+        ({"groups": {}}, "one model"),  # this torch does not tell its groups
         ({"world_size": None}, "independent copies"),  # no process group
         ({"world_size": 1}, "independent copies"),
         ({"reduced_bytes": 4}, "independent copies"),  # a loss for the log
         ({"reduced_bytes": None}, None),  # the profiler failed
-        ({"groups": []}, "one model"),
+        ({"groups": {"9": []}}, "one model"),
     ],
 )
 def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any], train: str | None) -> None:
@@ -65,9 +74,9 @@ def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any
 
 
 def test_groups_must_lead_from_every_rank_to_every_other() -> None:
-    apart = {str(number): rank(number, groups=[[0, 1] if number < 2 else [2, 3]]) for number in range(4)}
+    apart = {str(number): rank(number, groups=used([0, 1] if number < 2 else [2, 3])) for number in range(4)}
     assert script_facts.of_run(RUN, apart)["ranks_train"] == "independent copies"
-    linked = apart | {"0": rank(0, groups=[[0, 1], [0, 2]])}
+    linked = apart | {"0": rank(0, groups=used([0, 1], [0, 2]))}
     assert script_facts.of_run(RUN, linked)["ranks_train"] == "one model"
 
 
