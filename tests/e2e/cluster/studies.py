@@ -56,20 +56,23 @@ class Study:
         }
         (self.folder / f"{name}.yaml").write_text(json.dumps(suite))  # JSON is YAML
 
-    def start(self, arguments: str, step: str = ONE_TASK_PER_NODE, before: str = "") -> Step:
-        """Start `bench suite ARGUMENTS` in its own step, called `study`; each task calls `before` first."""
+    def start(
+        self, arguments: str, step: str = ONE_TASK_PER_NODE, before: str = "", command: str = "suite"
+    ) -> Step:
+        """Start `bench suite ARGUMENTS`, or another command, in its own step, called `study`; each task calls `before`
+        first."""
         order = "" if "--resume" in arguments else "--order fixed "  # tests stop a certain run
-        command = f"apptainer exec {self._image} bench suite --results . {order}{arguments}"
+        call = f"apptainer exec {self._image} bench {command} --results . {order}{arguments}"
         if before:
-            command = f"bash -c '{before}; exec {command}'"
+            call = f"bash -c '{before}; exec {call}'"
         log = self.folder / f"step{len([*self.folder.glob('step*.log')])}.log"
-        line = f"cd {self.inside} && exec srun --job-name study {step} {command}"
+        line = f"cd {self.inside} && exec srun --job-name study {step} {call}"
         with log.open("w") as output:
             return Step(process=self._cluster.background(line, output=output), log=log)
 
-    def finish(self, arguments: str, step: str = ONE_TASK_PER_NODE) -> Step:
+    def finish(self, arguments: str, step: str = ONE_TASK_PER_NODE, command: str = "suite") -> Step:
         """Start a step and wait for its end."""
-        started = self.start(arguments, step)
+        started = self.start(arguments, step, command=command)
         started.wait()
         return started
 
