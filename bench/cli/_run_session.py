@@ -20,23 +20,23 @@ def run_session(
     """Run the session of these SessionOptions, or print its plan. Returns the exit code."""
     from bench.cli._finish_session import check_custom_rules, finish, prepare
     from bench.cli._output import outlive_readers
+    from bench.common.paths import writable_results_folder
+    from bench.launch.here import found_here, step_of
     from bench.session.start import SessionOptions, planned_runs, start
     from bench.session.stop import raise_when_told
-    from bench.slurm.step import Step
 
     session_options = SessionOptions(**options)
-    step = Step.here() if launcher == "auto" else None
-    follows = step is not None and step.task > 0
+    found = found_here(options["session"] or options["resume"]) if launcher == "auto" else None
     if dry_run:
-        if not follows:
+        if found is None or found.task == 0:
             _print_plan(*planned_runs(session_options), as_json=as_json)
         return 0
     prepare()
     outlive_readers()
     raise_when_told()
-    if step is not None and follows:
+    step = step_of(found, writable_results_folder(options["results"]))
+    if step is not None and step.task > 0:
         from bench.cluster.follower import follow
-        from bench.common.paths import writable_results_folder
 
         return follow(step, writable_results_folder(options["results"]), options["ranks_per_node"])
     check_custom_rules(load=not no_load)
