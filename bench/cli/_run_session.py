@@ -1,8 +1,9 @@
-"""Run a session on this machine or on all tasks of a Slurm step, as `bench suite` and `bench run` do."""
+"""Run a session on this machine or on all tasks of a launcher, as `bench suite` and `bench run` do."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ def run_session(
     from bench.cli._output import outlive_readers
     from bench.common.paths import writable_results_folder
     from bench.launch.here import found_here, step_of
+    from bench.launch.launchers import Task
     from bench.session.start import SessionOptions, planned_runs, start
     from bench.session.stop import raise_when_told
 
@@ -29,6 +31,11 @@ def run_session(
     found = found_here(options["session"] or options["resume"]) if launcher == "auto" else None
     if dry_run:
         if found is None or found.task == 0:
+            if isinstance(found, Task) and found.tasks > 1:
+                sys.stderr.write(
+                    f"bench: this plan is for one node; a session would use all nodes of the {found.tasks} tasks of "
+                    f"{found.launcher}\n"
+                )
             _print_plan(*planned_runs(session_options), as_json=as_json)
         return 0
     prepare()

@@ -67,7 +67,8 @@ from bench.cli._options import Finite, options_named, results_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
     "--launcher", type=click.Choice(["auto", "local"]), default="auto", show_default=True,
-    help="auto: all tasks of the current Slurm step, outside of one this machine; local: this machine only.",
+    help="auto: all tasks that srun, mpiexec or another launcher has started together, without one this machine; local:"
+    " this machine only.",
 )  # fmt: skip
 def command(
     words: tuple[str, ...],
