@@ -25,12 +25,12 @@ from bench.cluster.channel import Channel, Lost
 from bench.cluster.follower import obey
 from bench.cluster.meeting import join
 from bench.cluster.secret import share
+from bench.launch.step import Step
 from bench.machine import environment
 from bench.measure.recorder import LastStep
 from bench.records.messages import Fault, Hello, Leave, Offer, Progress, Ready, Report
 from bench.records.run_spec import DataSpec, MeasureSpec, RunSpec, TrainSpec
 from bench.session.stop import StopRequest
-from bench.slurm.step import Step
 
 RANKS = 8
 """Ranks of each agent."""
@@ -42,9 +42,8 @@ _PER_PROCESS = 128
 def step(agents: int, task: int = 0) -> Step:
     """A Slurm step with one task on each of `agents` nodes, all of them on this machine."""
     return Step(
-        job_id="7",
-        step_id="0",
-        restarts=0,
+        launcher="Slurm",
+        key="7.0.0",
         node_names=("localhost",) * agents,
         tasks_per_node=(1,) * agents,
         task=task,

@@ -6,11 +6,11 @@ import os
 import platform
 from collections.abc import Sequence
 
+from bench.launch.step import Share, Step
 from bench.machine import slots as node_slots
 from bench.records.messages import Offer, Place
 from bench.records.run_spec import RunSpec, Slots
 from bench.slurm.allocation import fewer_than_asked
-from bench.slurm.step import Step
 
 
 def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]:
@@ -58,14 +58,18 @@ def own_offer(step: Step | None, ranks_per_node: int | None) -> Offer:
     node = node_slots.detect(ranks_per_node)
     tasks = 1 if step is None else step.tasks_per_node[step.node]
     local = 0 if step is None else step.local_task
-    cpus = _own_cpus(node.cpus_per_node, tasks, local)
-    devices = _own_part(node_slots.visible_gpus(), node.cuda_devices_per_node, tasks, local)
+    cpus = _own_cpus(node.cpus_per_node, tasks, local, None if step is None else step.cpu_share)
+    seen = node_slots.visible_gpus()
+    if step is not None and step.gpu_share is not None:
+        devices = list(range(step.gpu_share.index, seen, step.gpu_share.of))
+    else:
+        devices = _own_part(seen, node.cuda_devices_per_node, tasks, local)
     if not node.fixed:
         slots = len(devices) or len(cpus)
-    elif ranks_per_node is not None or tasks == 1 or (seen := node_slots.slurm_gpus_seen()) == 0:
+    elif ranks_per_node is not None or tasks == 1 or (shown := node_slots.slurm_gpus_seen()) == 0:
         slots = len(range(local, node.slots_per_node, tasks))
     else:
-        slots = len(_own_part(seen, node.slots_per_node, tasks, local))
+        slots = len(_own_part(shown, node.slots_per_node, tasks, local))
     return Offer(
         task=0 if step is None else step.task,
         node=0 if step is None else step.node,
@@ -78,15 +82,18 @@ def own_offer(step: Step | None, ranks_per_node: int | None) -> Offer:
     )
 
 
-def _own_cpus(count: int, tasks: int, local: int) -> list[int]:
-    """CPUs for this task, out of the first `count` that it may use. If Slurm bound each task to its own cores, all of
-    them; otherwise the tasks of the node split them."""
+def _own_cpus(count: int, tasks: int, local: int, part: Share | None) -> list[int]:
+    """CPUs for this task, out of the first `count` that it may use: its part of them. If the part is unknown and Slurm
+    bound each task to its own cores, all of them; otherwise the tasks of the node split them."""
     cpus = sorted(os.sched_getaffinity(0))[:count]
-    on_node = node_slots.slurm_number("SLURM_CPUS_ON_NODE") or len(cpus)
-    if tasks == 1 or len(cpus) * tasks <= on_node:
+    if part is None:
+        on_node = node_slots.slurm_number("SLURM_CPUS_ON_NODE") or len(cpus)
+        bound = tasks == 1 or len(cpus) * tasks <= on_node
+        part = Share(index=0, of=1) if bound else Share(index=local, of=tasks)
+    if part.of == 1:
         return cpus
-    share = max(1, len(cpus) // tasks)
-    return [cpus[(local * share + offset) % len(cpus)] for offset in range(share)]
+    share = max(1, len(cpus) // part.of)
+    return [cpus[(part.index * share + offset) % len(cpus)] for offset in range(share)]
 
 
 def _own_part(seen: int, on_node: int, tasks: int, local: int) -> list[int]:

@@ -1,8 +1,9 @@
-"""Run a session on this machine or on all tasks of a Slurm step, as `bench suite` and `bench run` do."""
+"""Run a session on this machine or on all tasks of a launcher, as `bench suite` and `bench run` do."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,23 +21,29 @@ def run_session(
     """Run the session of these SessionOptions, or print its plan. Returns the exit code."""
     from bench.cli._finish_session import check_custom_rules, finish, prepare
     from bench.cli._output import outlive_readers
+    from bench.common.paths import writable_results_folder
+    from bench.launch.here import found_here, step_of
+    from bench.launch.launchers import Task
     from bench.session.start import SessionOptions, planned_runs, start
     from bench.session.stop import raise_when_told
-    from bench.slurm.step import Step
 
     session_options = SessionOptions(**options)
-    step = Step.here() if launcher == "auto" else None
-    follows = step is not None and step.task > 0
+    found = found_here(options["session"] or options["resume"]) if launcher == "auto" else None
     if dry_run:
-        if not follows:
+        if found is None or found.task == 0:
+            if isinstance(found, Task) and found.tasks > 1:
+                sys.stderr.write(
+                    f"bench: this plan is for one node; a session would use all nodes of the {found.tasks} tasks of "
+                    f"{found.launcher}\n"
+                )
             _print_plan(*planned_runs(session_options), as_json=as_json)
         return 0
     prepare()
     outlive_readers()
     raise_when_told()
-    if step is not None and follows:
+    step = step_of(found, writable_results_folder(options["results"]))
+    if step is not None and step.task > 0:
         from bench.cluster.follower import follow
-        from bench.common.paths import writable_results_folder
 
         return follow(step, writable_results_folder(options["results"]), options["ranks_per_node"])
     check_custom_rules(load=not no_load)

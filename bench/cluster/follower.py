@@ -17,6 +17,7 @@ from bench.cluster.channel import Channel, Lost
 from bench.cluster.meeting import PATIENCE_S, join
 from bench.cluster.secret import share
 from bench.common.errors import InputError
+from bench.launch.step import Step
 from bench.machine import environment
 from bench.machine.container import gpus_left_out
 from bench.machine.slots import visible_gpus
@@ -38,7 +39,6 @@ from bench.records.messages import (
 from bench.records.run_spec import RunSpec
 from bench.session.recovery import agent_scratch
 from bench.session.stop import StopRequest
-from bench.slurm.step import Step
 
 
 def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:

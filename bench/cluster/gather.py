@@ -14,10 +14,11 @@ from bench.agent.placement import own_offer, total
 from bench.cluster.channel import Channel, Lost
 from bench.cluster.meeting import Meeting
 from bench.cluster.secret import secret_file, share
+from bench.launch.roll_call import forget
+from bench.launch.step import Step
 from bench.machine import environment
 from bench.records.messages import Begin, Leave, Offer
 from bench.records.run_spec import Slots
-from bench.slurm.step import Step
 
 _DISMISSAL_S = 60.0
 """If the session cannot begin: how long to wait for tasks that are still starting, so that each can be dismissed.
@@ -76,7 +77,7 @@ class Gathering:
             try:
                 self._meeting = Meeting(self._step, secret)
             except BaseException:
-                secret_file(self._results, self._step.key).unlink(missing_ok=True)
+                self._remove_files(self._step)
                 raise
             others = self._step.tasks - 1
             sys.stderr.write(f"waiting for {others} other task{'s' * (others > 1)} of this step ...\n")
@@ -91,7 +92,7 @@ class Gathering:
         try:
             joined = self._meeting.wait()
         finally:
-            secret_file(self._results, self._step.key).unlink(missing_ok=True)
+            self._remove_files(self._step)
         for task, one in sorted(joined.items()):
             offer = one.hello.offer
             self._followers[task] = Follower(offer=offer, channel=one.channel)
@@ -114,11 +115,16 @@ class Gathering:
         if not channels:  # `wait` was not called or not finished
             patience_s = _DISMISSAL_S if isinstance(error, Exception) else 0.0  # no wait after an interrupt
             channels = [one.channel for one in self._meeting.close_after(patience_s)]
-            secret_file(self._results, self._step.key).unlink(missing_ok=True)
+            self._remove_files(self._step)
         for channel in channels:
             with suppress(Lost, OSError):  # gone already
                 channel.send(Leave())
             channel.close()
+
+    def _remove_files(self, step: Step) -> None:
+        """Remove the files by which the tasks have met."""
+        secret_file(self._results, step.key).unlink(missing_ok=True)
+        forget(self._results, step.key)
 
 
 def _task_facts(offer: Offer, facts: Mapping[str, str]) -> dict[str, str]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from bench.cluster.channel import Channel, Lost, introduce, welcome
 from bench.common.errors import InputError
+from bench.launch.step import Step
 from bench.records.messages import Hello
-from bench.slurm.step import Step
 
 _PORTS = 16
 """Number of ports that are tried in turn: another program may use the first."""
@@ -144,7 +144,7 @@ def join(step: Step, secret: bytes, patience_s: float = PATIENCE_S) -> Channel:
     reason = "nothing listens there"
     while time.monotonic() < deadline:
         try:
-            address = "127.0.0.1" if len(step.node_names) == 1 else resolve(leader)
+            address = "127.0.0.1" if len(step.node_names) == 1 else resolve(step.address(0))
         except OSError as error:
             reason = str(error)
         else:
@@ -173,7 +173,7 @@ def own_address(step: Step) -> str:
         )
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect((resolve(others[0]), 9))  # sends nothing: the kernel only looks up the route
+            probe.connect((resolve(step.address(1)), 9))  # sends nothing: the kernel only looks up the route
             return str(probe.getsockname()[0])
     except OSError as error:
         raise InputError(
@@ -224,6 +224,5 @@ def _listen(address: str, secret: bytes, tasks: int) -> socket.socket:
 
 def _named(tasks: list[int], step: Step) -> str:
     """The first few as `task 3 on n1, task 4 on n2 ...`."""
-    nodes = [node for node, count in enumerate(step.tasks_per_node) for _ in range(count)]
-    shown = ", ".join(f"task {task} on {step.node_names[nodes[task]]}" for task in tasks[:8])
+    shown = ", ".join(f"task {task} on {step.name_of_node(task)}" for task in tasks[:8])
     return shown + (" ..." if len(tasks) > 8 else "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -44,11 +45,11 @@ def share(results: Path, key: str) -> bytes:
 
 
 def _remove_stale(results: Path) -> None:
-    """Remove secrets of steps that were killed while they gathered."""
+    """Remove what steps that were killed while they gathered have left."""
     for path in results.glob(".step-*"):
         with suppress(OSError):  # gone, or another user's
-            if time.time() - path.stat().st_mtime > _STALE_S:
-                path.unlink()
+            if time.time() - path.lstat().st_mtime > _STALE_S:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def secret_file(results: Path, key: str) -> Path:

@@ -16,6 +16,7 @@ from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
+from bench.launch.step import Step
 from bench.machine.container import gpus_left_out
 from bench.machine.slots import detect, visible_gpus
 from bench.measure.sensors.other_processes import OtherProcesses
@@ -31,7 +32,6 @@ from bench.session.runner import run_plan
 from bench.session.time_left import TimeLeft
 from bench.slurm import allocation
 from bench.slurm.job import read_job
-from bench.slurm.step import Step
 from bench.suite.models import ResolvedSuite
 from bench.suite.of_command import Document
 from bench.suite.resolve import load_suite, resolve

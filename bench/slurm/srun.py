@@ -16,7 +16,7 @@ from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.machine.container import apptainer_image
 from bench.slurm import apptainer
-from bench.slurm.step import Step, id_of_srun
+from bench.slurm.step import id_of_srun, step_here
 
 _ASKS_FOR_GPUS = re.compile(r"-G|--gpus\b|--gres=gpu|--tres-per-task=.*gres[:/]gpu")
 _JOB_GPUS = ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_ON_NODE")
@@ -99,11 +99,11 @@ def _with_gpus(launch: Launch, environ: Mapping[str, str]) -> bool:
 
 def become(launch: Launch) -> NoReturn:
     """Replace this process by srun. Raises InputError if that is not possible."""
-    step = Step.here()
-    if step is not None and id_of_srun() is not None:
+    step_id = id_of_srun()
+    if step_id is not None and step_here() is not None:
         raise InputError(
-            f"--launcher srun inside a step ({step.job_id}.{step.step_id}): its tasks are started already, "
-            "leave --launcher out"
+            f"--launcher srun inside a step ({os.environ.get('SLURM_JOB_ID', '0')}.{step_id}): its tasks are started "
+            "already, leave --launcher out"
         )
     command = argv(launch, os.environ)
     if shutil.which("srun") is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bench.common.errors import InputError
+from bench.launch.step import Step
 from bench.slurm.hostlist import expand
 
 _LARGEST = 100_000
@@ -29,67 +29,39 @@ def id_of_srun(environ: Mapping[str, str] = os.environ) -> str | None:
     return step_id if step_id and not shell else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A step, and this process's task in it."""
+def step_here(environ: Mapping[str, str] = os.environ) -> Step | None:
+    """The step around this process; null if there is none. A batch shell counts as a step of a single task.
 
-    job_id: str
-    step_id: str
-    restarts: int
-    """How often Slurm has restarted the job."""
-    node_names: tuple[str, ...]
-    """Names of the nodes; the first task of the first node leads."""
-    tasks_per_node: tuple[int, ...]
-    task: int
-    """Index of this task in the step."""
-    local_task: int
-    """Index of this task on its node."""
-    node: int
-    """Index of this task's node in node_names."""
+    Raises InputError if Slurm's variables are missing or contradict each other."""
+    if "SLURM_STEP_ID" not in environ or "SLURM_PROCID" not in environ:
+        return None
+    job_id, step_id = environ.get("SLURM_JOB_ID", "0"), environ["SLURM_STEP_ID"]
+    step = Step(
+        launcher="Slurm",
+        # a job that Slurm restarts has the same step ids again
+        key=f"{job_id}.{step_id}.{_number(environ, 'SLURM_RESTART_COUNT', 0)}",
+        node_names=expand(environ.get("SLURM_STEP_NODELIST") or environ.get("SLURMD_NODENAME", "localhost")),
+        tasks_per_node=_tasks_per_node(environ.get("SLURM_STEP_TASKS_PER_NODE", "1")),
+        task=_number(environ, "SLURM_PROCID", 0),
+        local_task=_number(environ, "SLURM_LOCALID", 0),
+        node=_number(environ, "SLURM_NODEID", 0),
+    )
+    _check(step, job_id, step_id)
+    return step
 
-    @property
-    def tasks(self) -> int:
-        return sum(self.tasks_per_node)
 
-    @property
-    def key(self) -> str:
-        """Unique name of the step on its cluster; usable as a file name."""
-        return f"{self.job_id}.{self.step_id}.{self.restarts}"
-
-    @classmethod
-    def here(cls, environ: Mapping[str, str] = os.environ) -> Step | None:
-        """The step around this process; null if there is none. A batch shell counts as a step of a single task.
-
-        Raises InputError if Slurm's variables are missing or contradict each other."""
-        if "SLURM_STEP_ID" not in environ or "SLURM_PROCID" not in environ:
-            return None
-        names = expand(environ.get("SLURM_STEP_NODELIST") or environ.get("SLURMD_NODENAME", "localhost"))
-        tasks = _tasks_per_node(environ.get("SLURM_STEP_TASKS_PER_NODE", "1"))
-        step = cls(
-            job_id=environ.get("SLURM_JOB_ID", "0"),
-            step_id=environ["SLURM_STEP_ID"],
-            restarts=_number(environ, "SLURM_RESTART_COUNT", 0),
-            node_names=names,
-            tasks_per_node=tasks,
-            task=_number(environ, "SLURM_PROCID", 0),
-            local_task=_number(environ, "SLURM_LOCALID", 0),
-            node=_number(environ, "SLURM_NODEID", 0),
+def _check(step: Step, job_id: str, step_id: str) -> None:
+    names, tasks = step.node_names, step.tasks_per_node
+    if not re.fullmatch(r"[0-9.-]+", step.key):
+        raise InputError(
+            f"SLURM_JOB_ID={job_id[:_SHOWN]} and SLURM_STEP_ID={step_id[:_SHOWN]}: Slurm sets numbers there; start the "
+            "step with srun again"
         )
-        step._check()
-        return step
-
-    def _check(self) -> None:
-        names, tasks = self.node_names, self.tasks_per_node
-        if not re.fullmatch(r"[0-9.-]+", self.key):
-            raise InputError(
-                f"SLURM_JOB_ID={self.job_id[:_SHOWN]} and SLURM_STEP_ID={self.step_id[:_SHOWN]}: Slurm sets numbers "
-                "there; start the step with srun again"
-            )
-        if len(tasks) != len(names) or self.node >= len(names) or self.task >= self.tasks:
-            raise InputError(
-                f"SLURM_STEP_NODELIST names {len(names)} nodes, SLURM_STEP_TASKS_PER_NODE={str(tasks)[:_SHOWN]} and "
-                f"this is task {self.task} on node {self.node}: start the step with srun again"
-            )
+    if len(tasks) != len(names) or step.node >= len(names) or step.task >= step.tasks:
+        raise InputError(
+            f"SLURM_STEP_NODELIST names {len(names)} nodes, SLURM_STEP_TASKS_PER_NODE={str(tasks)[:_SHOWN]} and "
+            f"this is task {step.task} on node {step.node}: start the step with srun again"
+        )
 
 
 def _tasks_per_node(text: str) -> tuple[int, ...]:

@@ -19,6 +19,9 @@ from bench.train.rank_job import NO_PROGRAM, RankJob
 from bench.workloads.command import filled
 
 PROBE_FOLDER = Path(bench.probe.__file__).parent
+_OF_A_LAUNCHER = ("TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDI_")
+"""Beginnings of variables by which a launcher describes the task of bench. In a rank they would mislead torch, which
+would wait for torchrun's store, and any MPI library."""
 
 
 def become(job: RankJob, spec: RunSpec) -> NoReturn:
@@ -88,7 +91,11 @@ def _environment(
 ) -> dict[str, str]:
     """The variables of torchrun and the probe's, over the caller's own."""
     meeting = urlsplit(job.rendezvous)
-    environment = {name: value for name, value in inherited.items() if name not in job.variables_of_bench}
+    environment = {
+        name: value
+        for name, value in inherited.items()
+        if name not in job.variables_of_bench and not name.startswith(_OF_A_LAUNCHER)
+    }
     environment.setdefault("OMP_NUM_THREADS", str(spec.threads))
     environment.setdefault("PYTHONFAULTHANDLER", "1")
     # a device that only this agent sees has another number than the rank

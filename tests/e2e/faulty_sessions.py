@@ -33,7 +33,7 @@ def suite_file(folder: Path, cases: list[dict[str, Any]], **measure: object) -> 
     return path
 
 
-def ddp(name: str, world: int = 2, **workload: object) -> dict[str, Any]:
+def ddp(name: str, world: int | str = 2, **workload: object) -> dict[str, Any]:
     case: dict[str, Any] = {
         "name": name,
         "strategy": "ddp",

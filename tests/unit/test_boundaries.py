@@ -39,6 +39,7 @@ NEVER_TORCH = (
     "bench/plan",
     "bench/session",
     "bench/agent",
+    "bench/launch",
     "bench/cluster",
     "bench/slurm",
     "bench/machine",

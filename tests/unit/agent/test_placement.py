@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from bench.agent.placement import own_offer, place_ranks, slot_warnings, total
+from bench.launch.step import Step
 from bench.machine import slots
 from bench.records.messages import Offer
 from bench.records.run_spec import Slots
 from bench.records.vocabulary import DeviceType
-from bench.slurm.step import Step
 from tests.unit.session.test_session import run_spec
 
 
@@ -35,9 +35,8 @@ def step(task: int, tasks_per_node: tuple[int, ...]) -> Step:
     starts = [sum(tasks_per_node[:node]) for node in range(len(tasks_per_node))]
     node = max(node for node, start in enumerate(starts) if start <= task)
     return Step(
-        job_id="7",
-        step_id="0",
-        restarts=0,
+        launcher="Slurm",
+        key="7.0.0",
         node_names=tuple(f"n{node + 1}" for node in range(len(tasks_per_node))),
         tasks_per_node=tasks_per_node,
         task=task,

@@ -14,8 +14,8 @@ from bench.cluster import meeting
 from bench.cluster.channel import Channel
 from bench.cluster.meeting import Meeting, join, own_address, ports, resolve
 from bench.common.errors import InputError
+from bench.launch.step import Step
 from bench.records.messages import Hello, Started
-from bench.slurm.step import Step
 from tests.unit.agent.test_placement import offer
 from tests.unit.cluster.sockets import PATIENCE_S
 
@@ -26,9 +26,8 @@ SHORT_S = 0.5
 def step(task: int = 0, *, tasks: tuple[int, ...] = (3,)) -> Step:
     nodes = [node for node, count in enumerate(tasks) for _ in range(count)]
     return Step(
-        job_id="7",
-        step_id="0",
-        restarts=0,
+        launcher="Slurm",
+        key="7.0.0",
         node_names=("localhost", "127.0.0.1", "127.0.0.2")[: len(tasks)],
         tasks_per_node=tasks,
         task=task,

@@ -1,0 +1,147 @@
+"""Tasks that Open MPI, MPICH and torchrun start on this machine meet and run one session together."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.faulty_sessions import ddp, outcome, suite_file
+from tests.e2e.processes import BENCH, Marked
+from tests.unit.analysis.conftest import ask
+
+SCRIPT = """
+import torch
+from torch import distributed, nn
+
+distributed.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(100):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+"""
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
+STARTED_BY = {
+    # as root, and with more tasks than cores on a small machine
+    "mpiexec.openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", "2"],
+    "mpiexec.mpich": ["-n", "2"],
+}
+
+
+@pytest.fixture(params=[*STARTED_BY, "torchrun"])
+def launcher(request: pytest.FixtureRequest, require_program: Callable[[str], str]) -> list[str]:
+    """The words that start two tasks of the command after them."""
+    name: str = request.param
+    return TORCHRUN if name == "torchrun" else [require_program(name), *STARTED_BY[name]]
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    return Marked(tmp_path)
+
+
+def start(marked: Marked, folder: Path, launcher: list[str], *words: str) -> subprocess.CompletedProcess[str]:
+    outside = {name: value for name, value in marked.environment.items() if not name.startswith("SLURM_")}
+    return subprocess.run(
+        [*launcher, *BENCH, words[0], "--results", str(folder / "r"), *words[1:]],
+        cwd=folder, env=outside, text=True, capture_output=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, marked: Marked) -> None:
+    suite = suite_file(tmp_path, [ddp("alone", world=1), ddp("both", world=2)])
+    done = start(
+        marked,
+        tmp_path,
+        launcher,
+        "suite",
+        str(suite),
+        "--session",
+        "s",
+        "--ranks-per-node",
+        "2",
+        "--order",
+        "fixed",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("waiting for 1 other task of this step") == 1
+    for run in ("alone.1x1.r0", "both.1x2.r0"):
+        assert outcome(tmp_path / "r", "s", run)["status"] == "ok"
+    head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
+    assert (head["slots"]["nodes"], head["slots"]["slots_per_node"]) == (1, 2)
+    # each task has hosted one of the two ranks
+    environment = head["environment"]["0"]
+    assert (environment["task0_slots"], environment["task1_slots"]) == ("1", "1")
+    assert [path.name for path in (tmp_path / "r").glob(".step-*")] == []
+    assert marked.left() == []
+
+
+def test_two_tasks_run_a_script_together(launcher: list[str], tmp_path: Path, marked: Marked) -> None:
+    """The script runs as if its ranks were torchrun's: no variable of the launcher confuses it."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    short = ("--world", "1,2", "--repeats", "1", "--warmup", "2", "--steps", "6", "--ranks-per-node", "2")
+    done = start(
+        marked, tmp_path, launcher, "run", *short, "--session", "s", "--", sys.executable, "train.py"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = ask(tmp_path / "r", "SELECT run_id, status FROM runs ORDER BY run_id")
+    assert [(row["run_id"], row["status"]) for row in rows] == [
+        ("script.1x1.r0", "ok"),
+        ("script.1x2.r0", "ok"),
+    ]
+    assert marked.left() == []
+
+
+def test_tasks_on_two_nodes_meet_without_being_told_their_names(
+    tmp_path: Path, marked: Marked, require_program: Callable[[str], str]
+) -> None:
+    """The second task is on this machine under another name, which has no address."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a task another host name")
+    suite = suite_file(tmp_path, [ddp("across", world="2x1")])
+    words = ["suite", str(suite), "--session", "s", "--ranks-per-node", "1", "--results", str(tmp_path / "r")]
+    renamed = [require_program("unshare"), "--uts", "sh", "-c", 'hostname elsewhere.invalid; exec "$@"', "sh"]
+    tasks = []
+    for task, prefix in enumerate(([], renamed)):
+        variables = {"BENCH_TASK": str(task), "BENCH_TASKS": "2", "BENCH_LAUNCH": "two nodes"}
+        tasks.append(
+            subprocess.Popen(
+                [*prefix, *BENCH, *words], env=marked.environment | variables, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )
+        )  # fmt: skip
+    ended = [task.communicate(timeout=300) for task in tasks]
+    assert [task.returncode for task in tasks] == [0, 0], ended
+    assert outcome(tmp_path / "r", "s", "across.2x1.r0")["status"] == "ok"
+    head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
+    assert head["slots"]["nodes"] == 2
+    assert marked.left() == []
+
+
+def test_a_task_with_a_wrong_index_is_told(tmp_path: Path, marked: Marked) -> None:
+    marked.environment |= {"BENCH_TASK": "2", "BENCH_TASKS": "2"}
+    done = start(marked, tmp_path, [], "suite", "smoke")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "BENCH_TASK=2 and BENCH_TASKS=2: the tasks are 0 to 1" in done.stderr
+
+
+def test_a_launch_without_a_name_asks_for_one(tmp_path: Path, marked: Marked) -> None:
+    marked.environment |= {"BENCH_TASK": "1", "BENCH_TASKS": "2"}
+    done = start(marked, tmp_path, [], "suite", "smoke")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "give all of them the same --session NAME, or set BENCH_LAUNCH" in done.stderr
+
+
+def test_one_task_of_a_launcher_is_a_plain_bench(tmp_path: Path, marked: Marked) -> None:
+    marked.environment |= {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
+    suite = suite_file(tmp_path, [ddp("alone", world=1)])
+    done = start(marked, tmp_path, [], "suite", str(suite), "--session", "s")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "other task" not in done.stderr
