@@ -31,8 +31,8 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed((
         click.option(
             "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
-            help="auto: all tasks that srun, mpiexec or another launcher has started together, without one this machine;"
-            " local: this machine only; srun: start a new step, or print its command line with --dry-run.",
+            help="auto: all tasks that srun, mpiexec or another launcher has started together, without one this"
+            " machine; local: this machine only; srun: start a new step, or print its command line with --dry-run.",
         ),
         click.option(
             "--image", metavar="SIF",
