@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from bench.measure import recorder
 from bench.records.run_spec import RunSpec
 from bench.train import script
-from bench.train.rank_job import NO_PROGRAM, outcome_file
+from bench.train.rank_job import NO_PROGRAM, outcome_file, step_file
 
 _TAIL_BYTES = 1 << 14
 _SHOWN_LINES = 8
@@ -69,6 +70,12 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
     try:
         seen = json.loads(outcome_file(scratch, rank).read_text())["script"]
     except FileNotFoundError:
+        last = recorder.peek(step_file(scratch, rank))
+        if last is not None:
+            return (
+                f"the command ended at once after {last.rows} recorded steps, perhaps with os._exit, and {wanted} are "
+                "asked for: ask for fewer with measure.steps, or let the script train for longer"
+            )
         return (
             "the command ended well, and no torch was seen in it: give a Python script that trains with torch, "
             "started without -E, -I and -S"

@@ -12,6 +12,8 @@ from bench.records.run_spec import RunSpec
 _LEAST_BYTES = 64
 """Bytes of reductions in a step below which nothing but a loss or a flag is reduced."""
 
+_NO_BACKWARD = "not known: the script does not call backward()"
+
 Scripts = Mapping[str, Mapping[str, Any]]
 """By rank, the key `script` of the probe's outcome (bench/probe/bench_probe/record.py)."""
 
@@ -86,10 +88,10 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
     return {
         "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
         "optimizers": ", ".join(facts["optimizers"]),
-        "loss": "sum of the scalars on which backward() is called",
+        "loss": "sum of the scalars on which backward() is called" if facts["has_backward"] else _NO_BACKWARD,
         "data": "DataLoader" if loader else "not known",
         "forward": f"calls of {models}" if facts["has_forward"] else "not known",
-        "backward": "torch.autograd.backward",
+        "backward": "torch.autograd.backward" if facts["has_backward"] else _NO_BACKWARD,
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
         "torch": facts["torch"],

@@ -182,7 +182,7 @@ class Recorder:
         self.memory_due = 0
         self.counts = {"examples": 0, "tokens": 0, "steps": 0, "skipped": 0}
         self.batches = Counter()
-        self.has_loader = self.has_forward = False
+        self.has_loader = self.has_forward = self.has_backward = False
         self.digest = None
         self.own_ns = 0
         self.pauses = []
@@ -223,6 +223,7 @@ class Recorder:
             if self.thread is None:
                 self.thread = threading.get_ident()
             if not self.in_backward and self.is_mine():
+                self.has_backward = True
                 self.note_losses(tensors)
                 if self.last_source is not None:
                     self.last_source[0] = self.is_source_known = True
@@ -646,7 +647,7 @@ class Recorder:
             self.origin_ns - step_ns,
             phases["data"] if self.has_loader or phases["data"] else UNKNOWN_PHASE,
             phases["forward"] if self.has_forward else UNKNOWN_PHASE,
-            phases["backward"],
+            phases["backward"] if self.has_backward else UNKNOWN_PHASE,
             phases["optimizer"],
             loss if isinstance(losses, torch.Tensor) or losses else math.nan,
             step.allocated,
@@ -717,6 +718,7 @@ class Recorder:
                 "models": [type(root).__name__ for root in self.roots],
                 "has_loader": self.has_loader,
                 "has_forward": self.has_forward,
+                "has_backward": self.has_backward,
                 "counts": self.counts,
                 "batch": self.batches.most_common(1)[0][0] if self.batches else None,
                 "digest": self.digest,

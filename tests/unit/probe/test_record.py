@@ -425,3 +425,17 @@ def test_a_script_that_ends_within_the_self_check_keeps_its_rows(run: Run) -> No
     assert found.column("loss") == found.shown
     assert found.script["counts"]["steps"] == MEASURED_STEPS
     assert len(found.said["selfcheck"]) == 3
+
+
+def test_steps_without_backward_have_neither_loss_nor_backward(run: Run) -> None:
+    found = run("""
+        for step in range(100):
+            loss = net(torch.ones(8, 4)).sum()
+            for each, gradient in zip(net.parameters(), torch.autograd.grad(loss, list(net.parameters()))):
+                each.grad = gradient
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert np.isnan(found.column("loss")).all()
+    assert set(found.column("backward_ns")) == {UNKNOWN_PHASE}
+    assert not found.script["has_backward"]
