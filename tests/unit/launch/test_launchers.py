@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,6 +167,23 @@ def test_the_pods_of_a_job_have_its_name_in_their_key(monkeypatch: pytest.Monkey
     assert task(PYTORCH_JOB).key == worker
     monkeypatch.setattr(socket, "gethostname", lambda: "letters-master-0")
     assert task(PYTORCH_JOB).key != worker
+
+
+def test_the_pods_of_the_example_are_the_tasks_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = Path(__file__).parents[3] / "docs/examples/indexed_job.yml"
+    job = yaml.safe_load(example.read_text(encoding="utf-8"))["spec"]
+    container = job["template"]["spec"]["containers"][0]
+    tasks = []
+    for index in range(job["completions"]):
+        # Kubernetes, "Job patterns": the pods of an Indexed Job have host names of this form
+        monkeypatch.setattr(socket, "gethostname", lambda index=index: f"scalebench-{index}")
+        variables = {one["name"]: one["value"] for one in container["env"]} | {
+            "JOB_COMPLETION_INDEX": str(index)
+        }
+        tasks.append(task(variables))
+    assert [(one.task, one.tasks) for one in tasks] == [(0, 2), (1, 2)]
+    assert len({one.key for one in tasks}) == 1
+    assert job["parallelism"] == job["completions"] == 2
 
 
 def test_torchrun_on_two_machines_at_their_own_loopback_are_two_launches(
