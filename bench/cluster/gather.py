@@ -86,7 +86,7 @@ class Gathering:
     def wait(self) -> Gathered:
         """Wait for every task of the step. Raises InputError that names the missing tasks."""
         own_facts = environment.gather()
-        facts = {self._own.node: own_facts | _task_facts(self._own, own_facts)}
+        facts = {self._own.node: own_facts | _task_facts(self._own, own_facts) | self._launcher_facts()}
         if self._step is None:
             return Gathered(own=self._own, facts=facts)
         try:
@@ -120,6 +120,12 @@ class Gathering:
             with suppress(Lost, OSError):  # gone already
                 channel.send(Leave())
             channel.close()
+
+    def _launcher_facts(self) -> dict[str, str]:
+        """The launcher and its number of tasks; Slurm has facts of its own (bench/slurm/allocation.py)."""
+        if self._step is None or self._step.launcher == "Slurm":
+            return {}
+        return {"launcher": self._step.launcher, "launcher_tasks": str(self._step.tasks)}
 
     def _remove_files(self, step: Step) -> None:
         """Remove the files by which the tasks have met."""

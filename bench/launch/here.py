@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from bench.launch.launchers import AFTER_SLURM, BEFORE_SLURM, Task, task_here
@@ -29,4 +30,17 @@ def step_of(found: Step | Task | None, results: Path) -> Step | None:
     Raises InputError if some do not come."""
     if not isinstance(found, Task):
         return found
-    return roll_call(found, results) if found.tasks > 1 else None
+    step = roll_call(found, results) if found.tasks > 1 else None
+    if found.task == 0:
+        _warn_of_binding(found, os.sched_getaffinity(0) if step is None else step.cpus_of_node)
+    return step
+
+
+def _warn_of_binding(found: Task, cpus: Set[int]) -> None:
+    """Warn if the launcher has bound its tasks to few of the CPUs that it has itself: Open MPI binds to one core."""
+    available = os.sched_getaffinity(os.getppid())
+    if cpus < available:
+        sys.stderr.write(
+            f"bench: {found.launcher} lets its tasks use {len(cpus)} of the {len(available)} CPUs here: let it bind "
+            "none to use them all (Open MPI: --bind-to none)\n"
+        )

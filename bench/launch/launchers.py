@@ -50,8 +50,8 @@ class Launcher:
     """Index of its first task."""
     tasks: str | None
     """Variable with the number of tasks; null if it has none, and the user sets BENCH_TASKS."""
-    only_with: str | None = None
-    """Variable that distinguishes it from other launchers with the same `task`."""
+    only_with: tuple[str, str] = ("", "")
+    """Variable that distinguishes it from other launchers with the same `task`, and the beginning of its value."""
     launch: Callable[[Mapping[str, str]], str | None]
     """A name that no other launch has at the same time; null if this one has none."""
 
@@ -96,18 +96,22 @@ def _pod(_environ: Mapping[str, str]) -> str:
 
 BEFORE_SLURM = (
     Launcher(name="BENCH_TASK", task="BENCH_TASK", tasks="BENCH_TASKS", launch=_variables("BENCH_LAUNCH")),
-    Launcher(name="torchrun", task="RANK", tasks="WORLD_SIZE", only_with="TORCHELASTIC_RUN_ID", launch=_torchrun),
+    Launcher(name="torchrun", task="RANK", tasks="WORLD_SIZE", only_with=("TORCHELASTIC_RUN_ID", ""), launch=_torchrun),
     Launcher(
         name="Open MPI", task="OMPI_COMM_WORLD_RANK", tasks="OMPI_COMM_WORLD_SIZE",
         launch=_variables("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"),
     ),
     Launcher(
+        name="Flux", task="FLUX_TASK_RANK", tasks="FLUX_JOB_SIZE", launch=_variables("FLUX_JOB_ID")
+    ),
+    Launcher(
         name="jsrun", task="JSM_NAMESPACE_RANK", tasks="JSM_NAMESPACE_SIZE", launch=_variables("PMIX_NAMESPACE")
     ),
     Launcher(name="PALS", task="PALS_RANKID", tasks="PMI_SIZE", launch=_variables("PALS_APID")),
-    Launcher(name="MPICH", task="PMI_RANK", tasks="PMI_SIZE", only_with="MPI_LOCALRANKID", launch=_hydra),
+    Launcher(name="MPICH", task="PMI_RANK", tasks="PMI_SIZE", only_with=("MPI_LOCALRANKID", ""), launch=_hydra),
     Launcher(
-        name="Flux", task="FLUX_TASK_RANK", tasks="FLUX_JOB_SIZE", launch=_variables("FLUX_JOB_ID")
+        name="PMIx", task="PMIX_RANK", tasks=None, only_with=("PMIX_NAMESPACE", "prte"),  # PRRTE's prun
+        launch=_variables("PMIX_NAMESPACE"),
     ),
 )  # fmt: skip
 """Their variables also exist in a step of Slurm that they have started, or in which they were called."""
@@ -119,7 +123,7 @@ AFTER_SLURM = (
     Launcher(name="blaunch", task="LSF_PM_TASKID", first=1, tasks="LSB_DJOB_NUMPROC", launch=lambda _: None),
     Launcher(name="Kubeflow", task="PET_NODE_RANK", tasks="PET_NNODES", launch=_pod),
     Launcher(
-        name="Kubernetes", task="RANK", tasks="WORLD_SIZE", only_with="KUBERNETES_SERVICE_HOST", launch=_pod
+        name="Kubernetes", task="RANK", tasks="WORLD_SIZE", only_with=("KUBERNETES_SERVICE_HOST", ""), launch=_pod
     ),
     Launcher(name="Kubernetes", task="JOB_COMPLETION_INDEX", tasks=None, launch=_pod),
 )  # fmt: skip
@@ -137,9 +141,9 @@ def task_here(
     `session` is the user's --session, which makes the launch unique if the launcher does not. Raises InputError if the
     variables are wrong or contradict each other."""
     for launcher in launchers:
-        if environ.get(launcher.task, "").strip() and (
-            launcher.only_with is None or launcher.only_with in environ
-        ):
+        variable, beginning = launcher.only_with
+        found = not variable or (environ.get(variable, "").startswith(beginning) and variable in environ)
+        if found and environ.get(launcher.task, "").strip():
             return _read(launcher, session, environ)
     return None
 

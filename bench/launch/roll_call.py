@@ -100,6 +100,7 @@ def layout(task: Task, answers: Sequence[Answer]) -> Step:
         node_of_task=tuple(nodes.index(node) for node in of_task),
         cpu_share=_share(task.task, [index for index in here if set(answers[index].cpus) & set(own.cpus)]),
         gpu_share=_share(task.task, [index for index in here if answers[index].gpus == own.gpus]),
+        cpus_of_node=frozenset(cpu for index in here for cpu in answers[index].cpus),
     )
 
 

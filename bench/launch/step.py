@@ -38,6 +38,8 @@ class Step:
     """This task's part of the CPUs that it may use; null: unknown."""
     gpu_share: Share | None = None
     """This task's part of the GPUs that it sees; null: unknown."""
+    cpus_of_node: frozenset[int] = frozenset()
+    """CPUs that the tasks of this node may use; empty: unknown."""
 
     @property
     def tasks(self) -> int:

@@ -177,8 +177,8 @@ ELSEWHERE = {
     "ci/test e2e": "runs this test",
     "ci/test cluster": "runs after this test",
     "ci/test tree": "runs after this test",
-    "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_launchers.py, on one node",
-    "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_launchers.py, on one node",
+    "mpiexec -n 2 --map-by ppr:1:node --bind-to none bench suite ddpm_scaling": "test_any_launcher.py, on one node",
+    "mpiexec -n 2 -ppn 1 bench run -- python train.py": "test_any_launcher.py, on one node",
     **{command: "cluster/test_cluster_page.py" for command in shown_commands() if needs_a_cluster(command)},
 }
 """Command in the document -> test that runs it."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,9 +22,9 @@ OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
     "OMPI_MCA_ess_base_jobid": "381157377", "PMIX_NAMESPACE": "381157377", "PMIX_RANK": "1",
 }  # fmt: skip
-# PRRTE, the launcher of Open MPI 5: "How applications are launched", namespaces `prterun-HOST-PID@JOB`
+# captured: mpirun (Open MPI 6.0 with PRRTE) -n 2 in a batch job of Slurm 26.05
 OPEN_MPI_5 = {
-    "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-n1-77@1", "PMIX_RANK": "1"
+    "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-n1-195@1", "PMIX_RANK": "1"
 }  # fmt: skip
 # captured: mpiexec.mpich (Hydra 4.0.2) -n 2
 MPICH = {"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": "8", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
@@ -42,18 +44,20 @@ PALS = {
     "PBS_JOBID": "12.pbs", "PALS_APID": "7d4f", "PALS_RANKID": "1", "PALS_NODEID": "1", "PALS_LOCAL_RANKID": "0",
     "PMI_RANK": "1", "PMI_SIZE": "2", "PMI_JOBID": "7d4f", "PMI_LOCAL_RANK": "0",
 }  # fmt: skip
-# flux-environment(7)
+# flux-environment(7); on a Cray its plugin sets PALS_* as well
 FLUX = {
     "FLUX_JOB_ID": "ƒ3ETxsR9H", "FLUX_JOB_SIZE": "2", "FLUX_JOB_NNODES": "2", "FLUX_TASK_RANK": "1",
-    "FLUX_TASK_LOCAL_ID": "0", "FLUX_URI": "local:///run/flux/local",
+    "FLUX_TASK_LOCAL_ID": "0", "PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": "9", "PALS_RANKID": "1",
 }  # fmt: skip
 # Cray, aprun(1), with the number of tasks from the user
 ALPS = {"ALPS_APP_ID": "99", "ALPS_APP_PE": "1", "BENCH_TASKS": "2"}
-# PMI-1 without Hydra
-PMI = {"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_JOBID": "99.0"}
+# captured: srun --mpi=pmi2
+PMI = {"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_JOBID": "1.4", "PMI_FD": "16"}
 # the PMIx standard, "Client initialization"; it has no variable for the size
-PMIX = {"PMIX_NAMESPACE": "space", "PMIX_RANK": "1", "BENCH_TASKS": "2"}
+PMIX = {"PMIX_NAMESPACE": "slurm.pmix.1.0", "PMIX_RANK": "1", "BENCH_TASKS": "2"}
 # IBM, "Environment variables set for job execution"; LSF counts tasks from 1
+# captured: prun of PRRTE
+PRUN = {"PMIX_NAMESPACE": "prte-n1-559@1", "PMIX_RANK": "1", "BENCH_TASKS": "2"}
 BLAUNCH = {"LSB_JOBID": "12", "LSF_PM_TASKID": "2", "LSB_DJOB_NUMPROC": "2"}
 # Kubeflow Trainer, its torch plugin
 TRAIN_JOB = {
@@ -72,7 +76,8 @@ INDEXED_JOB = {"JOB_COMPLETION_INDEX": "1", "BENCH_TASKS": "2"}
 BY_HAND = {"BENCH_TASK": "1", "BENCH_TASKS": "2", "BENCH_LAUNCH": "mine"}
 KNOWN = {
     "Open MPI": OPEN_MPI, "Open MPI 5": OPEN_MPI_5, "MPICH": MPICH, "torchrun": TORCHRUN, "jsrun": JSRUN,
-    "PALS": PALS, "Flux": FLUX, "ALPS": ALPS, "PMI": PMI, "PMIx": PMIX, "blaunch": BLAUNCH, "Kubeflow": TRAIN_JOB,
+    "PALS": PALS, "Flux": FLUX, "ALPS": ALPS, "PMI": PMI, "PMIx": PMIX, "PMIx of PRRTE": PRUN, "blaunch": BLAUNCH,
+    "Kubeflow": TRAIN_JOB,
     "Kubernetes": PYTORCH_JOB, "Kubernetes job": INDEXED_JOB, "BENCH_TASK": BY_HAND,
 }  # fmt: skip
 POD = "digits-worker-0"
@@ -111,10 +116,19 @@ def test_mpirun_in_a_batch_job_of_slurm_wins_and_srun_wins_when_it_speaks_pmi() 
     assert task(captured("batch_shell") | OPEN_MPI).launcher == "Open MPI"
     assert task(captured("batch_shell") | MPICH, session="s").launcher == "MPICH"
     assert task(TWO_BY_TWO | FLUX).launcher == "Flux"
+    assert task(captured("batch_shell") | PRUN).launcher == "PMIx"
     for spoken in (PMIX, PMI):
         found = found_here(None, TWO_BY_TWO | spoken)
         assert isinstance(found, Step)
         assert found.launcher == "Slurm"
+
+
+def test_the_tasks_of_mpiexec_below_srun_are_not_those_of_srun() -> None:
+    """Captured: MPICH 5.0 and Open MPI 6.0 start one process per node with srun, and their tasks below it."""
+    below = TWO_BY_TWO | {"SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": "1", "SLURM_LOCALID": "0"}
+    for variables in (MPICH | {"PMI_RANK": "3", "PMI_SIZE": "4"}, OPEN_MPI_5):
+        found = task(below | variables, "s")
+        assert found.tasks == int(variables.get("PMI_SIZE", "2"))
 
 
 def test_a_launcher_within_another_is_the_one_that_counts() -> None:
@@ -128,7 +142,7 @@ def test_a_launcher_within_another_is_the_one_that_counts() -> None:
     ("environ", "change"),
     [
         (OPEN_MPI, {"PMIX_NAMESPACE": "381157378"}),
-        (OPEN_MPI_5, {"PMIX_NAMESPACE": "prterun-n1-78@1"}),
+        (OPEN_MPI_5, {"PMIX_NAMESPACE": "prterun-n1-264@1"}),
         (TORCHRUN, {"MASTER_PORT": "44266"}),
         (TORCHRUN, {"TORCHELASTIC_RESTART_COUNT": "1"}),
         (JSRUN, {"PMIX_NAMESPACE": "4"}),
@@ -153,6 +167,23 @@ def test_the_pods_of_a_job_have_its_name_in_their_key(monkeypatch: pytest.Monkey
     assert task(PYTORCH_JOB).key == worker
     monkeypatch.setattr(socket, "gethostname", lambda: "letters-master-0")
     assert task(PYTORCH_JOB).key != worker
+
+
+def test_the_pods_of_the_example_are_the_tasks_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = Path(__file__).parents[3] / "docs/examples/indexed_job.yml"
+    job = yaml.safe_load(example.read_text(encoding="utf-8"))["spec"]
+    container = job["template"]["spec"]["containers"][0]
+    tasks = []
+    for index in range(job["completions"]):
+        # Kubernetes, "Job patterns": the pods of an Indexed Job have host names of this form
+        monkeypatch.setattr(socket, "gethostname", lambda index=index: f"scalebench-{index}")
+        variables = {one["name"]: one["value"] for one in container["env"]} | {
+            "JOB_COMPLETION_INDEX": str(index)
+        }
+        tasks.append(task(variables))
+    assert [(one.task, one.tasks) for one in tasks] == [(0, 2), (1, 2)]
+    assert len({one.key for one in tasks}) == 1
+    assert job["parallelism"] == job["completions"] == 2
 
 
 def test_torchrun_on_two_machines_at_their_own_loopback_are_two_launches(

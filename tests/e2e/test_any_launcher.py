@@ -79,6 +79,8 @@ def test_two_tasks_run_a_suite_together(launcher: list[str], tmp_path: Path, mar
     # each task has hosted one of the two ranks
     environment = head["environment"]["0"]
     assert (environment["task0_slots"], environment["task1_slots"]) == ("1", "1")
+    assert environment["launcher_tasks"] == "2"
+    assert environment["launcher"] in ("Open MPI", "MPICH", "torchrun")
     assert [path.name for path in (tmp_path / "r").glob(".step-*")] == []
     assert marked.left() == []
 
@@ -123,6 +125,16 @@ def test_tasks_on_two_nodes_meet_without_being_told_their_names(
     head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
     assert head["slots"]["nodes"] == 2
     assert marked.left() == []
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="nothing can be bound to one of one CPU")
+def test_open_mpi_that_binds_a_task_to_one_core_is_told(
+    tmp_path: Path, marked: Marked, require_program: Callable[[str], str]
+) -> None:
+    binding = [require_program("mpiexec.openmpi"), "--allow-run-as-root", "--bind-to", "core", "-n", "1"]
+    done = start(marked, tmp_path, binding, "suite", "no_such_suite")
+    assert done.returncode == 2
+    assert "Open MPI lets its tasks use 1 of the " in done.stderr
 
 
 def test_a_task_with_a_wrong_index_is_told(tmp_path: Path, marked: Marked) -> None:
