@@ -44,7 +44,7 @@ def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
 
 def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
     """Write the profiled steps of a rank as rows of `profile` and `profile_collectives`. Returns the bytes that it sent
-    in reductions of a step, null if no step was profiled."""
+    in reductions of a step; null if no step was profiled, or if torch does not tell the bytes."""
     path = scratch / f"events.rank{writer.rank}.json"
     if not path.exists():
         return None
@@ -68,7 +68,8 @@ def store_profile(scratch: Path, writer: Writer, world_size: int) -> int | None:
                 for op, total in step.collectives.items()
             ],
         )
-    return max((_reduced_bytes(step) for _, step in steps), default=None)
+    known = [sent for _, step in steps if (sent := _reduced_bytes(step)) is not None]
+    return max(known) if known and len(known) == len(steps) else None
 
 
 def _profiles(lines: list[dict[str, Any]], world_size: int) -> Iterator[tuple[int, StepProfile]]:
@@ -102,8 +103,9 @@ def _message(line: dict[str, Any]) -> Message:
     )
 
 
-def _reduced_bytes(step: StepProfile) -> int:
-    return sum(step.collectives[op].message_bytes or 0 for op in _REDUCTIONS if op in step.collectives)
+def _reduced_bytes(step: StepProfile) -> int | None:
+    sent = [step.collectives[op].message_bytes for op in _REDUCTIONS if op in step.collectives]
+    return None if None in sent else sum(filter(None, sent))
 
 
 def _append(scratch: Path, table: str, writer: Writer, rows: list[tuple[Any, ...]]) -> None:
