@@ -49,7 +49,7 @@ def store_profile(
     """Write the profiled steps of a rank as rows of `profile`, `profile_collectives` and `profile_groups`.
 
     `groups`: the process groups of each step, by its number. Returns the bytes that the rank sent in reductions of a
-    step, null if no step was profiled."""
+    step; null if no step was profiled, or if torch does not tell the bytes."""
     path = scratch / f"events.rank{writer.rank}.json"
     if not path.exists():
         return None
@@ -74,7 +74,8 @@ def store_profile(
             ],
         )
         _append(scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), []))))
-    return max((_reduced_bytes(step) for _, step in steps), default=None)
+    known = [sent for _, step in steps if (sent := _reduced_bytes(step)) is not None]
+    return max(known) if known and len(known) == len(steps) else None
 
 
 def _groups(number: int, step: StepProfile, used: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
@@ -130,8 +131,9 @@ def _message(line: dict[str, Any]) -> Message:
     )
 
 
-def _reduced_bytes(step: StepProfile) -> int:
-    return sum(step.collectives[op].message_bytes or 0 for op in _REDUCTIONS if op in step.collectives)
+def _reduced_bytes(step: StepProfile) -> int | None:
+    sent = [step.collectives[op].message_bytes for op in _REDUCTIONS if op in step.collectives]
+    return None if None in sent else sum(filter(None, sent))
 
 
 def _append(scratch: Path, table: str, writer: Writer, rows: list[tuple[Any, ...]]) -> None:

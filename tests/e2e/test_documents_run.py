@@ -70,7 +70,7 @@ INSTEAD = {
     "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
     "python benchmarks/sensors.py --device cuda": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
-    # its competitors are not installed for the tests
+    # not all competitors are installed for the tests, and these take minutes
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
     "python benchmarks/against_transformers.py": "python benchmarks/against_transformers.py --help",
     **{

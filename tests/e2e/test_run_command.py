@@ -66,6 +66,7 @@ if sys.argv[2] == "hang":
     time.sleep(600)
 """
 SHORT = ("--warmup", "2", "--steps", "6")
+SCRIPTS = Path(__file__).with_name("scripts")
 
 
 @pytest.fixture
@@ -151,6 +152,49 @@ def test_each_process_group_of_a_profiled_step_is_named(tmp_path: Path, marked: 
         ("default_pg", 2, None), ("tensor", 2, None)
     }  # fmt: skip
     assert {row["calls"] for row in rows if row["description"] == "tensor"} == {1}
+
+
+@pytest.mark.parametrize("name", ["hf_trainer", "accelerate_loop", "lightning_module"])
+def test_a_script_of_another_library_has_the_steps_and_losses_that_it_prints(
+    tmp_path: Path, marked: Marked, name: str
+) -> None:
+    command = (
+        "--world",
+        "1,2",
+        "--repeats",
+        "1",
+        "--session",
+        "s",
+        "--",
+        "python",
+        str(SCRIPTS / f"{name}.py"),
+    )
+    done = measure(marked, tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    runs = ask(tmp_path / "r", "SELECT * FROM runs ORDER BY run_id")
+    assert {(run["status"], run["scaling_mode"], run["steps_completed"]) for run in runs} == {
+        ("ok", "weak", 8)
+    }
+    assert [(run["ranks_train"], run["same_batch"]) for run in runs] == [(None, None), ("one model", False)]
+    assert {run["batch_per_rank"] for run in runs} == {8 if name == "hf_trainer" else 16}
+    assert ask(tmp_path / "r", "FROM steps WHERE data_ns IS NULL OR forward_ns IS NULL") == []
+    for run, ranks in (("script.1x1.r0", 1), ("script.1x2.r0", 2)):
+        rows = f"(SELECT rank, list(loss ORDER BY step) AS losses FROM steps WHERE run_id = '{run}' GROUP BY rank)"
+        recorded = [row["losses"] for row in ask(tmp_path / "r", f"FROM {rows} ORDER BY rank")]
+        logs = [(tmp_path / "r/s" / run / f"rank{rank}.log").read_text() for rank in range(ranks)]
+        assert [len(losses) for losses in recorded] == [2 + 6 + 2] * ranks
+        if (
+            name == "hf_trainer"
+        ):  # its first rank prints the mean over the ranks, after the step, to four digits
+            shown = [float(loss) for loss in re.findall(r"'loss': '([\d.]+)'", logs[0])]
+            means = [sum(losses) / ranks for losses in zip(*recorded, strict=True)]
+            assert means[:-1] == pytest.approx(shown[1:], abs=6e-4)
+        else:  # each rank prints the loss of each of two batches in a step, before the step
+            for losses, log in zip(recorded, logs, strict=True):
+                shown = [float(line.split()[1]) for line in log.splitlines() if line.startswith("LOSS")]
+                assert losses == pytest.approx(
+                    [sum(shown[at : at + 2]) / 2 for at in range(2, len(shown), 2)], rel=1e-6
+                )
 
 
 def test_ranks_that_do_not_combine_gradients_are_copies(tmp_path: Path, marked: Marked) -> None:

@@ -7,6 +7,8 @@ import json
 import torch
 
 _KINDS = ("cpu_op", "user_annotation", "kernel")
+_OF_THE_USER = 7
+"""torch's RecordScope::USER_SCOPE."""
 
 
 def start(device):
@@ -33,7 +35,7 @@ def stop(profiler, path, trace=None):
 
 
 def _line(event):
-    kind, name = event.activity_type(), event.name()
+    kind, name = _kind(event), event.name()
     is_message = name.startswith(("gloo:", "c10d::"))
     is_call = name == "record_param_comms"
     if kind not in _KINDS and not is_message and not is_call:
@@ -49,11 +51,21 @@ def _line(event):
     }
     if is_message:
         found |= {"shapes": event.shapes(), "dtypes": event.dtypes()}
-    if is_call:
+    if is_call and hasattr(event, "extra_meta"):
         found |= {"call": event.correlation_id(), "meta": event.extra_meta()}
     if kind == "kernel":
         found["call"] = event.linked_correlation_id()
     return found
+
+
+def _kind(event):
+    if hasattr(event, "activity_type"):
+        return event.activity_type()
+    # torch 2.0
+    is_of_driver = event.name().startswith(("cuda", "Memcpy", "Memset"))
+    if event.device_type() == torch.autograd.DeviceType.CUDA:
+        return "kernel" if not is_of_driver else None
+    return "user_annotation" if event.scope() == _OF_THE_USER else "cpu_op" if not is_of_driver else None
 
 
 def world_size():

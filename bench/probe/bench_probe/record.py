@@ -540,8 +540,7 @@ class Recorder:
         self.depth = 0
         if is_last:
             self._end_check()
-            if self.job["profiled"]:
-                self._profile(False)
+            self._profile(False)
             if self.profiler is None:
                 self.finish()
         self.step = Step(self.time.mark())
@@ -583,6 +582,8 @@ class Recorder:
             self.validations += 1
             if self.validations * 2 <= self.closed:  # in every other step it is a part of the training
                 step.outside.append(step.validation)
+                # its first batch comes before the first forward pass
+                step.outside += [load[1] for load in step.loads if self.is_source_known and not load[0][0]]
         loads = [load for load in step.loads if load[0][0]] if self.is_source_known else step.loads
         step.spans += [("data", *load[1]) for load in loads]
         examples = sum(load[2] for load in loads) or step.examples or step.given[0]
@@ -599,7 +600,7 @@ class Recorder:
         self.taken += 1
         self.waiting.append(step)
         self._store_passed()
-        if self.taken >= self.last and self.job["profiled"] and self.has_checked:
+        if self.taken >= self.last and self.has_checked:
             self._profile(step.kind == PROFILED)
 
     def _read_memory(self, step):
@@ -658,13 +659,17 @@ class Recorder:
     # ---- profiled steps
 
     def _profile(self, is_profiled):
-        """Profile the steps after the last measured one."""
+        """Profile the steps after the last measured one, if some are asked for."""
+        if not self.job["profiled"] or self.problem is not None:
+            return
+        try:
+            self._profile_next(is_profiled)
+        except Exception as error:  # the script's own profiler may be running
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def _profile_next(self, is_profiled):
         if self.profiler is None:
-            try:
-                self.profiler = events.start(self.device)
-            except Exception as error:  # the script's own profiler may be running
-                self.problem = f"{type(error).__name__}: {error}"
-                return
+            self.profiler = events.start(self.device)
         elif is_profiled:
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)

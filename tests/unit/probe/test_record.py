@@ -230,12 +230,18 @@ def test_a_closure_that_the_optimizer_calls(run: Run) -> None:
 def test_validation_belongs_to_no_step(run: Run) -> None:
     found = run("""
         import time
+        class Slow(torch.utils.data.Dataset):
+            def __len__(self):
+                return len(data)
+            def __getitem__(self, index):
+                time.sleep(0.4 if index == 0 else 0)
+                return data[index]
         for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
             nn.functional.cross_entropy(net(batch), target).backward()
             optimizer.step()
             if step in (3, 6):
-                with torch.no_grad():
-                    for batch, _ in DataLoader(data, batch_size=100):
+                for batch, _ in DataLoader(Slow(), batch_size=100):
+                    with torch.no_grad():
                         net(batch)
                         time.sleep(0.05)
                         net(batch)
@@ -246,7 +252,7 @@ def test_validation_belongs_to_no_step(run: Run) -> None:
         6,
     ]  # before these rows; the first step has none
     for step, seconds in found.script["pauses"]:
-        assert seconds >= 0.4
+        assert seconds >= 0.4 + 0.4  # the first batch, too
         start, before = found.column("start_ns")[step], found.column("start_ns")[step - 1]
         assert start - before - found.column("step_ns")[step - 1] == pytest.approx(seconds * 1e9, rel=1e-3)
     assert found.script["batch"] == 8
