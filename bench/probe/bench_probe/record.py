@@ -433,12 +433,18 @@ class Recorder:
 
     def _hook(self, module):
         self.candidates[id(module)] = (module, False)
+        self.hooks[id(module)] = self._listen(module)
+        inside = vars(module).get("_modules", {}).get("module")
+        if inside is not None:  # of a DistributedDataParallel, which a validation may leave out
+            self._listen(inside)
+
+    def _listen(self, module):
         before = module.register_forward_pre_hook(self.before_forward, with_kwargs=True)
         try:  # always_call: also after a forward pass that raises
             after = module.register_forward_hook(self.after_forward, with_kwargs=True, always_call=True)
         except TypeError:  # torch 2.0
             after = module.register_forward_hook(self.after_forward, with_kwargs=True)
-        self.hooks[id(module)] = (before, after)
+        return before, after
 
     def look_deeper(self):
         """Replace modules that no step has called by their children: Lightning calls what is inside of its module."""

@@ -258,6 +258,35 @@ def test_validation_belongs_to_no_step(run: Run) -> None:
     assert found.script["batch"] == 8
 
 
+def test_validation_of_the_module_inside_of_a_wrapper_belongs_to_no_step(run: Run) -> None:
+    found = run("""
+        import time
+        class Wrapper(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.module = net
+            def forward(self, batch):
+                return self.module(batch)
+        wrapper = Wrapper()
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            loss = nn.functional.cross_entropy(wrapper(batch), target)
+            show(loss)
+            loss.backward()
+            optimizer.step()
+            if step == 4:
+                with torch.no_grad():
+                    net(batch)
+                    time.sleep(0.2)
+                    net(batch)
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == found.shown
+    assert found.script["models"] == ["Wrapper"]
+    assert found.script["batch"] == 8
+    ((step, seconds),) = found.script["pauses"]
+    assert (step, seconds >= 0.2) == (4, True)
+
+
 def test_gradient_scaler(run: Run) -> None:
     found = run("""
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
