@@ -1,4 +1,4 @@
-"""bench script: Print a Slurm batch script."""
+"""bench script: Print a batch script, or a manifest for Kubernetes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import click
 from bench.cli._options import folders_read, given, resolve, suite_options
 
 _OF_SLURM = ("nodes", "gpus_per_node", "cpus_per_task", "time", "account", "partition", "sbatch")
-_NOT_IN_THE_STEP = (*_OF_SLURM, "images", "rounds", "session", "results")
+_NOT_IN_THE_STEP = (*_OF_SLURM, "scheduler", "images", "rounds", "session", "results")
 _MOST_IMAGES = 2
 
 
 @click.command(name="script")
 @click.argument("suite", metavar="NAME|FILE")
 @click.option(
+    "--for", "scheduler", type=click.Choice(["slurm", "pbs", "lsf", "mpi", "k8s"]), default="slurm", show_default=True,
+    help="slurm; pbs: PBS Professional, OpenPBS; lsf; mpi: mpiexec without a scheduler; k8s: a JobSet for Kubernetes.",
+)  # fmt: skip
+@click.option(
     "--image", "images", metavar="SIF", required=True, multiple=True,
-    help="Path of the Apptainer image on the cluster's nodes. Give two to measure them in turn and compare them.",
+    help="Path of the Apptainer image on the cluster's nodes; for k8s its name in a registry. With Slurm, give two to"
+    " measure them in turn and compare them.",
 )  # fmt: skip
 @click.option(
     "--rounds", type=click.IntRange(min=2, max=1_000), metavar="N",
@@ -34,8 +39,8 @@ _MOST_IMAGES = 2
     help="CPUs per node, for all its ranks; many clusters give one by default.",
 )
 @click.option("--time", metavar="T", help="Time limit in Slurm's notation: minutes, 1:30:00 or 1-12.")
-@click.option("--account", metavar="A", help="Slurm account.")
-@click.option("--partition", metavar="P", help="Slurm partition.")
+@click.option("--account", metavar="A", help="Account, or project of LSF.")
+@click.option("--partition", metavar="P", help="Slurm partition; queue of PBS or LSF.")
 @click.option(
     "--sbatch", metavar="LINE", multiple=True,
     help="Another option for sbatch, as in --sbatch --constraint=h200; repeatable.",
@@ -43,15 +48,17 @@ _MOST_IMAGES = 2
 @suite_options
 @click.pass_context
 def command(context: click.Context, /, suite: str, **options: Any) -> None:
-    """Print a Slurm batch script that runs the suite NAME, or the YAML file FILE; submit it with sbatch.
+    """Print a batch script that runs the suite NAME, or the YAML file FILE; submit it with sbatch.
 
-    The script needs only srun and apptainer on the cluster. Submitted again, it resumes its session. With two images
-    it alternates between them in one allocation, then compares them; the first is the baseline."""
+    The script needs only srun and apptainer on the cluster, or mpiexec instead of srun. Submitted
+    again, it resumes its session. With two images it alternates between them in one allocation, then compares them; the
+    first is the baseline."""
     from bench.common.paths import results_folder
     from bench.common.tags import check_tags
+    from bench.launch.job_file import Job, job_file
     from bench.session.folder import SessionFolder, new_session_id
     from bench.slurm.apptainer import is_here
-    from bench.slurm.batch import DEFAULT_ROUNDS, Batch, script
+    from bench.slurm.batch import DEFAULT_ROUNDS, Batch, script, time_limit_s
 
     _check(options)
     name = resolve(suite, options).name
@@ -64,21 +71,32 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
         check_tags([f"{session.session_id}-a"])  # the script adds -a to it
         step += [] if options["repeats"] else ["--repeats", "1"]
     check_tags(options["tags"])
-    batch = Batch(
-        command=("bench", "script", *given(context)),
-        suite_name=name,
-        suite=tuple(step),
-        session=session.session_id,
-        results=str(results),
-        folders=tuple(folders_read(suite, options["data_root"])),
-        images=options["images"],
-        rounds=options["rounds"] or DEFAULT_ROUNDS,
-        device=options["device"],
-        **{key: options[key] for key in _OF_SLURM},
-    )
-    click.echo(script(batch), nl=False)
-    for image in dict.fromkeys(batch.images):
-        if not is_here(image):
+    shared: dict[str, Any] = {
+        "command": ("bench", "script", *given(context)),
+        "suite_name": name,
+        "suite": tuple(step),
+        "session": session.session_id,
+        "results": str(results),
+        "folders": tuple(folders_read(suite, options["data_root"])),
+    }
+    if options["scheduler"] == "slurm":
+        of_slurm = {key: options[key] for key in (*_OF_SLURM, "images", "device")}
+        text = script(Batch(**shared, **of_slurm, rounds=options["rounds"] or DEFAULT_ROUNDS))
+    else:
+        if options["scheduler"] == "k8s" and options["results"] is None:
+            shared["results"] = "/results"
+        of_any = ("scheduler", "device", "nodes", "gpus_per_node", "cpus_per_task", "account")
+        job = Job(
+            **shared,
+            **{key: options[key] for key in of_any},
+            image=options["images"][0],
+            queue=options["partition"],
+            time_s=time_limit_s(options["time"]),
+        )
+        text = job_file(job)
+    click.echo(text, nl=False)
+    for image in dict.fromkeys(options["images"]):
+        if options["scheduler"] != "k8s" and not is_here(image):
             click.echo(f"bench: {image} does not exist here: check the path in the script", err=True)
 
 
@@ -88,5 +106,9 @@ def _check(options: dict[str, Any]) -> None:
     images = options["images"]
     if len(images) > _MOST_IMAGES:
         raise InputError(f"--image is given {len(images)} times: a comparison has two sides")
+    if options["scheduler"] != "slurm" and (len(images) > 1 or options["rounds"] or options["sbatch"]):
+        raise InputError(
+            f"--for {options['scheduler']}: two images, --rounds and --sbatch are for Slurm: leave them out"
+        )
     if options["rounds"] and len(images) == 1:
         raise InputError("--rounds needs two images, which are measured in turn: add the other --image")

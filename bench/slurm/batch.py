@@ -116,7 +116,7 @@ def _head(batch: Batch) -> list[str]:
         "--ntasks-per-node": 1,
         "--gpus-per-node": batch.gpus_per_node,
         "--cpus-per-task": batch.cpus_per_task,
-        "--time": _checked_time(batch.time),
+        "--time": batch.time if time_limit_s(batch.time) else None,
         "--account": _checked_name("--account", batch.account),
         "--partition": _checked_name("--partition", batch.partition),
         "--signal": f"B:USR1@{_EARLY_S}",
@@ -125,7 +125,8 @@ def _head(batch: Batch) -> list[str]:
     return lines + [_checked_option(line) for line in batch.sbatch]
 
 
-def _checked_time(text: str | None) -> str | None:
+def time_limit_s(text: str | None) -> int | None:
+    """Seconds of a time in Slurm's notation. Raises InputError if it is none, or too short for a clean end."""
     if text is None:
         return None
     match = _TIME.fullmatch(text)
@@ -137,7 +138,7 @@ def _checked_time(text: str | None) -> str | None:
         raise InputError(
             f"--time {text}: the last 2 to 3 minutes are kept for a clean end: ask for more than {_SHORTEST_S // 60}"
         )
-    return text
+    return _seconds(match)
 
 
 def _seconds(match: re.Match[str]) -> int:

@@ -197,3 +197,14 @@ def test_what_launcher_srun_tells_to_type_on_the_host_runs_in_an_allocation(
     line = told.stderr.rstrip().splitlines()[-1].strip()
     folder.run(f"salloc --quiet --nodes=2 --gpus-per-node=1 bash -c {shlex.quote(line)}")
     assert folder.asked("SELECT run_id, status FROM runs") == [("ddp_strong.2x1.r0", "ok")]
+
+
+def test_the_script_for_mpiexec_meets_on_two_nodes(folder: Folder, image: str) -> None:
+    call = f"script {SUITE} --for mpi --image {image} --nodes 2 --world 2 --session mpi"
+    folder.run(f"apptainer run {image} {call} > mpi.sh")
+    folder.run("salloc --quiet --nodes=2 --ntasks-per-node=1 --gpus-per-node=1 bash mpi.sh")
+    assert folder.asked("SELECT run_id, status FROM runs") == [("ddp_strong.2x1.r0", "ok")]
+    assert folder.asked("SELECT count(DISTINCT node) FROM steps") == [(2,)]
+    head = json.loads((folder.outside / "results/mpi/session.json").read_text())
+    assert {facts["launcher"] for facts in head["environment"].values()} == {"MPICH"}
+    assert len(list((folder.outside / "results/public").glob("mpi.html"))) == 1
