@@ -136,7 +136,8 @@ def _follow(task: Task, folder: Path, own: Answer, patience_s: float) -> list[An
             if len(answers) == task.tasks and answers[task.task].nonce == own.nonce:
                 return answers
         if not path.exists():
-            _write(path, asdict(own))
+            with suppress(FileNotFoundError):  # the leading task has removed the files of an earlier launch
+                _write(path, asdict(own))
         time.sleep(_PAUSE_S + random.uniform(0, _SPREAD_S * task.tasks))  # noqa: S311 - no secret
     raise InputError(
         f"task {task.task} on {own.name} waited {patience_s:g} s for the leading task of {task.launcher}, in vain: "

@@ -85,13 +85,15 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         examples = "first dimension of the DataLoader's batches"
     else:
         examples = f"first dimension of the first tensor given to {models}" if models else "not known"
+    backward = facts["has_backward"]
+    loss = "sum of the scalars on which backward() is called" if backward else _NO_BACKWARD
     return {
         "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
         "optimizers": ", ".join(facts["optimizers"]),
-        "loss": "sum of the scalars on which backward() is called" if facts["has_backward"] else _NO_BACKWARD,
+        "loss": "given to bench_probe.step" if facts["has_own_loss"] else loss,
         "data": "DataLoader" if loader else "not known",
         "forward": f"calls of {models}" if facts["has_forward"] else "not known",
-        "backward": "torch.autograd.backward" if facts["has_backward"] else _NO_BACKWARD,
+        "backward": "torch.autograd.backward" if backward else _NO_BACKWARD,
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
         "torch": facts["torch"],

@@ -164,6 +164,7 @@ class Recorder:
         self.has_new_optimizer = self.has_new_closing = False
         self.is_scripts_own = False
         """Whether the script ends its steps itself, with bench_probe.step."""
+        self.has_own_loss = False
         self.in_backward = self.close_after_backward = False
         self.optimizer_began = None
         self.last_source = None
@@ -494,6 +495,7 @@ class Recorder:
             self.is_scripts_own = self.has_new_closing = True
         self.step.said = {"examples": examples, "tokens": tokens}
         if loss is not None and self.is_listening:
+            self.has_own_loss = True
             self.step.losses = [local(loss.detach()) if isinstance(loss, torch.Tensor) else loss]
         self.close()
 
@@ -726,6 +728,7 @@ class Recorder:
                 "closing": self.job.get("step_optimizer")
                 or (self.names[self.closing] if self.names else None),
                 "is_scripts_own": self.is_scripts_own,
+                "has_own_loss": self.has_own_loss,
                 "models": [type(root).__name__ for root in self.roots],
                 "has_loader": self.has_loader,
                 "has_forward": self.has_forward,

@@ -360,6 +360,7 @@ def test_a_script_that_marks_its_own_steps(run: Run) -> None:
     assert min(found.column("data_ns")) > 0
     assert found.script["counts"] == {"examples": 25, "tokens": 75, "steps": 5, "skipped": 0}
     assert found.script["is_scripts_own"]
+    assert found.script["has_own_loss"]
 
 
 def test_a_second_process_of_the_rank_is_refused(run: Run, tmp_path: Path) -> None:
