@@ -1,0 +1,177 @@
+"""The hooks in torch that call the recorder: nothing in the script changes."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+
+import torch
+from bench_probe.batches import count, digest, has_gradient
+from bench_probe.spans import Span
+
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+"""Whether torch.compile reads the code that asks, instead of running it."""
+
+
+def install(recorder):
+    import torch.utils.data.dataloader as loaders
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    recorder.of_optimizers = (
+        register_optimizer_step_pre_hook(recorder.before_optimizer),
+        register_optimizer_step_post_hook(recorder.after_optimizer),
+    )
+    torch.autograd.backward = _around_backward(recorder, torch.autograd.backward)
+    torch.save = _left_out(recorder, torch.save)
+    torch.compile = _around_compile(recorder, torch.compile)
+    iterator = loaders._BaseDataLoaderIter
+    iterator.__next__ = _around_load(recorder, iterator.__next__)
+    for scaler in {
+        torch.cuda.amp.GradScaler,
+        getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler),
+    }:
+        if "step" in vars(scaler):
+            scaler.scale, scaler.step = _scaled(recorder, scaler.scale), _or_skipped(recorder, scaler.step)
+    atexit.register(recorder.leave)
+
+
+def _around_backward(recorder, backward):
+    @functools.wraps(backward)
+    def call(tensors, *arguments, **options):
+        if recorder.thread is None:
+            recorder.thread = threading.get_ident()
+        if not recorder.in_backward and recorder.is_mine():
+            recorder.has_backward = True
+            recorder.note_losses(tensors)
+            if recorder.last_source is not None:
+                recorder.last_source[0] = recorder.is_source_known = True
+        outer, recorder.in_backward = recorder.in_backward, True
+        try:
+            with Span(recorder, "backward"):
+                result = backward(tensors, *arguments, **options)
+        finally:
+            recorder.in_backward = outer
+        if recorder.close_after_backward and not outer:
+            recorder.close_after_backward = False
+            recorder.close()
+        return result
+
+    return call
+
+
+def _around_load(recorder, load):
+    @functools.wraps(load)
+    def call(iterator):
+        if not recorder.is_mine() or recorder.depth:
+            return load(iterator)
+        begin = recorder.time.mark()
+        recorder.depth += 1
+        try:
+            batch = load(iterator)
+        finally:
+            recorder.depth -= 1
+        examples, tokens = count(batch)
+        recorder.has_loader = True
+        recorder.last_source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+        recorder.step.loads.append((recorder.last_source, (begin, recorder.time.mark()), examples, tokens))
+        if recorder.digest is None:
+            recorder.step.digest = digest(batch)
+        return batch
+
+    return call
+
+
+def _left_out(recorder, function):
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        begin = recorder.time.mark() if recorder.is_mine() and not recorder.depth else None
+        try:
+            return function(*arguments, **options)
+        finally:
+            if begin is not None:
+                recorder.step.outside.append((begin, recorder.time.mark()))
+
+    return call
+
+
+def _around_compile(recorder, compiler):
+    """Keep the compiler out of the probe, and see the functions that it compiles: in these no hook is called."""
+
+    @functools.wraps(compiler)
+    def call(model=None, *arguments, **options):
+        _hide(recorder)
+        compiled = compiler(model, *arguments, **options)
+        if model is None:  # a decorator with options
+            return lambda function: _seen(recorder, compiled(function), function)
+        return _seen(recorder, compiled, model)
+
+    return call
+
+
+def _hide(recorder):
+    """Call the hooks of optimizers and of backward outside of compiled code."""
+    if recorder.of_optimizers is None:
+        return
+    from torch._dynamo import disable
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    for hook in recorder.of_optimizers:
+        hook.remove()
+    recorder.of_optimizers = None
+    register_optimizer_step_pre_hook(disable(recorder.before_optimizer))
+    register_optimizer_step_post_hook(disable(recorder.after_optimizer))
+    torch.autograd.backward = disable(torch.autograd.backward)
+
+
+def _seen(recorder, compiled, function):
+    """A compiled function whose calls with gradients are forward passes, if no other span is in them."""
+    if isinstance(function, torch.nn.Module):
+        return compiled
+
+    @functools.wraps(compiled)
+    def call(*arguments, **options):
+        if is_compiling() or not recorder.is_mine() or recorder.depth or not torch.is_grad_enabled():
+            return compiled(*arguments, **options)
+        step, spans, begin = recorder.step, len(recorder.step.spans), recorder.time.mark()
+        if not any(step.given):
+            step.given = count((arguments, options))
+        if recorder.digest is None and step.digest is None:
+            step.digest = digest((arguments, options))
+        result = compiled(*arguments, **options)
+        if recorder.step is step and len(step.spans) == spans and has_gradient(result):
+            recorder.has_forward = True
+            step.spans.append(("forward", begin, recorder.time.mark()))
+        return result
+
+    return call
+
+
+def _scaled(recorder, scale):
+    """GradScaler multiplies the loss; remember what it was."""
+
+    @functools.wraps(scale)
+    def call(scaler, outputs):
+        scaled = scale(scaler, outputs)
+        if recorder.is_listening and isinstance(scaled, torch.Tensor) and scaled is not outputs:
+            scaled._bench_unscaled = outputs.detach()
+        return scaled
+
+    return call
+
+
+def _or_skipped(recorder, step):
+    """A step that GradScaler skips because of an overflow is a step, too."""
+
+    @functools.wraps(step)
+    def call(scaler, optimizer, *arguments, **options):
+        before = recorder.closed
+        result = step(scaler, optimizer, *arguments, **options)
+        if recorder.closed == before:
+            recorder.know(optimizer)
+        if recorder.closed == before and recorder.closes(optimizer) and not recorder.is_scripts_own:
+            recorder.counts["skipped"] += 1
+            recorder.close()
+        return result
+
+    return call
