@@ -56,7 +56,7 @@ def explained(run: RunSpec, rank: int, exit_code: int, scratch: Path, log: Path)
 def _other_python(run: RunSpec) -> str:
     command, added = run.workload_options["command"], run.workload_options["env"]
     try:
-        program = script.program_of(command[0], {**os.environ, **added})
+        program = script.program_of(command[0], {**os.environ, **added}, run.workload_options["cwd"])
     except FileNotFoundError:
         return ""
     return (

@@ -45,14 +45,15 @@ def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
 
 def store_profile(
     scratch: Path, writer: Writer, world_size: int, groups: Mapping[str, list[dict[str, Any]]]
-) -> int | None:
+) -> dict[str, Any]:
     """Write the profiled steps of a rank as rows of `profile`, `profile_collectives` and `profile_groups`.
 
-    `groups`: the process groups of each step, by its number. Returns the bytes that the rank sent in reductions of a
-    step; null if no step was profiled, or if torch does not tell the bytes."""
+    `groups`: the process groups of each step, by its number. Returns `reduced_bytes`, which the rank sent in
+    reductions of a step (null if no step was profiled, or if torch does not tell the bytes); and `has_messages`:
+    whether it exchanged messages with single ranks, as the stages of a pipeline do."""
     path = scratch / f"events.rank{writer.rank}.json"
     if not path.exists():
-        return None
+        return {"reduced_bytes": None, "has_messages": False}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     steps = list(_profiles(lines, world_size))
     for number, step in steps:
@@ -75,7 +76,11 @@ def store_profile(
         )
         _append(scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), []))))
     known = [sent for _, step in steps if (sent := _reduced_bytes(step)) is not None]
-    return max(known) if known and len(known) == len(steps) else None
+    ops = {op.lower() for _, step in steps for op in step.collectives}
+    return {
+        "reduced_bytes": max(known) if known and len(known) == len(steps) else None,
+        "has_messages": any("send" in op or "recv" in op for op in ops),
+    }
 
 
 def _groups(number: int, step: StepProfile, used: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:

@@ -20,7 +20,7 @@ def make(source: Path, scratch: Path, results: Path) -> None:
     folder `results`, and nothing of the agent's scratch folder, which holds `scratch`. Raises InputError if they are
     larger than LARGEST_BYTES, or cannot be copied."""
     target, total = scratch / FOLDER, 0
-    left_out = [folder for folder in (results, scratch.parent) if folder != source]
+    left_out = [folder for folder in (results.resolve(), scratch.parent.resolve()) if folder != source]
     try:
         names = list(_names(source))
         target.mkdir()
@@ -30,7 +30,11 @@ def make(source: Path, scratch: Path, results: Path) -> None:
             file, copy = source / name, target / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             if file.is_symlink():
-                copy.symlink_to(file.parent / file.readlink())
+                # a relative link that stays inside leads into the copy
+                is_inside = not file.readlink().is_absolute() and file.resolve().is_relative_to(
+                    source.resolve()
+                )
+                copy.symlink_to(file.readlink() if is_inside else file.parent / file.readlink())
             elif file.is_file():
                 total += file.stat().st_size
                 if total > LARGEST_BYTES:
@@ -50,7 +54,11 @@ def _names(source: Path) -> Iterator[str]:
     """Files and links below `source`, relative to it."""
     known = _known_to_git(source)
     if known is not None:
-        yield from known
+        for name in known:
+            if (source / name).is_dir() and not (source / name).is_symlink():  # a repository of its own
+                yield from (f"{name.rstrip('/')}/{inner}" for inner in _names(source / name))
+            else:
+                yield name
         return
     for folder, folders, names in os.walk(source):
         links = [each for each in folders if Path(folder, each).is_symlink()]

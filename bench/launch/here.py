@@ -41,6 +41,6 @@ def _warn_of_binding(found: Task, cpus: Set[int]) -> None:
     available = os.sched_getaffinity(os.getppid())
     if cpus < available:
         sys.stderr.write(
-            f"bench: {found.launcher} lets its tasks use {len(cpus)} of the {len(available)} CPUs here: let it bind "
-            "none to use them all (Open MPI: --bind-to none)\n"
+            f"bench: {found.launcher} lets its tasks use {len(cpus)} of the {len(available)} CPUs here: start them "
+            "unbound to use all CPUs (Open MPI: --bind-to none)\n"
         )

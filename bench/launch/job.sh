@@ -25,7 +25,7 @@ esac
 mpiexec -n %nodes "${each_node[@]}" "$@" "${container[@]}"%nv "$image" \
     bench suite %suite --session "$session" --results "$results" --no-load
 code=$?
-%{end}
+
 # Also after failed runs: they are in the tables, too.
 if [[ -e $results/$session/session.json ]]; then
     "${container[@]}" "$image" bench load "$results"

@@ -77,13 +77,13 @@ def _script(job: Job) -> str:
     image = shlex.quote(apptainer.check_image(job.image))
     missing = "" if apptainer.is_here(job.image) else f"# Where this was written there was no {image}.\n"
     head = {"pbs": _pbs, "lsf": _lsf, "mpi": _mpi}[job.scheduler](job)
-    stop, end = "", ""
+    stop = ""
     if job.time_s is not None:
         stop = (
             f"\n# {_EARLY_S // 60} minutes before the time limit the session stops, and keeps what it has measured.\n"
-            f'(sleep {job.time_s - _EARLY_S} && touch -- "$results/$session/STOP") &\nclock=$!\n'
+            f'(trap "kill \\$!" TERM; sleep {job.time_s - _EARLY_S} & wait $! && touch -- "$results/$session/STOP") '
+            "> /dev/null 2>&1 &\nclock=$!\ntrap 'kill \"$clock\" 2> /dev/null' EXIT\n"
         )
-        end = 'kill "$clock" 2> /dev/null\n'
     values = {
         "command": shlex.join(job.command),
         "how": _HOW[job.scheduler],
@@ -101,7 +101,6 @@ def _script(job: Job) -> str:
         "nv": " --nv" if job.gpus_per_node and job.device != "cpu" else "",
         "suite": shlex.join(job.suite),
         "stop": stop,
-        "end": end,
     }
     return _Template(Path(__file__).with_name("job.sh").read_text(encoding="utf-8")).substitute(values)
 

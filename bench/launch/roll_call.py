@@ -116,6 +116,7 @@ def _lead(task: Task, folder: Path, own: Answer, patience_s: float) -> list[Answ
     while missing := wanted - {path.name for path in folder.iterdir()}:
         if time.monotonic() > deadline:
             first = [f"task {index}" for index in sorted(map(int, missing))]
+            shutil.rmtree(folder, ignore_errors=True)
             named = ", ".join(first[:8]) + " ..." * (len(first) > 8)
             raise InputError(
                 f"{len(missing)} of the {task.tasks} tasks of {task.launcher} did not join within {patience_s:g} s: "
@@ -140,8 +141,8 @@ def _follow(task: Task, folder: Path, own: Answer, patience_s: float) -> list[An
                 _write(path, asdict(own))
         time.sleep(_PAUSE_S + random.uniform(0, _SPREAD_S * task.tasks))  # noqa: S311 - no secret
     raise InputError(
-        f"task {task.task} on {own.name} waited {patience_s:g} s for the leading task of {task.launcher}, in vain: "
-        f"do all nodes share the results folder {folder.parent}? {LOCAL}"
+        f"task {task.task} on {own.name} waited {patience_s:g} s for the leading task of {task.launcher} and got no "
+        f"answer: do all nodes share the results folder {folder.parent}? {LOCAL}"
     )
 
 

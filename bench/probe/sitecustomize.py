@@ -12,17 +12,26 @@ from pathlib import Path
 
 
 class _AfterTorch:
-    """A finder that lets the probe begin right after torch is imported, and then leaves."""
+    """A finder that lets the probe begin right after torch is imported, and then leaves.
+
+    It stays if the script only asks where torch is."""
+
+    is_asking = False
 
     def find_spec(self, name, _path=None, _target=None):
-        if name != "torch":
+        if name != "torch" or self.is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.is_asking = False
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
             def exec_module(module):
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
                 load(module)
                 import bench_probe.record
 

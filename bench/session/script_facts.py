@@ -58,6 +58,8 @@ def _ranks_train(
     bytes_sent = [facts["reduced_bytes"] for facts in ranks]
     if any(sent is None for sent in bytes_sent):
         return None
+    if any(facts["has_messages"] for facts in ranks):  # a pipeline's stages share a model without reductions
+        return None
     if min(bytes_sent) < _LEAST_BYTES:
         return "independent copies"
     groups = [group["ranks"] for facts in ranks for used in facts["groups"].values() for group in used]
@@ -73,6 +75,11 @@ def _are_connected(world_size: int, groups: Iterable[Sequence[int]]) -> bool:
         reached = reached.union(*joining)
         todo = [group for group in todo if not group <= reached]
     return len(reached) == world_size
+
+
+def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
+    marked = "bench_probe.phase" if phase in facts["named_phases"] else None
+    return ", ".join(filter(None, (seen, marked))) or "not known"
 
 
 def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -91,8 +98,8 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
         "optimizers": ", ".join(facts["optimizers"]),
         "loss": "given to bench_probe.step" if facts["has_own_loss"] else loss,
-        "data": "DataLoader" if loader else "not known",
-        "forward": f"calls of {models}" if facts["has_forward"] else "not known",
+        "data": _obtained("data", facts, "DataLoader" if loader else None),
+        "forward": _obtained("forward", facts, f"calls of {models}" if facts["has_forward"] else None),
         "backward": "torch.autograd.backward" if backward else _NO_BACKWARD,
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),

@@ -51,7 +51,7 @@ def obstacle(options: Mapping[str, Any]) -> str | None:
     """Why the command cannot be started here; null if nothing is known."""
     command, environment = options["command"], {**os.environ, **options["env"]}
     try:
-        program_of(command[0], environment)
+        program_of(command[0], environment, options["cwd"])
     except FileNotFoundError:
         return f"{command[0]} is not on PATH: give its whole path, or correct the command"
     if Path(command[0]).name.startswith("python"):
@@ -62,8 +62,11 @@ def obstacle(options: Mapping[str, Any]) -> str | None:
     return None
 
 
-def program_of(name: str, environment: Mapping[str, str]) -> str:
-    """The path of the program. `python` that is not on PATH is the Python that runs bench. Raises FileNotFoundError."""
+def program_of(name: str, environment: Mapping[str, str], cwd: str | None = None) -> str:
+    """The path of the program, which may be relative to the folder `cwd`. `python` that is not on PATH is the Python
+    that runs bench. Raises FileNotFoundError."""
+    if "/" in name:
+        name = str(Path(cwd or ".").absolute() / name)
     found = shutil.which(name, path=environment.get("PATH"))
     if found is None and name in ("python", "python3"):
         return sys.executable
@@ -96,7 +99,7 @@ def _environment(
         for name, value in inherited.items()
         if name not in job.variables_of_bench and not name.startswith(_OF_A_LAUNCHER)
     }
-    environment.setdefault("OMP_NUM_THREADS", str(spec.threads))
+    environment["OMP_NUM_THREADS"] = str(spec.threads)  # the case's, also over an exported value
     environment.setdefault("PYTHONFAULTHANDLER", "1")
     # a device that only this agent sees has another number than the rank
     local_rank = job.local_rank if job.device_index is None else job.device_index

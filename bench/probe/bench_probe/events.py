@@ -27,11 +27,13 @@ def stop(profiler, path, trace=None):
     if trace is not None:  # it gets its final name once it is complete
         profiler.export_chrome_trace(str(trace.with_name(f".{trace.name}")))
         trace.with_name(f".{trace.name}").rename(trace)
-    with path.open("w") as file:
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w") as file:
         for event in profiler.profiler.kineto_results.events():
             line = _line(event)
             if line is not None:
                 file.write(json.dumps(line) + "\n")
+    temporary.rename(path)
 
 
 def _line(event):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import threading
 
 import torch
@@ -34,6 +35,7 @@ def install(recorder):
         if "step" in vars(scaler):
             scaler.scale, scaler.step = _scaled(recorder, scaler.scale), _or_skipped(recorder, scaler.step)
     atexit.register(recorder.leave)
+    os.register_at_fork(after_in_child=recorder.fall_silent)
 
 
 def _around_backward(recorder, backward):

@@ -84,6 +84,8 @@ class Recorder:
         self.is_scripts_own = False
         """Whether the script ends its steps itself, with bench_probe.step."""
         self.has_own_loss = False
+        self.named_phases = set()
+        """Phases that the script marks with bench_probe.phase."""
         self.in_backward = self.close_after_backward = False
         self.optimizer_began = None
         self.last_source = None
@@ -155,10 +157,16 @@ class Recorder:
 
     # ---- spans
 
+    def fall_silent(self):
+        """In a forked copy of the process: a worker of a DataLoader must not use the device."""
+        self.is_listening = False
+
     def is_mine(self):
         return self.is_listening and self.thread in (None, threading.get_ident()) and not self.is_done
 
     def span(self, phase):
+        """For bench_probe.phase."""
+        self.named_phases.add(phase)
         return Span(self, phase)
 
     def note_losses(self, tensors):
@@ -171,18 +179,24 @@ class Recorder:
         if all(one.numel() == 1 for one in tensors):
             # at once, or a copy: a script may reduce it in place for its log
             for one in tensors:
-                loss = local(getattr(one, "_bench_unscaled", one).detach())
-                self.step.losses.append(loss.clone() if loss.is_cuda else loss.item())
+                self._note_loss(getattr(one, "_bench_unscaled", one))
+
+    def _note_loss(self, loss):
+        if isinstance(loss, torch.Tensor):
+            loss = local(loss.detach())
+            loss = loss.clone() if loss.is_cuda else loss.item()
+        self.step.losses.append(loss)
 
     # ---- the end of a step
 
     def step_of_the_script(self, loss, examples, tokens):
         if not self.is_scripts_own:
             self.is_scripts_own = self.has_new_closing = True
-        self.step.said = {"examples": examples, "tokens": tokens}
+        self.step.said = {"examples": _whole("examples", examples), "tokens": _whole("tokens", tokens)}
         if loss is not None and self.is_listening:
             self.has_own_loss = True
-            self.step.losses = [local(loss.detach()) if isinstance(loss, torch.Tensor) else loss]
+            self.step.losses = []
+            self._note_loss(loss)
         self.close()
 
     def close(self):
@@ -202,9 +216,7 @@ class Recorder:
         if step.start is None:
             self._first_step_ended()
         elif self.has_new_closing:  # the steps so far were parts of steps
-            self.file.restart()
-            self.waiting.clear()
-            self.taken, self.digest = 0, None
+            self._forget_steps()
         else:
             if self.closed <= 5 and not self.models.were_all_called():
                 self.models.look_deeper()
@@ -217,7 +229,7 @@ class Recorder:
             self.depth = 0  # a forward pass that raised has not been left
         is_last = self.taken == self.last + (self.job["profiled"] if self.profiler else 0)
         if self.file is not None and self.taken == self.last and not self.has_checked:
-            self._store_passed(wait=True)
+            self.store_passed(wait=True)
             self.step, self.check = (
                 Step(self.time.mark()),
                 SelfCheck(self, self.job["pairs"], self.job["seed"]),
@@ -228,8 +240,15 @@ class Recorder:
         if self.file is not None and is_last:
             self.finish()
 
+    def _forget_steps(self):
+        self.file.restart()
+        self.waiting.clear()
+        self.taken, self.digest, self.validations, self.pauses = 0, None, 0, []
+        self.counts, self.batches = dict.fromkeys(self.counts, 0), Counter()
+
     def _checked(self):
         """A step of the self-check ends here."""
+        self.closed += 1
         is_last = self.check.step_ended(self.step)
         self.depth = 0
         if is_last:
@@ -247,8 +266,10 @@ class Recorder:
             (p.device for o in self.optimizers for g in o.param_groups for p in g["params"]),
             torch.device("cpu"),
         )
+        if not self.names and torch.cuda.is_initialized():  # a script without an optimizer of torch
+            device = torch.device("cuda", torch.cuda.current_device())
         if device.type == "cuda":
-            self.time = DeviceTime()
+            self.time = DeviceTime(device)
         path = self.scratch / f"steps.rank{self.job['rank']}.raw"
         try:
             self.file = StepFile(path, self.last, self.job["identity"], further=self.job["profiled"])
@@ -275,7 +296,7 @@ class Recorder:
         if step.validation is not None:
             self.validations += 1
             if self.validations * 2 <= self.closed:  # in every other step it is a part of the training
-                step.outside.append(step.validation)
+                step.outside.insert(0, step.validation)  # it may contain others
                 # its first batch comes before the first forward pass
                 step.outside += [load[1] for load in step.loads if self.is_source_known and not load[0][0]]
         loads = [load for load in step.loads if load[0][0]] if self.is_source_known else step.loads
@@ -293,7 +314,7 @@ class Recorder:
         step.loads = []
         self.taken += 1
         self.waiting.append(step)
-        self._store_passed()
+        self.store_passed()
         if self.taken >= self.last and self.has_checked:
             self._profile(step.kind == PROFILED)
 
@@ -303,17 +324,21 @@ class Recorder:
             step.reserved = torch.cuda.max_memory_reserved(self.device)
             torch.cuda.reset_peak_memory_stats(self.device)
             # to pinned memory, so that nothing waits; the mark after it says when it has arrived
-            losses = [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in step.losses]
-            if losses:
-                total = torch.stack([one.float().reshape(()) for one in losses]).sum()
-                step.losses = torch.empty((), pin_memory=True).copy_(total, non_blocking=True)
+            on_device = [one for one in step.losses if isinstance(one, torch.Tensor)]
+            if on_device:
+                moved = [
+                    one.to(self.device, torch.float32, non_blocking=True).reshape(()) for one in on_device
+                ]
+                total = torch.empty((), dtype=torch.float32, device="cpu", pin_memory=True)
+                total.copy_(torch.stack(moved).sum(), non_blocking=True)
+                step.losses = [total, *(one for one in step.losses if not isinstance(one, torch.Tensor))]
             step.passed = self.time.mark()
         elif time.perf_counter_ns() > self.memory_due:
             self.memory_due = time.perf_counter_ns() + _MEMORY_EVERY_NS
             with Path("/proc/self/statm").open() as statm:
                 step.allocated = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    def _store_passed(self, wait=False):
+    def store_passed(self, wait=False):
         if wait and self.waiting and self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         while self.waiting and (
@@ -335,16 +360,14 @@ class Recorder:
         step_ns = max(0, elapsed(step.start, step.end) - outside)
         self.origin_ns += elapsed(self.origin, step.end)
         self.origin = step.end
-        losses = step.losses
-        loss = float(losses) if isinstance(losses, torch.Tensor) else math.fsum(map(float, losses))
         self.file.store(
             step.kind,
             self.origin_ns - step_ns,
-            phases["data"] if self.has_loader or phases["data"] else UNKNOWN_PHASE,
-            phases["forward"] if self.has_forward else UNKNOWN_PHASE,
+            phases["data"] if self.has_loader or "data" in self.named_phases else UNKNOWN_PHASE,
+            phases["forward"] if self.has_forward or "forward" in self.named_phases else UNKNOWN_PHASE,
             phases["backward"] if self.has_backward else UNKNOWN_PHASE,
             phases["optimizer"],
-            loss if isinstance(losses, torch.Tensor) or losses else math.nan,
+            math.fsum(map(float, step.losses)) if step.losses else math.nan,
             step.allocated,
             step.reserved,
             step_ns,
@@ -371,6 +394,8 @@ class Recorder:
             self.groups[self.taken - 1] = events.used_groups(self.groups_before)
         if self.taken < self.last + self.job["profiled"]:
             self.groups_before = events.calls_of_groups()
+            if self.device.type == "cuda":  # the step before may still be running
+                torch.cuda.synchronize(self.device)
             self.annotation = torch.profiler.record_function(f"bench.step {self.taken}")
             self.annotation.__enter__()
         else:
@@ -382,7 +407,7 @@ class Recorder:
 
     def finish(self):
         """End the script: it has taken all of its steps."""
-        self._store_passed(wait=True)
+        self.store_passed(wait=True)
         self.is_done = True
         parameters = {id(each): each for root in self.models.roots for each in root.parameters()} or {
             id(each): each for o in self.optimizers for g in o.param_groups for each in g["params"]
@@ -399,7 +424,7 @@ class Recorder:
                 self.check.end()
                 self._end_check()
             with contextlib.suppress(Exception):
-                self._store_passed()
+                self.store_passed()
             with contextlib.suppress(Exception):  # the interpreter crashes if it ends with a running profiler
                 if self.profiler is not None:
                     self.profiler.stop()
@@ -412,9 +437,10 @@ class Recorder:
                 "steps": self.taken,
                 "optimizers": self.names,
                 "closing": self.job.get("step_optimizer")
-                or (self.names[self.closing] if self.names else None),
+                or (None if self.closing is None else self.names[self.closing]),
                 "is_scripts_own": self.is_scripts_own,
                 "has_own_loss": self.has_own_loss,
+                "named_phases": sorted(self.named_phases),
                 "models": [type(root).__name__ for root in self.models.roots],
                 "has_loader": self.has_loader,
                 "has_forward": self.has_forward,
@@ -438,6 +464,17 @@ class Recorder:
         temporary = path.with_suffix(f".{self.pid}.tmp")
         temporary.write_text(json.dumps(facts))
         temporary.rename(path)
+
+
+def _whole(name, number):
+    """The number. Raises TypeError if it is not a whole one; a tensor would make each step wait for the device."""
+    if number is None or isinstance(number, int):
+        return number
+    if isinstance(number, torch.Tensor) or not hasattr(number, "__index__"):
+        raise TypeError(
+            f"bench_probe.step: {name} is a {type(number).__name__}: give a whole number, as in len(batch)"
+        )
+    return number.__index__()
 
 
 def _leave_late():

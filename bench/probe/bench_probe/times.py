@@ -22,9 +22,12 @@ class HostTime:
 class DeviceTime:
     """Marks in the order of a CUDA device's work."""
 
+    def __init__(self, device):
+        self._device = device
+
     def mark(self):
         event = torch.cuda.Event(enable_timing=True)
-        event.record()
+        event.record(torch.cuda.current_stream(self._device))
         return event
 
     def elapsed_ns(self, begin, end):

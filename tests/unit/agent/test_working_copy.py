@@ -52,11 +52,25 @@ def test_files_that_git_ignores_are_left_out(source: Path, tmp_path: Path) -> No
     assert set(inner) == {"net.py"}
 
 
+def test_a_repository_inside_is_copied_too(source: Path, tmp_path: Path) -> None:
+    for folder in (source / "model", source):
+        subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    found = copied(source, tmp_path / "agent/run")
+    assert {name for name in found if ".git/" not in name} == {"train.py", "model/net.py", "data/big.bin"}
+
+
+def test_results_named_by_a_relative_path_are_left_out(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(source)
+    assert "results/s/session.json" not in copied(source, tmp_path / "agent/run", Path("results"))
+
+
 def test_links_lead_where_they_led(source: Path, tmp_path: Path) -> None:
     (source / "model/link.py").symlink_to("../train.py")
     (source / "elsewhere").symlink_to(tmp_path)
     copied(source, tmp_path / "agent/run")
-    assert (tmp_path / "agent/run/work/model/link.py").resolve() == source / "train.py"
+    assert (tmp_path / "agent/run/work/model/link.py").resolve() == tmp_path / "agent/run/work/train.py"
     assert (tmp_path / "agent/run/work/elsewhere").resolve() == tmp_path
 
 

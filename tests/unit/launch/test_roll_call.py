@@ -88,7 +88,9 @@ def test_tasks_that_do_not_come_are_named(tmp_path: Path) -> None:
 
 
 def test_a_leader_that_does_not_come_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"task 1 on .* waited 0.5 s for the leading task of MPICH, in vain"):
+    with pytest.raises(
+        InputError, match=r"task 1 on .* waited 0.5 s for the leading task of MPICH and got no answer"
+    ):
         roll_call(task(1), tmp_path, SHORT_S)
 
 

@@ -475,3 +475,78 @@ def test_steps_without_backward_have_neither_loss_nor_backward(run: Run) -> None
     assert np.isnan(found.column("loss")).all()
     assert set(found.column("backward_ns")) == {UNKNOWN_PHASE}
     assert not found.script["has_backward"]
+
+
+def test_rows_of_the_self_check_stay_out_where_the_device_is_late(run: Run) -> None:
+    found = run("""
+        import bench_probe.record
+        bench_probe.record.RECORDER.time.has_passed = lambda mark: False  # as on a GPU that has not caught up
+        for batch, target in DataLoader(data, batch_size=8):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(batch), target)
+            loss.backward()
+            show(loss)
+            optimizer.step()
+    """, pairs=3, seed=1)  # fmt: skip
+    assert found.code == 0, found.log
+    trained = WARMUP_STEPS + MEASURED_STEPS
+    assert (
+        found.column("kind")
+        == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS + [PROFILED] * PROFILED_STEPS
+    )
+    losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")][1:]
+    assert found.column("loss") == losses[:trained] + losses[trained + 6 :]
+
+
+def test_a_step_of_a_scaler_is_one_step_of_the_self_check(run: Run) -> None:
+    found = run("""
+        scaler = torch.amp.GradScaler("cpu")
+        for batch, target in DataLoader(data, batch_size=8):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(batch), target)
+            scaler.scale(loss).backward()
+            show(loss)
+            scaler.step(optimizer)
+            scaler.update()
+    """, pairs=3, seed=1)  # fmt: skip
+    assert found.code == 0, found.log
+    losses = [line for line in found.log.splitlines() if line.startswith("LOSS")]
+    assert len(losses) == 1 + WARMUP_STEPS + MEASURED_STEPS + 6 + PROFILED_STEPS
+    assert found.script["counts"]["skipped"] == 0
+
+
+def test_what_came_before_the_scripts_own_first_step_does_not_count(run: Run) -> None:
+    found = run("""
+        import bench_probe
+        for step in range(100):
+            for _ in range(4):  # optimizer steps of 8 examples
+                optimizer.zero_grad()
+                net(torch.ones(8, 4)).sum().backward()
+                optimizer.step()
+            bench_probe.step(examples=32)
+    """, warmup=6)  # fmt: skip
+    assert found.code == 0, found.log
+    assert found.script["counts"]["examples"] == 32 * MEASURED_STEPS
+    assert found.script["batch"] == 32
+
+
+def test_examples_that_are_a_tensor_are_refused_at_once(run: Run) -> None:
+    found = run("""
+        import bench_probe
+        bench_probe.step(examples=torch.tensor(3))
+    """)
+    assert found.code == 1
+    assert "examples is a Tensor: give a whole number, as in len(batch)" in found.log
+
+
+def test_the_probe_begins_although_the_script_asked_before_where_torch_is(tmp_path: Path) -> None:
+    text = (
+        "import importlib.util, sys\nassert importlib.util.find_spec('torch')\n"
+        "import torch\nprint('bench_probe.record' in sys.modules)\n"
+    )
+    job = {"scratch": str(tmp_path), "rank": 0, "identity": IDENTITY, "warmup": 1, "steps": 1, "profiled": 0}
+    environment = {**os.environ, "PYTHONPATH": str(PROBE_FOLDER), "BENCH_PROBE": json.dumps(job)}
+    done = subprocess.run(
+        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"

@@ -29,7 +29,7 @@ def rank(number: int, **other: Any) -> dict[str, Any]:
     return {
         "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
         "world_size": 4, "reduced_bytes": 1000, "groups": used([0, 1, 2, 3]),
-        "is_scripts_own": False, "has_own_loss": False, "models": ["Net"],
+        "is_scripts_own": False, "named_phases": [], "has_messages": False, "has_own_loss": False, "models": ["Net"],
         "has_loader": True, "has_forward": True, "has_backward": True, "closing": "SGD", "optimizers": ["SGD"],
         "profile_problem": None,
         "torch": "2.15.0", **other,
@@ -69,6 +69,7 @@ def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
         ({"reduced_bytes": 4}, "independent copies"),  # a loss for the log
         ({"reduced_bytes": None}, None),  # the profiler failed
         ({"groups": {"9": []}}, "one model"),
+        ({"reduced_bytes": 0, "has_messages": True}, None),  # a pipeline
     ],
 )
 def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any], train: str | None) -> None:
