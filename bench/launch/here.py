@@ -1,4 +1,4 @@
-"""The step around this process, whoever started it."""
+"""The step around this process, read from any launcher."""
 
 from __future__ import annotations
 
