@@ -1,8 +1,8 @@
 """Measure what the probe of `bench run` adds to a training script: the script with it and without it, in turn.
 
-Each pair is two processes in random order, one with the probe and one without. Both take the same steps on one thread.
-Prints the quotient of their times with its 95 % interval over the pairs (Student's t on logarithms), by the clock and
-by processor time, and the difference of a step.
+Each pair is two processes in random order, one with the probe and one without. Both take the same steps on one thread;
+the time of a process is the median of its steps. Prints the quotient of the two times with its 95 % interval over the
+pairs (Student's t on logarithms), and the difference of a step.
 
     python benchmarks/probe.py [--pairs 12]
 """
@@ -24,7 +24,7 @@ from scipy import stats
 from bench.train.script import PROBE_FOLDER
 
 _SCRIPT = """
-import sys, time
+import statistics, sys, time
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -34,23 +34,23 @@ torch.set_num_threads(1)
 data = TensorDataset(torch.randn(batch * (steps + 60), 64), torch.randint(0, 10, (batch * (steps + 60),)))
 net = nn.Sequential(nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10))
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+ends = []
 for step, (batch, targets) in enumerate(DataLoader(data, batch_size=batch)):
-    if step == 50:
-        wall, processor = time.perf_counter_ns(), time.process_time_ns()
     if step == 50 + steps:
-        print(time.perf_counter_ns() - wall, time.process_time_ns() - processor)
+        print(statistics.median(later - earlier for earlier, later in zip(ends[50:], ends[51:])) / 1e3)
         break
     loss = nn.functional.cross_entropy(net(batch), targets)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    ends.append(time.perf_counter_ns())
 """
 _SIZES = {"short steps": (64, 8, 4_000), "longer steps": (1_024, 64, 400)}
 """Width of the model, batch, steps."""
 
 
-def times(script: Path, size: tuple[int, int, int], with_probe: bool) -> tuple[float, float]:
-    """Wall and processor time of a step, in microseconds."""
+def step_us(script: Path, size: tuple[int, int, int], with_probe: bool) -> float:
+    """The median step, in microseconds."""
     environment = {name: value for name, value in os.environ.items() if name != "BENCH_PROBE"}
     with tempfile.TemporaryDirectory() as scratch:
         if with_probe:
@@ -63,8 +63,7 @@ def times(script: Path, size: tuple[int, int, int], with_probe: bool) -> tuple[f
         done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
         if with_probe and not list(Path(scratch).glob("outcome.*")):
             raise RuntimeError(f"the probe has recorded nothing: {done.stderr}")
-    wall, processor = (int(word) / size[2] / 1e3 for word in done.stdout.split())
-    return wall, processor
+    return float(done.stdout)
 
 
 def interval(quotients: np.ndarray) -> tuple[float, float, float]:
@@ -86,16 +85,15 @@ def main() -> None:
         for name, size in _SIZES.items():
             found = []
             for _ in range(pairs):
-                taken = {probe: times(script, size, probe) for probe in order.sample((True, False), 2)}
-                found.append((*taken[True], *taken[False]))
+                taken = {probe: step_us(script, size, probe) for probe in order.sample((True, False), 2)}
+                found.append((taken[True], taken[False]))
             rows = np.array(found)
-            for clock, column in (("clock", 0), ("processor time", 1)):
-                ratio, low, high = interval(rows[:, column] / rows[:, column + 2])
-                added = np.median(rows[:, column] - rows[:, column + 2])
-                print(
-                    f"{name}, {clock}: {np.median(rows[:, column + 2]):,.0f} µs without the probe, {added:+.1f} µs "
-                    f"with it (median of {pairs} pairs); quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
-                )
+            ratio, low, high = interval(rows[:, 0] / rows[:, 1])
+            print(
+                f"{name}: {np.median(rows[:, 1]):,.0f} µs without the probe, "
+                f"{np.median(rows[:, 0] - rows[:, 1]):+.1f} µs with it (median of {pairs} pairs); "
+                f"quotient {ratio:.4f} [{low:.4f}, {high:.4f}]"
+            )
 
 
 if __name__ == "__main__":

@@ -73,18 +73,21 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         last = recorder.peek(step_file(scratch, rank))
         if last is not None:
             return (
-                f"the command ended at once after {last.rows} recorded steps, perhaps with os._exit, and {wanted} are "
-                "asked for: ask for fewer with measure.steps, or let the script train for longer"
+                f"the command ended at once after {last.rows} of {wanted} recorded steps, perhaps with os._exit: ask "
+                "for fewer with measure.steps, or let the script train for longer"
             )
         return (
-            "the command ended well, and no torch was seen in it: give a Python script that trains with torch, "
-            "started without -E, -I and -S"
+            "the command ended without an error, but never imported torch: give a Python script that trains with "
+            "torch, started without -E, -I and -S"
         )
     if not seen["optimizers"]:
-        return "the command ended well without a step of a torch optimizer: bench_probe.step() can mark its steps"
+        return (
+            "the command ended without an error and without a step of a torch optimizer: mark its steps with "
+            "bench_probe.step()"
+        )
     return (
-        f"the command ended well after {seen['steps']} recorded steps, and {wanted} are asked for (the first one is "
-        "not recorded): ask for fewer with measure.steps, or let the script train for longer"
+        f"the command ended without an error after {seen['steps']} of {wanted} recorded steps (its first step is not "
+        "recorded): ask for fewer with measure.steps, or let the script train for longer"
     )
 
 

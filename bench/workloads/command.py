@@ -26,13 +26,14 @@ _OWN_VARIABLES = (
     "MASTER_ADDR",
     "MASTER_PORT",
 )
+_STARTS_RANKS = "bench starts the ranks: give the script itself, as in `python train.py"
 _STARTERS = {
-    "torchrun": "bench starts the ranks: give the script itself, as in `python train.py`",
-    "torchx": "bench starts the ranks: give the script itself, as in `python train.py`",
-    "accelerate": "bench starts the ranks: give the script itself, as in `python train.py`; settings such as mixed "
-    "precision are variables, as in --env ACCELERATE_MIXED_PRECISION=bf16",
-    "deepspeed": "bench starts the ranks: give the script itself, as in `python train.py --deepspeed ...`",
-    "horovodrun": "bench starts the ranks: give the script itself, as in `python train.py`",
+    "torchrun": f"{_STARTS_RANKS}`",
+    "torchx": f"{_STARTS_RANKS}`",
+    "horovodrun": f"{_STARTS_RANKS}`",
+    "deepspeed": f"{_STARTS_RANKS} --deepspeed ...`",
+    "accelerate": f"{_STARTS_RANKS}`; settings such as mixed precision are variables, as in "
+    "--env ACCELERATE_MIXED_PRECISION=bf16",
     "mpirun": "start bench with it instead, as in `mpirun -n 2 bench run -- python train.py`",
     "mpiexec": "start bench with it instead, as in `mpiexec -n 2 bench run -- python train.py`",
     "srun": "start bench with it instead, as in `srun --ntasks-per-node 1 bench run -- python train.py`",
@@ -74,10 +75,12 @@ class CommandOptions:
         if self.script is None:
             object.__setattr__(self, "script", _script_file(self.command, self.cwd))
         for name in self.env:
-            if name in _OWN_VARIABLES or not name or "=" in name or "\0" in name:
+            if name in _OWN_VARIABLES:
                 raise InputError(
-                    f"env: {name!r} cannot be set: bench sets it for each rank, or no variable has that name"
+                    f"env: {name!r} cannot be set, because bench sets it for each rank: remove it"
                 )
+            if not name or "=" in name or "\0" in name:
+                raise InputError(f"env: {name!r} is not the name of a variable")
 
 
 def _starter(command: tuple[str, ...]) -> str | None:

@@ -225,10 +225,10 @@ def test_a_suite_runs_a_command_with_its_batch_and_its_variables(tmp_path: Path,
     ("words", "status", "said"),
     [
         (("9", "raise"), "failed", "the command ended with exit code 1: ValueError: no column\n"),
-        (("5", "end"), "failed", "the command ended well after 4 recorded steps, and 8 are asked for"),
-        (("5", "exit"), "failed", "the command ended at once after 4 recorded steps, perhaps with os._exit, and 8 are"),
+        (("5", "end"), "failed", "the command ended without an error after 4 of 8 recorded steps"),
+        (("5", "exit"), "failed", "the command ended at once after 4 of 8 recorded steps, perhaps with os._exit"),
         (("5", "spawn"), "failed", "several processes of one rank take steps: the command starts ranks itself"),
-        (("0", "end"), "failed", "the command ended well without a step of a torch optimizer"),
+        (("0", "end"), "failed", "the command ended without an error and without a step of a torch optimizer"),
         (("4", "hang"), "timeout", "not done after 20 s (measure.timeout_s); steps completed: rank 0: "),
     ],
 )  # fmt: skip

@@ -44,10 +44,10 @@ def _around_backward(recorder, backward):
         if recorder.thread is None:
             recorder.thread = threading.get_ident()
         if not recorder.in_backward and recorder.is_mine():
-            recorder.has_backward = True
+            recorder.seen.add("backward")
             recorder.note_losses(tensors)
-            if recorder.last_source is not None:
-                recorder.last_source[0] = recorder.is_source_known = True
+            if recorder.source is not None:
+                recorder.source[0] = recorder.is_source_known = True
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -67,16 +67,16 @@ def _around_load(recorder, load):
     def call(iterator):
         if not recorder.is_mine() or recorder.depth:
             return load(iterator)
-        begin = recorder.time.mark()
+        begin = recorder.device.mark()
         recorder.depth += 1
         try:
             batch = load(iterator)
         finally:
             recorder.depth -= 1
         examples, tokens = count(batch)
-        recorder.has_loader = True
-        recorder.last_source = vars(iterator).setdefault("_bench_is_trained_on", [False])
-        recorder.step.loads.append((recorder.last_source, (begin, recorder.time.mark()), examples, tokens))
+        recorder.seen.add("data")
+        recorder.source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+        recorder.step.loads.append((recorder.source, begin, recorder.device.mark(), examples, tokens))
         if recorder.digest is None:
             recorder.step.digest = digest(batch)
         return batch
@@ -87,12 +87,12 @@ def _around_load(recorder, load):
 def _left_out(recorder, function):
     @functools.wraps(function)
     def call(*arguments, **options):
-        begin = recorder.time.mark() if recorder.is_mine() and not recorder.depth else None
+        begin = recorder.device.mark() if recorder.is_mine() and not recorder.depth else None
         try:
             return function(*arguments, **options)
         finally:
             if begin is not None:
-                recorder.step.outside.append((begin, recorder.time.mark()))
+                recorder.step.outside.append((begin, recorder.device.mark()))
 
     return call
 
@@ -133,17 +133,22 @@ def _seen(recorder, compiled, function):
 
     @functools.wraps(compiled)
     def call(*arguments, **options):
-        if is_compiling() or not recorder.is_mine() or recorder.depth or not torch.is_grad_enabled():
+        if (
+            is_compiling()
+            or not recorder.is_mine()
+            or not recorder.may_be_forward()
+            or not torch.is_grad_enabled()
+        ):
             return compiled(*arguments, **options)
-        step, spans, begin = recorder.step, len(recorder.step.spans), recorder.time.mark()
+        step, spans, begin = recorder.step, len(recorder.step.spans), recorder.device.mark()
         if not any(step.given):
             step.given = count((arguments, options))
         if recorder.digest is None and step.digest is None:
             step.digest = digest((arguments, options))
         result = compiled(*arguments, **options)
-        if recorder.step is step and len(step.spans) == spans and has_gradient(result):
-            recorder.has_forward = True
-            step.spans.append(("forward", begin, recorder.time.mark()))
+        if recorder.step is step and not recorder.depth and len(step.spans) == spans and has_gradient(result):
+            recorder.seen.add("forward")
+            step.spans.append(("forward", begin, recorder.device.mark()))
         return result
 
     return call
@@ -171,9 +176,9 @@ def _or_skipped(recorder, step):
         result = step(scaler, optimizer, *arguments, **options)
         if recorder.closed == before:
             recorder.know(optimizer)
-        if recorder.closed == before and recorder.closes(optimizer) and not recorder.is_scripts_own:
-            recorder.counts["skipped"] += 1
-            recorder.close()
+            if recorder.closes(optimizer):
+                recorder.skipped += 1
+                recorder.close()
         return result
 
     return call

@@ -15,13 +15,17 @@ class Models:
     def __init__(self, recorder):
         self._recorder = recorder
         self._candidates = {}
-        """Modules with hooks: whether each was called as the outermost one, by its id."""
+        """Modules with hooks, by their ids."""
+        self._called = set()
+        """Ids of modules that were called as the outermost one."""
+        self.depth = 0
+        """Number of their calls inside of each other."""
         self._hooks = {}
         self._began = None
         self.roots = []
 
     def were_all_called(self):
-        return all(was_called for _, was_called in self._candidates.values())
+        return self._candidates.keys() <= self._called
 
     def find(self):
         """The outermost modules that hold parameters of the optimizers, with a hook each."""
@@ -41,7 +45,7 @@ class Models:
                 self._hook(module)
 
     def _hook(self, module):
-        self._candidates[id(module)] = (module, False)
+        self._candidates[id(module)] = module
         self._hooks[id(module)] = self._listen(module)
         inside = vars(module).get("_modules", {}).get("module")
         if inside is not None:  # of a DistributedDataParallel, which a validation may leave out
@@ -57,8 +61,8 @@ class Models:
 
     def look_deeper(self):
         """Replace modules that no step has called by their children: Lightning calls what is inside of its module."""
-        for key, (module, was_called) in list(self._candidates.items()):
-            if not was_called:
+        for key, module in list(self._candidates.items()):
+            if key not in self._called:
                 del self._candidates[key]
                 for hook in self._hooks.pop(key):
                     hook.remove()
@@ -67,39 +71,42 @@ class Models:
                         self._hook(child)
 
     def _before(self, module, arguments, options):
-        if is_compiling():
-            return
         recorder = self._recorder
-        if not recorder.is_mine():
+        if is_compiling() or not recorder.is_mine():
             return
+        self.depth += 1
+        if self.depth > 1:
+            return
+        self._called.add(id(module))
+        is_forward = recorder.may_be_forward()
         recorder.depth += 1
-        if recorder.depth > 1:
-            return
-        self._candidates[id(module)] = (module, True)
-        self._began = recorder.time.mark()
+        self._began = recorder.device.mark() if recorder.depth == 1 else None
         # LBFGS passes over the same batch again
-        if torch.is_grad_enabled() and (
-            recorder.optimizer_began is None or not recorder.step.passes_in_optimizer
+        if (
+            is_forward
+            and torch.is_grad_enabled()
+            and (recorder.optimizer_began is None or not recorder.step.passes_in_optimizer)
         ):
+            step = recorder.step
             examples, tokens = count((arguments, options))
-            recorder.step.examples += examples
-            recorder.step.tokens += tokens
-            if recorder.digest is None and not recorder.step.loads:
-                recorder.step.digest = digest((arguments, options))
+            step.examples += examples
+            step.tokens += tokens
+            if recorder.digest is None and not step.loads:
+                step.digest = digest((arguments, options))
 
     def _after(self, *_call):
-        if is_compiling():
-            return
         recorder = self._recorder
-        if not recorder.is_mine() or recorder.depth == 0:
+        if is_compiling() or not recorder.is_mine() or self.depth == 0:
+            return
+        self.depth -= 1
+        if self.depth:
             return
         recorder.depth -= 1
-        if recorder.depth:
+        if self._began is None:
             return
-        end = recorder.time.mark()
+        step, end = recorder.step, recorder.device.mark()
         if torch.is_grad_enabled():
-            recorder.has_forward = True
-            recorder.step.spans.append(("forward", self._began, end))
+            recorder.seen.add("forward")
+            step.spans.append(("forward", self._began, end))
         else:
-            begin = self._began if recorder.step.validation is None else recorder.step.validation[0]
-            recorder.step.validation = (begin, end)
+            step.validation = (self._began if step.validation is None else step.validation[0], end)

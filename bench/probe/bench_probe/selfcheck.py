@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from itertools import chain
 
-import torch
+from bench_probe.rows import Rows
 from bench_probe.step_file import StepFile
 
-_KEPT = ("file", "taken", "closed", "validations", "counts", "batches", "pauses", "own_ns")
+_KEPT = ("rows", "taken", "closed", "validations", "skipped")
 """Attributes of the recorder that steps of the check must not change."""
 
 
@@ -28,41 +27,37 @@ class SelfCheck:
         self._kinds = list(chain(*(order.sample(("bare", "instrumented"), 2) for _ in range(pairs))))
         self._kept = {name: getattr(recorder, name) for name in _KEPT}
         path = recorder.scratch / f"selfcheck.rank{recorder.job['rank']}"
-        recorder.file = StepFile(path, pairs, {})
+        recorder.rows = Rows(StepFile(path, pairs, {}), recorder.device, recorder.seen, recorder.named_phases)
         path.unlink()
-        recorder.counts, recorder.batches, recorder.pauses = dict(recorder.counts), Counter(), []
-        self._taken = recorder.job["warmup"]
         self.rows = []
         """Pair, kind and nanoseconds of each step."""
+        self.is_done = False
         self._begin()
 
     def step_ended(self, step):
-        """Note the time of this step; returns whether it was the last one."""
+        """Note the time of this step."""
         recorder = self._recorder
         kind = self._kinds[len(self.rows)]
         if kind == "instrumented":
-            step.end = recorder.time.mark()
-            recorder.taken = self._taken
-            recorder.step_ended(step)
-        if recorder.device.type == "cuda":
-            torch.cuda.synchronize(recorder.device)
-        if kind == "instrumented":
-            recorder.store_passed(wait=True)
+            recorder.taken = recorder.job["warmup"]
+            recorder.count(step)
+            recorder.rows.store_all()
+        else:
+            recorder.device.wait()
         self.rows.append((len(self.rows) // 2, kind, time.perf_counter_ns() - self._began_ns))
         if len(self.rows) < len(self._kinds):
             self._begin()
-            return False
-        self.end()
-        return True
+        else:
+            self.end()
 
     def _begin(self):
         recorder = self._recorder
         recorder.is_listening = self._kinds[len(self.rows)] == "instrumented"
-        if recorder.device.type == "cuda":
-            torch.cuda.synchronize(recorder.device)
+        recorder.device.wait()
         self._began_ns = time.perf_counter_ns()
 
     def end(self):
         """Give the recorder back what the check has borrowed."""
         vars(self._recorder).update(self._kept)
         self._recorder.is_listening = True
+        self.is_done = True

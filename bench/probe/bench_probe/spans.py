@@ -6,30 +6,35 @@ from bench_probe.step_file import UNKNOWN, WARMUP
 
 
 class Step:
-    """What is known of the step that is under way."""
+    """The facts about a step. Its times are marks of the device."""
+
+    end = passed = None
+    """Marks: where the step has ended, and where the device has passed all that belongs to it."""
+    validation = None
+    """Begin of the first forward pass without gradients, end of the last."""
+    examples = tokens = 0
+    """In the forward passes with gradients."""
+    given = (0, 0)
+    """Examples and tokens in the arguments of compiled functions."""
+    said = (None, None)
+    """Examples and tokens that the script gave to bench_probe.step."""
+    in_optimizer = ()
+    """Spans within the optimizer's `step`, in which a closure runs."""
+    passes_in_optimizer = 0
+    allocated = reserved = UNKNOWN
+    kind = WARMUP
+    digest = None
 
     def __init__(self, start):
-        self.start = self.end = start
-        """Mark of the end of the step before; null in the first step."""
+        self.start = start
+        """Where the step before has ended; null in the first step."""
         self.spans = []
         """Phase, begin and end of each span."""
         self.outside = []
         """Begin and end of spans that belong to no step."""
-        self.validation = None
-        """Begin of the first forward pass without gradients, end of the last."""
         self.loads = []
-        """Each batch of a DataLoader: the flag of its iterator, its span, its examples, its tokens."""
-        self.examples = self.tokens = 0
-        """In the forward passes with gradients."""
-        self.given = (0, 0)
-        """Examples and tokens in the arguments of compiled functions."""
+        """Each batch of a DataLoader: the flag of its iterator, begin, end, examples, tokens."""
         self.losses = []
-        self.said = {}
-        """Figures that the script gave to bench_probe.step."""
-        self.passes_in_optimizer = 0
-        self.allocated = self.reserved = UNKNOWN
-        self.kind = WARMUP
-        self.digest = None
 
 
 class Span:
@@ -41,15 +46,26 @@ class Span:
 
     def __enter__(self):
         if self.is_mine:
-            self.recorder.depth += 1
-            if self.recorder.depth == 1:
-                self.step, self.begin = self.recorder.step, self.recorder.time.mark()
+            recorder = self.recorder
+            recorder.depth += 1
+            if recorder.depth == 1:
+                recorder.open, self.begin = self, recorder.device.mark()
 
     def __exit__(self, *_raised):
-        if not self.is_mine:
-            return
-        recorder = self.recorder
-        recorder.depth = max(0, recorder.depth - 1)
-        # of a span in which a step has ended, the part before belongs to a step whose row is stored
-        if self.begin is not None and recorder.step is self.step:
-            self.step.spans.append((self.phase, self.begin, recorder.time.mark()))
+        if self.is_mine:
+            recorder = self.recorder
+            recorder.depth = max(0, recorder.depth - 1)
+            if recorder.open is self:
+                recorder.open = None
+                recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
+
+
+def apart(spans, elapsed_ns):
+    """The spans that do not begin inside of an earlier one of the list."""
+    found = []
+    for span in spans:
+        if not any(
+            elapsed_ns(span[0], other[0]) >= 0 and elapsed_ns(other[1], span[0]) > 0 for other in found
+        ):
+            found.append(span)
+    return found

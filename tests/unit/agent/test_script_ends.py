@@ -49,12 +49,12 @@ def test_a_failure_has_the_last_line_of_its_traceback_and_the_end_of_the_log(
 
 def test_a_command_that_ended_well_too_early(tmp_path: Path) -> None:
     lines, _ = explained(tmp_path, "", 0)
-    assert lines[0].startswith("the command ended well, and no torch was seen in it")
+    assert lines[0].startswith("the command ended without an error, but never imported torch")
     outcome = tmp_path / "outcome.rank1.json"
     outcome.write_text(json.dumps({"script": {"optimizers": [], "steps": 0}}))
     assert "without a step of a torch optimizer" in explained(tmp_path, "", 0)[0][0]
     outcome.write_text(json.dumps({"script": {"optimizers": ["SGD"], "steps": 12}}))
-    assert "after 12 recorded steps, and 35 are asked for" in explained(tmp_path, "", 0)[0][0]
+    assert "after 12 of 35 recorded steps" in explained(tmp_path, "", 0)[0][0]
     (tmp_path / "processes.rank1").touch()
     assert explained(tmp_path, "", 0)[0][0].startswith("several processes of one rank take steps")
 

@@ -480,7 +480,7 @@ def test_steps_without_backward_have_neither_loss_nor_backward(run: Run) -> None
 def test_rows_of_the_self_check_stay_out_where_the_device_is_late(run: Run) -> None:
     found = run("""
         import bench_probe.record
-        bench_probe.record.RECORDER.time.has_passed = lambda mark: False  # as on a GPU that has not caught up
+        bench_probe.record.RECORDER.device.has_passed = lambda step: False  # as on a GPU that has not caught up
         for batch, target in DataLoader(data, batch_size=8):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(net(batch), target)
@@ -550,3 +550,55 @@ def test_the_probe_begins_although_the_script_asked_before_where_torch_is(tmp_pa
         [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "True\n"
+
+
+def test_phases_that_the_script_marks_around_its_model_and_its_optimizer(run: Run) -> None:
+    found = run("""
+        import time
+        import bench_probe
+        for batch, target in DataLoader(data, batch_size=8):
+            with bench_probe.phase("forward"):
+                time.sleep(0.02)
+                loss = nn.functional.cross_entropy(net(batch), target)
+            optimizer.zero_grad()
+            loss.backward()
+            with bench_probe.phase("optimizer"):
+                time.sleep(0.01)
+                optimizer.step()
+                time.sleep(0.03)  # after the step's end: of the next step
+            show(loss)
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss")[: ASKED - 1] == found.shown
+    assert found.script["counts"] == {"examples": 40, "tokens": 0, "steps": 5, "skipped": 0}
+    assert min(found.column("forward_ns")) >= 20_000_000
+    assert min(found.column("optimizer_ns")) >= 40_000_000
+    phases = np.array([found.column(f"{name}_ns") for name in recorder.PHASES])
+    assert (phases.sum(axis=0) <= found.column("step_ns")).all()
+
+
+def test_examples_inside_of_a_marked_forward_phase_are_counted_without_a_loader(run: Run) -> None:
+    found = run("""
+        import bench_probe
+        for _ in range(100):
+            with bench_probe.phase("forward"):
+                loss = net(torch.ones(6, 4)).sum()
+            with bench_probe.phase("data"):
+                net(torch.ones(50, 4))
+            loss.backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.script["batch"] == 6
+
+
+def test_a_profiler_of_the_script_leaves_the_measured_rows(run: Run) -> None:
+    found = run("""
+        with torch.profiler.profile():
+            for batch, target in DataLoader(data, batch_size=8):
+                nn.functional.cross_entropy(net(batch), target).backward()
+                optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
+    assert found.script["profile_problem"]

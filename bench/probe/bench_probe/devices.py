@@ -1,0 +1,75 @@
+"""The device that a script trains on: marks in time, the memory that a step took, and its losses."""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+from pathlib import Path
+
+import torch
+
+_MEMORY_EVERY_NS = 200_000_000
+
+
+class Cpu:
+    """A CPU, where work is done when the call returns."""
+
+    device = torch.device("cpu")
+    name = None
+    mark = staticmethod(time.perf_counter_ns)
+    elapsed_ns = staticmethod(operator.sub)
+    """Nanoseconds from the second mark to the first."""
+
+    def __init__(self):
+        self._memory_due_ns = 0
+
+    def read(self, step):
+        """Read what is known once the step has ended."""
+        if step.end > self._memory_due_ns:
+            self._memory_due_ns = step.end + _MEMORY_EVERY_NS
+            with Path("/proc/self/statm").open() as statm:
+                step.allocated = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def has_passed(self, _step):
+        return True
+
+    def wait(self):
+        """Wait for the work that was given to the device."""
+
+
+class Cuda:
+    """A GPU of NVIDIA. Marks are events in its work, so that nothing waits for it."""
+
+    def __init__(self, device):
+        self.device = device
+        self.name = torch.cuda.get_device_name(device)
+        torch.cuda.reset_peak_memory_stats(device)
+
+    def mark(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream(self.device))
+        return event
+
+    @staticmethod
+    def elapsed_ns(end, begin):
+        return round(begin.elapsed_time(end) * 1e6)
+
+    def read(self, step):
+        peaks = torch.cuda.memory_stats_as_nested_dict(self.device)
+        step.allocated = peaks["allocated_bytes"]["all"]["peak"]
+        step.reserved = peaks["reserved_bytes"]["all"]["peak"]
+        torch.cuda.reset_peak_memory_stats(self.device)
+        on_device = [one for one in step.losses if isinstance(one, torch.Tensor)]
+        if on_device:  # to pinned memory, so that nothing waits; the mark after it says when it has arrived
+            moved = [one.to(self.device, torch.float32, non_blocking=True).reshape(()) for one in on_device]
+            total = torch.empty((), dtype=torch.float32, device="cpu", pin_memory=True)
+            total.copy_(torch.stack(moved).sum(), non_blocking=True)
+            step.losses = [total, *(one for one in step.losses if not isinstance(one, torch.Tensor))]
+        step.passed = self.mark()
+
+    def has_passed(self, step):
+        return step.passed.query()
+
+    def wait(self):
+        torch.cuda.synchronize(self.device)

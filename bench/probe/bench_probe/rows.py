@@ -1,0 +1,92 @@
+"""The rows of recorded steps. A row is stored once the device has passed its step."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+
+from bench_probe.spans import apart
+from bench_probe.step_file import UNKNOWN_PHASE
+
+_MAY_BE_UNKNOWN = ("data", "forward", "backward")
+
+
+class Rows:
+    """Stores steps in a file, and counts what was trained on."""
+
+    def __init__(self, file, device, seen, named):
+        """`seen` and `named`: the phases that are known in this script, by the hooks and by its own marks."""
+        self.file, self._device, self._seen, self._named = file, device, seen, named
+        self.counts = {"examples": 0, "tokens": 0, "steps": 0}
+        """Totals over the measured steps."""
+        self.batches = Counter()
+        """Number of measured steps by their examples."""
+        self.pauses = []
+        """Number of each step with a pause before it, and the seconds of the pause."""
+        self._waiting = deque()
+        """Steps that the device has not passed."""
+        self._origin, self._origin_ns = device.mark(), 0
+        file.barrier(time.perf_counter_ns())
+
+    def restart(self):
+        """Forget all rows."""
+        self.file.restart()
+        self._waiting.clear()
+        self.batches.clear()
+        self.counts, self.pauses = dict.fromkeys(self.counts, 0), []
+
+    def count(self, examples, tokens):
+        counts = self.counts
+        counts["steps"] += 1
+        counts["examples"] += examples
+        counts["tokens"] += tokens
+        self.batches[examples] += 1
+
+    def add(self, step):
+        """Store the step as soon as the device has passed it."""
+        self._device.read(step)
+        self._waiting.append(step)
+        self.store_passed()
+
+    def store_all(self):
+        """Wait for the device, and store every row."""
+        self._device.wait()
+        while self._waiting:
+            self._store(self._waiting.popleft())
+
+    def store_passed(self):
+        waiting, has_passed = self._waiting, self._device.has_passed
+        while waiting and has_passed(waiting[0]):
+            self._store(waiting.popleft())
+
+    def _store(self, step):
+        elapsed_ns = self._device.elapsed_ns
+        phases = {"data": 0, "forward": 0, "backward": 0, "optimizer": 0}
+        for phase, begin, end in step.spans:
+            phases[phase] += elapsed_ns(end, begin)
+        for _, begin, end in step.in_optimizer:
+            phases["optimizer"] -= elapsed_ns(end, begin)
+        for phase in _MAY_BE_UNKNOWN:
+            if phases[phase] == 0 and not (phase in self._seen or phase in self._named):
+                phases[phase] = UNKNOWN_PHASE
+        step_ns = elapsed_ns(step.end, step.start)
+        if step.outside:
+            outside_ns = sum(elapsed_ns(end, begin) for begin, end in apart(step.outside, elapsed_ns))
+            self.pauses.append((self.file.rows, outside_ns / 1e9))
+            step_ns = max(0, step_ns - outside_ns)
+        self._origin_ns += elapsed_ns(step.end, self._origin)
+        self._origin = step.end
+        losses = step.losses
+        self.file.store(
+            step.kind,
+            self._origin_ns - step_ns,
+            phases["data"],
+            phases["forward"],
+            phases["backward"],
+            phases["optimizer"],
+            float(losses[0]) if len(losses) == 1 else math.fsum(map(float, losses)) if losses else math.nan,
+            step.allocated,
+            step.reserved,
+            step_ns,
+        )
