@@ -60,9 +60,8 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
     elif unlike := _unlike(point, name):
         sentence += f"; {unlike}, so without efficiency"
     elif point["workload"] == SCRIPT and point["scaling_mode"] == "none":
-        sentence += (
-            "; whether the work grew with the ranks is not known, so without efficiency (--scaling says it)"
-        )
+        unknown = "the work grew with the ranks" if point["ranks_train"] else "the ranks train one model"
+        sentence += f"; whether {unknown} is not known, so without efficiency (--scaling says it)"
     return f"{sentence}{_judgement(point)}.{_expected(point)}{_moved(points, point)}"
 
 

@@ -132,7 +132,7 @@ def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Pa
         if "script" in facts:
             writer = Writer(node=part.node, local_task=part.local_task, rank=rank)
             script = facts["script"]
-            script |= script_rows.store_profile(scratch, writer, part.run.world_size, script["groups"])
+            script |= script_rows.store_profile(scratch, writer, part.run, script["groups"])
             script_rows.store_selfcheck(scratch, writer, part.run, facts.pop("selfcheck"))
             for step, seconds in script["pauses"] if rank == 0 else []:
                 evals.append(

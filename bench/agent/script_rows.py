@@ -31,6 +31,8 @@ _KINDS = ("cpu_op", "user_annotation", "kernel")
 _REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce", "all_to_all")
 """Collectives that can combine gradients."""
 
+_NO_KERNELS = "torch's profiler recorded no kernels: another program may use CUPTI, or the driver is too old"
+
 
 def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
     """Rows of a node's ranks whose times count from the same moment: the latest of their first steps' ends."""
@@ -44,18 +46,25 @@ def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
 
 
 def store_profile(
-    scratch: Path, writer: Writer, world_size: int, groups: Mapping[str, list[dict[str, Any]]]
+    scratch: Path, writer: Writer, run: RunSpec, groups: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, Any]:
     """Write the profiled steps of a rank as rows of `profile`, `profile_collectives` and `profile_groups`.
 
     `groups`: the process groups of each step, by its number. Returns `reduced_bytes`, which the rank sent in
-    reductions of a step (null if no step was profiled, or if torch does not tell the bytes); and `has_messages`:
-    whether it exchanged messages with single ranks, as the stages of a pipeline do."""
+    reductions of a step (null if no step was profiled, or if torch does not tell the bytes); `has_messages`: whether it
+    exchanged messages with single ranks, as the stages of a pipeline do; and `profile_problem`, if the events do not
+    show the work of the device."""
     path = scratch / f"events.rank{writer.rank}.json"
     if not path.exists():
         return {"reduced_bytes": None, "has_messages": False}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    steps = list(_profiles(lines, world_size))
+    steps = list(_profiles(lines, run.world_size))
+    if run.device_type == "cuda" and not any(line["kind"] == "kernel" for line in lines):
+        for number, step in steps:
+            _append(
+                scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), [])))
+            )
+        return {"reduced_bytes": None, "has_messages": False, "profile_problem": _NO_KERNELS}
     for number, step in steps:
         row = (number, step.step_ns, step.communication_ns, step.exposed_communication_ns, step.compute_ns)
         _append(scratch, "profile", writer, [row])
