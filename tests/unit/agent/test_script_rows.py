@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -27,7 +27,7 @@ def event(name: str, kind: str, begin_ns: int, end_ns: int) -> dict[str, Any]:
     [("cpu", False, True), ("cuda", True, True), ("cuda", False, False)],
 )
 def test_without_the_kernels_of_a_gpu_its_communication_is_not_known(
-    tmp_path: Path, device_type: str, has_kernels: bool, is_known: bool
+    tmp_path: Path, device_type: Literal["cpu", "cuda"], has_kernels: bool, is_known: bool
 ) -> None:
     events = [event("bench.step 35", "user_annotation", 0, 1_000), event("aten::mm", "cpu_op", 100, 300)]
     if has_kernels:
