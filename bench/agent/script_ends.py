@@ -74,20 +74,27 @@ def _ended_well(run: RunSpec, rank: int, scratch: Path) -> str:
         if last is not None:
             return (
                 f"the command ended at once after {last.rows} of {wanted} recorded steps, perhaps with os._exit: ask "
-                "for fewer with measure.steps, or let the script train for longer"
+                "for fewer (--steps, or measure.steps of a suite), or let the script train for longer"
             )
         return (
             "the command ended without an error, but never imported torch: give a Python script that trains with "
             "torch, started without -E, -I and -S"
         )
-    if not seen["optimizers"]:
+    if not (seen["optimizers"] or seen["is_scripts_own"]):
         return (
             "the command ended without an error and without a step of a torch optimizer: mark its steps with "
             "bench_probe.step()"
         )
+    named = run.workload_options.get("step_optimizer")
+    if named is not None and not seen["steps"]:
+        names = ", ".join(f"{number} {name}" for number, name in enumerate(seen["optimizers"]))
+        return (
+            f"the command ended without an error and without a step of the optimizer {named}: its optimizers are "
+            f"{names} (--step-optimizer, or step_optimizer of a suite)"
+        )
     return (
         f"the command ended without an error after {seen['steps']} of {wanted} recorded steps (its first step is not "
-        "recorded): ask for fewer with measure.steps, or let the script train for longer"
+        "recorded): ask for fewer (--steps, or measure.steps of a suite), or let the script train for longer"
     )
 
 

@@ -149,8 +149,8 @@ def _manifest(job: Job) -> str:
     """A JobSet (jobset.x-k8s.io/v1alpha2) of one Indexed Job, with a pod for each node."""
     if job.folders:
         raise InputError(
-            f"{job.folders[0]}: a pod has no such folder: name a suite that ships, and put data sets on the volume of "
-            "the results"
+            f"--for k8s: a pod cannot read {Path(job.folders[0]).absolute()}, a folder of this machine: put the suite "
+            "and its scripts into the image, and data sets on the volume of the results; or name a suite that ships"
         )
     if job.account is not None or job.queue is not None:
         raise InputError("--account and --partition are not for Kubernetes: leave them out")

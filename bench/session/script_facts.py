@@ -11,6 +11,8 @@ from bench.records.run_spec import RunSpec
 
 _LEAST_BYTES = 64
 """Bytes of reductions in a step below which nothing but a loss or a flag is reduced."""
+_LEAST_BYTES_PER_ELEMENT = 1e-3
+"""The same for each trained parameter: PowerSGD sends at least 2e-3, metrics of a large model less."""
 
 _NO_BACKWARD = "not known: the script does not call backward()"
 
@@ -60,7 +62,8 @@ def _ranks_train(
         return None
     if any(facts["has_messages"] for facts in ranks):  # a pipeline's stages share a model without reductions
         return None
-    if min(bytes_sent) < _LEAST_BYTES:
+    elements = max(facts["trained_elements"] or 0 for facts in ranks)
+    if min(bytes_sent) < max(_LEAST_BYTES, _LEAST_BYTES_PER_ELEMENT * elements):
         return "independent copies"
     groups = [group["ranks"] for facts in ranks for used in facts["groups"].values() for group in used]
     if groups and not _are_connected(spec.world_size, groups):
@@ -77,6 +80,14 @@ def _are_connected(world_size: int, groups: Iterable[Sequence[int]]) -> bool:
     return len(reached) == world_size
 
 
+def _optimizers(facts: Mapping[str, Any]) -> str:
+    """Their classes. One that appears after the warm-up may show that the steps are not what the user means."""
+    return ", ".join(
+        f"{name} (after the warm-up)" if number in facts["late_optimizers"] else name
+        for number, name in enumerate(facts["optimizers"])
+    )
+
+
 def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
     marked = "bench_probe.phase" if phase in facts["named_phases"] else None
     return ", ".join(filter(None, (seen, marked))) or "not known"
@@ -85,22 +96,25 @@ def _obtained(phase: str, facts: Mapping[str, Any], seen: str | None) -> str:
 def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
     """How each figure was obtained, in a few words."""
     own, options = facts["is_scripts_own"], spec.workload_options
-    models, loader = ", ".join(facts["models"]), facts["has_loader"]
+    models, seen = ", ".join(facts["models"]), facts["seen"]
+    examples = {
+        "bench_probe.step": "given to bench_probe.step",
+        "loader": "first dimension of the DataLoader's batches",
+        "model": f"first dimension of the first tensor given to {models}",
+        "compiled": "first dimension of the first tensor given to the compiled function",
+        None: "not known",
+    }[facts["examples_from"]]
     if options["examples_per_step"] is not None:
         examples = "given as examples_per_step"
-    elif loader:
-        examples = "first dimension of the DataLoader's batches"
-    else:
-        examples = f"first dimension of the first tensor given to {models}" if models else "not known"
-    backward = facts["has_backward"]
+    backward = "backward" in seen
     loss = "sum of the scalars on which backward() is called" if backward else _NO_BACKWARD
     return {
         "step": "bench_probe.step" if own else f"step() of {facts['closing']}",
-        "optimizers": ", ".join(facts["optimizers"]),
+        "optimizers": _optimizers(facts),
         "loss": "given to bench_probe.step" if facts["has_own_loss"] else loss,
-        "data": _obtained("data", facts, "DataLoader" if loader else None),
-        "forward": _obtained("forward", facts, f"calls of {models}" if facts["has_forward"] else None),
-        "backward": "torch.autograd.backward" if backward else _NO_BACKWARD,
+        "data": _obtained("data", facts, "DataLoader" if "data" in seen else None),
+        "forward": _obtained("forward", facts, f"calls of {models}" if "forward" in seen else None),
+        "backward": _obtained("backward", facts, "torch.autograd.backward" if backward else None),
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
         "torch": facts["torch"],

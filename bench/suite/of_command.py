@@ -65,7 +65,7 @@ def _variables(variables: Sequence[str]) -> dict[str, Any]:
     for text in variables:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise InputError(f"--env {text}: it takes NAME=VALUE, as in OMP_NUM_THREADS=4")
+            raise InputError(f"--env {text}: it takes NAME=VALUE, as in HF_HUB_OFFLINE=1")
         found[name] = (value, "--env")
     return found
 

@@ -71,10 +71,14 @@ class CommandOptions:
 
     def __post_init__(self) -> None:
         if reason := _starter(self.command):
-            raise InputError(f"command: {reason}")
+            raise InputError(reason)
         if self.script is None:
             object.__setattr__(self, "script", _script_file(self.command, self.cwd))
         for name in self.env:
+            if name == "OMP_NUM_THREADS":
+                raise InputError(
+                    "env: the threads of a rank are a part of the case: use threads, not OMP_NUM_THREADS"
+                )
             if name in _OWN_VARIABLES:
                 raise InputError(
                     f"env: {name!r} cannot be set, because bench sets it for each rank: remove it"

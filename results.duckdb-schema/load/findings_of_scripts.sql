@@ -1,9 +1,23 @@
 -- Advice to cases that run a script: what the script can do takes the place of keys of a suite, which it does not obey.
+-- Options stay if `bench suite` ran the session and the script obeys them: a batch only where its command has one.
 UPDATE {table}
 SET
     advice = words_of_a_script(advice),
     alternatives = words_of_a_script(alternatives),
-    options = CASE WHEN NOT regexp_matches(options, '\b(data|train|strategy)\.|--trace') THEN options END
-WHERE finding = '{finding}' AND (session_id, case_name) IN (
-    SELECT (session_id, case_name) FROM runs WHERE workload = 'command'
-)
+    options = CASE
+        WHEN regexp_matches(options, '\b(data|train|strategy)\.|--trace') THEN NULL
+        WHEN regexp_matches(options, '_batch=|batch_per_rank=') AND NOT takes_batch THEN NULL
+        WHEN is_of_a_suite THEN options
+    END
+FROM (
+    SELECT
+        session_id, case_name,
+        bool_or(regexp_matches(config->>'workload_options', '[{{](global_batch|batch_per_rank)[}}]')) AS takes_batch,
+        bool_or(sessions.command[2] = 'suite') AS is_of_a_suite
+    FROM runs
+    JOIN sessions USING (session_id)
+    WHERE workload = 'command'
+    GROUP BY session_id, case_name
+) AS scripts
+WHERE finding = '{finding}'
+    AND {table}.session_id = scripts.session_id AND {table}.case_name = scripts.case_name

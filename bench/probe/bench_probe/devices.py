@@ -64,13 +64,13 @@ class Cuda:
         step.allocated = peaks["allocated_bytes"]["all"]["peak"]
         step.reserved = peaks["reserved_bytes"]["all"]["peak"]
         torch.cuda.reset_peak_memory_stats(self.device)
-        on_device = [one for one in step.losses if isinstance(one, torch.Tensor)]
+        on_device = [
+            one.to(self.device, torch.float32) for one in step.losses if isinstance(one, torch.Tensor)
+        ]
         if on_device:  # to pinned memory, so that nothing waits; the mark after it says when it has arrived
             total = on_device[0]
             if len(on_device) > 1:
-                total = torch.stack(
-                    [one.to(self.device, torch.float32).reshape(()) for one in on_device]
-                ).sum()
+                total = torch.stack([one.reshape(()) for one in on_device]).sum()
             place = self._losses[self._read % _LOSSES]
             place.copy_(total.reshape(()), non_blocking=True)
             step.losses = [place, *(one for one in step.losses if not isinstance(one, torch.Tensor))]
@@ -78,7 +78,9 @@ class Cuda:
         step.passed = self.mark()
 
     def has_passed(self, step):
-        return step.passed.query()
+        # a mark is on the stream that was current, for example one that fetches batches
+        marks = [step.passed, step.end, *(mark for span in step.spans for mark in span[1:])]
+        return all(mark.query() for mark in (*marks, *(mark for span in step.outside for mark in span)))
 
     def wait(self):
         torch.cuda.synchronize(self.device)

@@ -10,6 +10,7 @@ import threading
 import torch
 from bench_probe.batches import count, digest, has_gradient
 from bench_probe.spans import Span
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 """Whether torch.compile reads the code that asks, instead of running it."""
@@ -17,7 +18,6 @@ is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda:
 
 def install(recorder):
     import torch.utils.data.dataloader as loaders
-    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     recorder.of_optimizers = (
         register_optimizer_step_pre_hook(recorder.before_optimizer),
@@ -26,6 +26,12 @@ def install(recorder):
     torch.autograd.backward = _around_backward(recorder, torch.autograd.backward)
     torch.save = _left_out(recorder, torch.save)
     torch.compile = _around_compile(recorder, torch.compile)
+    torch.jit.script = _without_hooks(recorder, torch.jit.script)
+    profile = torch.profiler.profile
+    profile.start, profile.stop = _counted(recorder, profile.start, 1), _counted(recorder, profile.stop, -1)
+    graph = torch.cuda.CUDAGraph
+    graph.capture_begin = _captured(recorder, graph.capture_begin, True)
+    graph.capture_end = _captured(recorder, graph.capture_end, False)
     iterator = loaders._BaseDataLoaderIter
     iterator.__next__ = _around_load(recorder, iterator.__next__)
     for scaler in {
@@ -69,15 +75,20 @@ def _around_load(recorder, load):
             return load(iterator)
         begin = recorder.device.mark()
         recorder.depth += 1
+        batch = None
         try:
             batch = load(iterator)
         finally:
             recorder.depth -= 1
+            source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+            if batch is None and recorder.is_mine():  # no batch is left
+                recorder.step.loads.append((source, begin, recorder.device.mark(), 0, 0))
+        if not recorder.is_mine():  # meanwhile another thread has begun to train
+            return batch
         examples, tokens = count(batch)
-        recorder.seen.add("data")
-        recorder.source = vars(iterator).setdefault("_bench_is_trained_on", [False])
+        recorder.source = source
         recorder.step.loads.append((recorder.source, begin, recorder.device.mark(), examples, tokens))
-        if recorder.digest is None:
+        if recorder.wants_digest:
             recorder.step.digest = digest(batch)
         return batch
 
@@ -93,6 +104,37 @@ def _left_out(recorder, function):
         finally:
             if begin is not None:
                 recorder.step.outside.append((begin, recorder.device.mark()))
+
+    return call
+
+
+def _without_hooks(recorder, compiler):
+    @functools.wraps(compiler)
+    def call(*arguments, **options):
+        with recorder.models.without_hooks():
+            return compiler(*arguments, **options)
+
+    return call
+
+
+def _counted(recorder, function, change):
+    """The script's profilers that have started and not stopped, also those that wait for their first step."""
+
+    @functools.wraps(function)
+    def call(profile):
+        recorder.profilers += change
+        return function(profile)
+
+    return call
+
+
+def _captured(recorder, function, is_capturing):
+    """A CUDA graph that is being captured takes neither time nor marks, and nothing may wait for the device."""
+
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        recorder.is_capturing = is_capturing
+        return function(*arguments, **options)
 
     return call
 
@@ -116,7 +158,6 @@ def _hide(recorder):
     if recorder.of_optimizers is None:
         return
     from torch._dynamo import disable
-    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     for hook in recorder.of_optimizers:
         hook.remove()
@@ -143,7 +184,7 @@ def _seen(recorder, compiled, function):
         step, spans, begin = recorder.step, len(recorder.step.spans), recorder.device.mark()
         if not any(step.given):
             step.given = count((arguments, options))
-        if recorder.digest is None and step.digest is None:
+        if recorder.wants_digest and step.digest is None:
             step.digest = digest((arguments, options))
         result = compiled(*arguments, **options)
         if recorder.step is step and not recorder.depth and len(step.spans) == spans and has_gradient(result):
@@ -160,8 +201,16 @@ def _scaled(recorder, scale):
     @functools.wraps(scale)
     def call(scaler, outputs):
         scaled = scale(scaler, outputs)
-        if recorder.is_listening and isinstance(scaled, torch.Tensor) and scaled is not outputs:
-            scaled._bench_unscaled = outputs.detach()
+        if recorder.is_listening and scaled is not outputs:
+            recorder.step.is_scaled = True
+            pairs = (
+                [(scaled, outputs)]
+                if isinstance(scaled, torch.Tensor)
+                else zip(scaled, outputs, strict=False)
+            )
+            for after, before in pairs:
+                if isinstance(after, torch.Tensor):
+                    after._bench_unscaled = before.detach()
         return scaled
 
     return call

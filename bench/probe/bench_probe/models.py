@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import torch
 from bench_probe.batches import count, digest
 from bench_probe.hooks import is_compiling
+
+
+class _Hook:
+    """A hook in a module of the script. A copy of the module shares it; in a pickled module it does nothing."""
+
+    def __init__(self, call):
+        self._call = call
+
+    def __call__(self, *arguments):
+        return self._call(*arguments)
+
+    def __deepcopy__(self, _memo):
+        return self
+
+    def __reduce__(self):
+        return getattr, (contextlib.nullcontext(), "__exit__")
 
 
 class Models:
@@ -22,6 +39,7 @@ class Models:
         """Number of their calls inside of each other."""
         self._hooks = {}
         self._began = None
+        self._before_call, self._after_call = _Hook(self._before), _Hook(self._after)
         self.roots = []
 
     def were_all_called(self):
@@ -39,25 +57,38 @@ class Models:
         modules = [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]
         inner = {id(child) for module in modules for child in vars(module).get("_modules", {}).values()}
         for module in modules:
-            is_outermost = id(module) not in inner and id(module) not in self._candidates
-            if is_outermost and any(id(each) in wanted for each in module.parameters()):
+            is_new = id(module) not in inner and all(module is not root for root in self.roots)
+            if is_new and any(id(each) in wanted for each in module.parameters()):
                 self.roots.append(module)
                 self._hook(module)
 
     def _hook(self, module):
         self._candidates[id(module)] = module
-        self._hooks[id(module)] = self._listen(module)
+        self._hooks[id(module)] = [*self._listen(module)]
         inside = vars(module).get("_modules", {}).get("module")
         if inside is not None:  # of a DistributedDataParallel, which a validation may leave out
-            self._listen(inside)
+            self._hooks[id(module)] += self._listen(inside)
 
     def _listen(self, module):
-        before = module.register_forward_pre_hook(self._before, with_kwargs=True)
+        before = module.register_forward_pre_hook(self._before_call, with_kwargs=True)
         try:  # always_call: also after a forward pass that raises
-            after = module.register_forward_hook(self._after, with_kwargs=True, always_call=True)
+            after = module.register_forward_hook(self._after_call, with_kwargs=True, always_call=True)
         except TypeError:  # torch 2.0
-            after = module.register_forward_hook(self._after, with_kwargs=True)
+            after = module.register_forward_hook(self._after_call, with_kwargs=True)
         return before, after
+
+    @contextlib.contextmanager
+    def without_hooks(self):
+        """No hooks in this context, for a compiler that would read them."""
+        modules = [self._candidates[key] for key in self._hooks]
+        for hooks in self._hooks.values():
+            for hook in hooks:
+                hook.remove()
+        try:
+            yield
+        finally:
+            for module in modules:
+                self._hook(module)
 
     def look_deeper(self):
         """Replace modules that no step has called by their children: Lightning calls what is inside of its module."""
@@ -91,7 +122,7 @@ class Models:
             examples, tokens = count((arguments, options))
             step.examples += examples
             step.tokens += tokens
-            if recorder.digest is None and not step.loads:
+            if recorder.wants_digest and not step.loads:
                 step.digest = digest((arguments, options))
 
     def _after(self, *_call):
@@ -107,6 +138,10 @@ class Models:
         step, end = recorder.step, recorder.device.mark()
         if torch.is_grad_enabled():
             recorder.seen.add("forward")
+            step.is_validating = False
             step.spans.append(("forward", self._began, end))
         else:
-            step.validation = (self._began if step.validation is None else step.validation[0], end)
+            begin = step.validations.pop()[0] if step.is_validating else self._began
+            step.validations.append((begin, end))
+            step.is_validating = True
+            recorder.source = None  # of this batch, and not of the one on which a backward pass follows

@@ -7,20 +7,23 @@ import contextlib
 import torch
 from bench_probe import events
 
+_TAKEN = "a profiler of the script is running: turn it off in the script"
+
 
 class Profile:
     """Profiles some steps, and writes their events."""
 
-    def __init__(self, job, scratch, device, first):
-        """`first`: number of the first profiled step."""
+    def __init__(self, job, scratch, device, first, is_taken):
+        """`first`: number of the first profiled step. `is_taken`: whether a profiler of the script is running, which a
+        second one would end with a crash."""
         self._job, self._scratch, self._device = job, scratch, device
         self._number, self._end = first, first + job["profiled"]
         self._profiler = self._annotation = None
         self._groups_before = {}
         self.groups = {}
         """By number of the profiled step: the process groups that it used."""
-        self.problem = None
-        self.is_done = not job["profiled"]
+        self.problem = _TAKEN if is_taken else None
+        self.is_done = is_taken or not job["profiled"]
 
     def next(self):
         """A step has ended: begin the next, or write the events of all."""

@@ -6,8 +6,9 @@
     forward         the outermost modules that hold the optimizers' parameters, found after the first step
     left out        validation (forward passes without gradients) and torch.save
 
-The first step is not recorded, because its beginning is unknown. Nothing waits for a GPU: on CUDA the marks are
-events, and a row is stored once the device has passed its events. The module needs the standard library and torch 2.0.
+The first step is not recorded, because its beginning is unknown. Nothing in a measured step waits for a GPU: on
+CUDA the marks are events, and a row is stored once the device has passed them. The module needs the standard library
+and torch 2.0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import json
+import math
 import os
 import signal
 import sys
@@ -72,6 +74,12 @@ class Recorder:
         self.check_rows = []
         self.is_listening = True
         """Whether the hooks record: not in the bare steps of the self-check."""
+        self.is_capturing = False
+        """Whether a CUDA graph is being captured."""
+        self.profilers = 0
+        """Profilers of the script that are running."""
+        self.of_optimizers = None
+        """Handles of the hooks in optimizers, until torch.compile makes others."""
         self.is_copy = False
         """Whether this process is a fork of the one that is recorded."""
         self.is_done = False
@@ -102,15 +110,27 @@ class Recorder:
         """Class of each optimizer, in the order of their first steps."""
         self.closing = None
         """Number of the optimizer that took its first step last, in the warm-up."""
+        self.late = []
+        """Numbers of the optimizers that took their first steps after the warm-up."""
         self.has_new_optimizer = self.has_new_closing = False
         self.is_scripts_own = False
         """Whether the script ends its steps itself, with bench_probe.step."""
         self.has_own_loss = False
         self.digest = None
+        """Digest of the first recorded batch. It is read while `wants_digest`; that waits for a GPU."""
+        self.wants_digest = True
+        self.trained_elements = None
+        """Elements of the optimizers' parameters, once the script has taken all its steps."""
+        self.examples_from = None
+        """The origin of the examples: bench_probe.step, loader, model, or compiled."""
 
     def is_mine(self):
         """Whether a call belongs to the training that is recorded."""
-        return self.is_listening and (self.thread is None or self.thread == threading.get_ident())
+        return (
+            self.is_listening
+            and not self.is_capturing
+            and (self.thread is None or self.thread == threading.get_ident())
+        )
 
     def fall_silent(self):
         """In a fork of the process: a worker of a DataLoader must not use the device."""
@@ -119,11 +139,23 @@ class Recorder:
     # ---- optimizers
 
     def before_optimizer(self, optimizer, _arguments, _options):
-        if self.stepping is None or self.stepping is optimizer:
+        if self.is_copy:
+            self._note_other_process()
+        if self.stepping is None or self.stepping is optimizer or not self._is_stepping():
             self.stepping = optimizer
-            if self.is_listening:
+            self.optimizer_began = None
+            if self.is_listening and not self.is_capturing:
                 self.know(optimizer)
                 self.optimizer_began = (self.device.mark(), len(self.step.spans))
+
+    def _is_stepping(self):
+        """Whether `stepping` runs, which may have raised."""
+        frame = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_name == "wrapper" and frame.f_locals.get("self") is self.stepping:
+                return True
+            frame = frame.f_back
+        return False
 
     def after_optimizer(self, optimizer, _arguments, _options):
         if self.stepping is not optimizer:
@@ -135,11 +167,13 @@ class Recorder:
             if len(spans) > first:  # a closure has run forward and backward inside of the optimizer's step
                 self.step.in_optimizer = [*self.step.in_optimizer, *spans[first:]]
             spans.append(("optimizer", begin, self.device.mark()))
-        if self.closes(optimizer):
-            if self.in_backward:
-                self.close_after_backward = True
-            else:
-                self.close()
+            self.seen.add("optimizer")
+        if not self.closes(optimizer):
+            self._follow(optimizer)
+        elif self.in_backward:
+            self.close_after_backward = True
+        else:
+            self.close()
 
     def know(self, optimizer):
         if getattr(optimizer, "_bench_number", None) is None:
@@ -150,6 +184,20 @@ class Recorder:
             if self.taken < self.job["warmup"]:
                 self.closing = optimizer._bench_number
                 self.has_new_closing = self.job.get("step_optimizer") is None
+            else:
+                self.late.append(optimizer._bench_number)
+
+    def _follow(self, optimizer):
+        """An optimizer that the script has made after the warm-up ends its steps from now on if it takes a second step
+        before the last one's next. The time in between belongs to no row."""
+        number = getattr(optimizer, "_bench_number", None)
+        if self.is_scripts_own or self.job.get("step_optimizer") is not None or number not in self.late:
+            return
+        self.step.late_steps += 1
+        if self.step.late_steps > 1:
+            self.closing, self.has_new_optimizer = number, False
+            self.models.find()
+            self.step = Step(self.device.mark())
 
     def closes(self, optimizer):
         """Whether this optimizer's step ends the training step: the one that the user names, else the one that took its
@@ -163,7 +211,8 @@ class Recorder:
 
     def span(self, phase):
         """For bench_probe.phase."""
-        self.named_phases.add(phase)
+        if self.is_mine():
+            self.named_phases.add(phase)
         return Span(self, phase)
 
     def may_be_forward(self):
@@ -172,7 +221,7 @@ class Recorder:
 
     def note_losses(self, tensors):
         """The losses of a backward pass, at once or a copy: a script may reduce them in place for its log."""
-        if self.optimizer_began is not None:
+        if self.optimizer_began is not None and self._is_stepping():
             self.step.passes_in_optimizer += 1
             if self.step.passes_in_optimizer > 1:  # a closure that the optimizer calls again, as LBFGS does
                 return
@@ -182,7 +231,8 @@ class Recorder:
             if one.numel() != 1:
                 return
         for one in tensors:
-            self._note_loss(getattr(one, "_bench_unscaled", one))
+            # the scaled loss divided by the number of micro-batches, for example, cannot be unscaled
+            self._note_loss(getattr(one, "_bench_unscaled", math.nan if self.step.is_scaled else one))
 
     def _note_loss(self, loss):
         if isinstance(loss, torch.Tensor):
@@ -194,6 +244,11 @@ class Recorder:
 
     def step_of_the_script(self, loss, examples, tokens):
         if not self.is_scripts_own:
+            if self.taken > self.job["warmup"]:
+                raise RuntimeError(
+                    f"bench: bench_probe.step was called for the first time after {self.taken} steps of an optimizer: "
+                    f"ask for more warm-up steps than that (--warmup; now {self.job['warmup']})"
+                )
             self.is_scripts_own = self.has_new_closing = True
         self.step.said = (_whole("examples", examples), _whole("tokens", tokens))
         if loss is not None and self.is_listening:
@@ -204,7 +259,7 @@ class Recorder:
 
     def close(self):
         """End the step here. Ends the script after the last one."""
-        if self.is_done or self.is_copy:
+        if self.is_done or self.is_copy or self.is_capturing:
             return
         step = self.step
         step.end = self.device.mark()
@@ -233,7 +288,8 @@ class Recorder:
             self._begin_rows()
         elif self.has_new_closing:  # the steps so far were parts of steps
             self.rows.restart()
-            self.taken, self.digest, self.validations, self.skipped = 0, None, 0, 0
+            self.taken = self.validations = self.skipped = 0
+            self.wants_digest = True
         else:
             self.count(step)
         if self.has_new_optimizer:
@@ -241,24 +297,27 @@ class Recorder:
         self.has_new_optimizer = self.has_new_closing = False
 
     def _begin_rows(self):
-        if self.thread is not None:
-            self.thread = threading.get_ident()
-        used = [p.device for o in self.optimizers for group in o.param_groups for p in group["params"]]
-        if used[:1] and used[0].type == "cuda":
-            self.device = Cuda(used[0])
+        self.thread = threading.get_ident()
+        used = {p.device for o in self.optimizers for group in o.param_groups for p in group["params"]}
+        gpus = sorted((device for device in used if device.type == "cuda"), key=str)
+        if gpus:
+            self.device = Cuda(gpus[0])
         elif not used and torch.cuda.is_initialized():  # a script without an optimizer of torch
             self.device = Cuda(torch.device("cuda", torch.cuda.current_device()))
         path = self.scratch / f"steps.rank{self.job['rank']}.raw"
         try:
             file = StepFile(path, self.last, self.job["identity"], further=self.job["profiled"])
         except FileExistsError:
-            (self.scratch / f"processes.rank{self.job['rank']}").touch()
+            self._note_other_process()
             self.is_done, self.is_listening = True, False
             raise RuntimeError(
                 f"bench: another process of rank {self.job['rank']} takes steps, too: bench starts the ranks, so the "
                 "script must not start processes that train"
             ) from None
         self.rows = Rows(file, self.device, self.seen, self.named_phases)
+
+    def _note_other_process(self):
+        (self.scratch / f"processes.rank{self.job['rank']}").touch()
 
     def count(self, step):
         """Count the step, and hand it to the rows."""
@@ -267,34 +326,41 @@ class Recorder:
         taken = self.taken
         step.kind = WARMUP if taken < self.job["warmup"] else MEASURED if taken < self.last else PROFILED
         self.taken = taken + 1
-        if self.digest is None:
-            self.digest = step.digest
-        if step.validation is not None:
-            self._leave_validation_out(step)
+        if self.wants_digest:
+            self.digest, self.wants_digest = step.digest, False
+        if self.is_source_known and len(step.loads) > 1:
+            step.validations += _loops([load for load in step.loads if not load[0][0]])
+        has_pause = bool(step.validations) and self._has_pause(step)
         examples = tokens = 0
         for source, begin, end, loaded_examples, loaded_tokens in step.loads:
-            if source[0] or not self.is_source_known:
+            if source[0] or not (self.is_source_known or has_pause):
+                self.seen.add("data")
                 step.spans.append(("data", begin, end))
                 examples += loaded_examples
                 tokens += loaded_tokens
+            elif has_pause:  # the first batch of a validation comes before its first forward pass
+                step.outside.append((begin, end))
         if step.kind == MEASURED:
-            said_examples, said_tokens = step.said
-            self.rows.count(
-                self.job.get("examples_per_step")
-                or said_examples
-                or examples
-                or step.examples
-                or step.given[0],
-                said_tokens or tokens or step.tokens or step.given[1],
-            )
+            origins = {
+                "bench_probe.step": step.said,
+                "loader": (examples, tokens),
+                "model": (step.examples, step.tokens),
+                "compiled": step.given,
+            }
+            origin = next((origin for origin, (number, _) in origins.items() if number), None)
+            self.examples_from = self.examples_from or origin
+            tokens = next((number for _, number in origins.values() if number), 0)
+            examples = self.job.get("examples_per_step") or (origins[origin][0] if origin else 0)
+            self.rows.count(examples, tokens)
         self.rows.add(step)
 
-    def _leave_validation_out(self, step):
+    def _has_pause(self, step):
+        """Leave the step's validation out, unless it is a part of the training: in every other step, or more often."""
         self.validations += 1
-        if self.validations * 2 <= self.closed:  # in every other step it is a part of the training
-            step.outside.insert(0, step.validation)  # it may contain others
-            if self.is_source_known:  # its first batch comes before the first forward pass
-                step.outside += [load[1:3] for load in step.loads if not load[0][0]]
+        if self.validations * 2 >= self.taken:
+            return False
+        step.outside += step.validations
+        return True
 
     # ---- the end of the script
 
@@ -308,8 +374,10 @@ class Recorder:
             if not self.check.is_done:
                 return
             self._end_check()
+            self.is_listening = True
         if self.profile is None:
-            self.profile = Profile(self.job, self.scratch, self.device, self.taken)
+            is_taken = self.profilers > 0 or torch._C._autograd._profiler_enabled()
+            self.profile = Profile(self.job, self.scratch, self.device, self.taken, is_taken)
         self.profile.next()
         if self.profile.is_done:
             self.finish()
@@ -321,9 +389,9 @@ class Recorder:
         """End the script: it has taken all of its steps."""
         self.rows.store_all()
         self.is_done, self.is_listening = True, False
-        parameters = {id(each): each for root in self.models.roots for each in root.parameters()} or {
-            id(each): each for o in self.optimizers for g in o.param_groups for each in g["params"]
-        }
+        trained = {id(each): each for o in self.optimizers for g in o.param_groups for each in g["params"]}
+        parameters = {id(each): each for root in self.models.roots for each in root.parameters()} or trained
+        self.trained_elements = sum(each.numel() for each in trained.values())
         self._write(parameters=sum(each.numel() for each in parameters.values()))
         threading.Thread(target=_leave_late, daemon=True).start()
         raise SystemExit(0)
@@ -350,14 +418,15 @@ class Recorder:
             "script": {
                 "steps": self.taken,
                 "optimizers": self.names,
+                "late_optimizers": self.late,
                 "closing": wanted or (None if self.closing is None else self.names[self.closing]),
                 "is_scripts_own": self.is_scripts_own,
                 "has_own_loss": self.has_own_loss,
                 "named_phases": sorted(self.named_phases),
+                "trained_elements": self.trained_elements,
                 "models": [type(root).__name__ for root in self.models.roots],
-                "has_loader": "data" in self.seen,
-                "has_forward": "forward" in self.seen,
-                "has_backward": "backward" in self.seen,
+                "seen": sorted(self.seen),
+                "examples_from": self.examples_from,
                 "counts": {**counts, "skipped": self.skipped},
                 "batch": rows.batches.most_common(1)[0][0] if rows and rows.batches else None,
                 "digest": self.digest,
@@ -371,11 +440,23 @@ class Recorder:
             "device_name": self.device.name,
         }
         path = self.scratch / f"outcome.rank{self.job['rank']}.json"
-        if not self.closed and path.exists():  # this is a process that the one that trains has started
-            return
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_text(json.dumps(facts))
-        temporary.rename(path)
+        if self.closed:
+            temporary.rename(path)
+        else:  # perhaps a process that the one that trains has started, whose outcome stays
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+            temporary.unlink()
+
+
+def _loops(loads):
+    """Begin and end of each loop over a DataLoader whose batches are not trained on: two or more in a row."""
+    spans = {}
+    for source, begin, end, *_ in loads:
+        first, _, number = spans.get(id(source), (begin, end, 0))
+        spans[id(source)] = (first, end, number + 1)
+    return [(begin, end) for begin, end, number in spans.values() if number > 1]
 
 
 def _whole(name, number):

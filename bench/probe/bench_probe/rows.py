@@ -6,10 +6,10 @@ import math
 import time
 from collections import Counter, deque
 
-from bench_probe.spans import apart
+from bench_probe.spans import covered_ns
 from bench_probe.step_file import UNKNOWN_PHASE
 
-_MAY_BE_UNKNOWN = ("data", "forward", "backward")
+_PHASES = ("data", "forward", "backward", "optimizer")
 
 
 class Rows:
@@ -26,6 +26,7 @@ class Rows:
         """Number of each step with a pause before it, and the seconds of the pause."""
         self._waiting = deque()
         """Steps that the device has not passed."""
+        device.wait()  # the host's time and the device's begin together
         self._origin, self._origin_ns = device.mark(), 0
         file.barrier(time.perf_counter_ns())
 
@@ -62,17 +63,17 @@ class Rows:
 
     def _store(self, step):
         elapsed_ns = self._device.elapsed_ns
-        phases = {"data": 0, "forward": 0, "backward": 0, "optimizer": 0}
+        phases = dict.fromkeys(_PHASES, 0)
         for phase, begin, end in step.spans:
             phases[phase] += elapsed_ns(end, begin)
         for _, begin, end in step.in_optimizer:
             phases["optimizer"] -= elapsed_ns(end, begin)
-        for phase in _MAY_BE_UNKNOWN:
+        for phase in _PHASES:
             if phases[phase] == 0 and not (phase in self._seen or phase in self._named):
                 phases[phase] = UNKNOWN_PHASE
         step_ns = elapsed_ns(step.end, step.start)
         if step.outside:
-            outside_ns = sum(elapsed_ns(end, begin) for begin, end in apart(step.outside, elapsed_ns))
+            outside_ns = covered_ns(step.outside, step.start, elapsed_ns)
             self.pauses.append((self.file.rows, outside_ns / 1e9))
             step_ns = max(0, step_ns - outside_ns)
         self._origin_ns += elapsed_ns(step.end, self._origin)

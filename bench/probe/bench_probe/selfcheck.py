@@ -59,5 +59,4 @@ class SelfCheck:
     def end(self):
         """Give the recorder back what the check has borrowed."""
         vars(self._recorder).update(self._kept)
-        self._recorder.is_listening = True
         self.is_done = True

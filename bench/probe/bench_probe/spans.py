@@ -10,8 +10,8 @@ class Step:
 
     end = passed = None
     """Marks: where the step has ended, and where the device has passed all that belongs to it."""
-    validation = None
-    """Begin of the first forward pass without gradients, end of the last."""
+    is_validating = False
+    """Whether the last forward pass had no gradients."""
     examples = tokens = 0
     """In the forward passes with gradients."""
     given = (0, 0)
@@ -21,6 +21,10 @@ class Step:
     in_optimizer = ()
     """Spans within the optimizer's `step`, in which a closure runs."""
     passes_in_optimizer = 0
+    late_steps = 0
+    """Steps of optimizers that the script has made after the warm-up."""
+    is_scaled = False
+    """Whether a GradScaler has scaled a loss."""
     allocated = reserved = UNKNOWN
     kind = WARMUP
     digest = None
@@ -30,6 +34,8 @@ class Step:
         """Where the step before has ended; null in the first step."""
         self.spans = []
         """Phase, begin and end of each span."""
+        self.validations = []
+        """Begin of the first forward pass without gradients, end of the last, of those that follow each other."""
         self.outside = []
         """Begin and end of spans that belong to no step."""
         self.loads = []
@@ -60,12 +66,12 @@ class Span:
                 recorder.step.spans.append((self.phase, self.begin, recorder.device.mark()))
 
 
-def apart(spans, elapsed_ns):
-    """The spans that do not begin inside of an earlier one of the list."""
-    found = []
-    for span in spans:
-        if not any(
-            elapsed_ns(span[0], other[0]) >= 0 and elapsed_ns(other[1], span[0]) > 0 for other in found
-        ):
-            found.append(span)
-    return found
+def covered_ns(spans, origin, elapsed_ns):
+    """Time that is in at least one of the spans; `origin` is a mark before them."""
+    total_ns = passed_ns = 0
+    for begin_ns, end_ns in sorted(
+        (elapsed_ns(begin, origin), elapsed_ns(end, origin)) for begin, end in spans
+    ):
+        total_ns += max(0, end_ns - max(begin_ns, passed_ns))
+        passed_ns = max(passed_ns, end_ns)
+    return total_ns

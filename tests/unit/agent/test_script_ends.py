@@ -51,7 +51,7 @@ def test_a_command_that_ended_well_too_early(tmp_path: Path) -> None:
     lines, _ = explained(tmp_path, "", 0)
     assert lines[0].startswith("the command ended without an error, but never imported torch")
     outcome = tmp_path / "outcome.rank1.json"
-    outcome.write_text(json.dumps({"script": {"optimizers": [], "steps": 0}}))
+    outcome.write_text(json.dumps({"script": {"optimizers": [], "is_scripts_own": False, "steps": 0}}))
     assert "without a step of a torch optimizer" in explained(tmp_path, "", 0)[0][0]
     outcome.write_text(json.dumps({"script": {"optimizers": ["SGD"], "steps": 12}}))
     assert "after 12 of 35 recorded steps" in explained(tmp_path, "", 0)[0][0]

@@ -10,7 +10,9 @@ import pytest
 
 from analysis import summary
 from analysis.loading.load import load
+from bench.records.run_spec import RunSpec
 from tests.factory import Case, make_session
+from tests.profile_rows import Figures, add_profile
 from tests.unit.analysis.conftest import ask
 
 OPTIONS: dict[str, Any] = {
@@ -117,6 +119,39 @@ def test_advice_to_a_script_names_no_key_of_a_suite(tmp_path: Path) -> None:
         assert "num_workers of its DataLoader" in row["advice"]
         assert "data.workers" not in row["advice"]
         assert row["options"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "verb", "obeys"),
+    [
+        (["train.py", "--batch", "{batch_per_rank}"], "suite", True),
+        (["train.py", "--batch", "64"], "suite", False),
+        (["train.py", "--batch", "{batch_per_rank}"], "run", False),  # which has no --set
+    ],
+)
+def test_advice_to_a_script_has_only_options_that_can_be_given(
+    tmp_path: Path, words: list[str], verb: str, obeys: bool
+) -> None:
+    case = Case(
+        name="script", step_ms={1: [4.9, 5.0, 5.1], 2: [7.9, 8.0, 8.1]}, scaling="weak", batch=32,
+        strategy="script", workload="command", options=OPTIONS | {"command": ["python", *words]},
+    )  # fmt: skip
+    session = make_session(tmp_path, [case])
+
+    def figures(spec: RunSpec, _rank: int) -> Figures:
+        return (100, 0, 0, 90) if spec.world_size == 1 else (80, 30, 30, 42)
+
+    add_profile(session, figures, {})
+    for run in session.glob("*/run.json"):
+        value = json.loads(run.read_text())
+        value["outcome"]["ranks_train"] = "one model" if value["spec"]["world_size"] > 1 else None
+        run.write_text(json.dumps(value))
+    head = json.loads((session / "session.json").read_text())
+    (session / "session.json").write_text(json.dumps(head | {"command": ["bench", verb, "mine"]}))
+    assert load(tmp_path).problems == ()
+    (found,) = ask(tmp_path, "SELECT advice, options FROM findings WHERE finding = 'small_batch'")
+    assert found["advice"].startswith("Raise the global batch")
+    assert (found["options"] is not None) is obeys
 
 
 def test_only_the_first_line_of_an_error_is_a_reason(tmp_path: Path) -> None:

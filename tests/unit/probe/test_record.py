@@ -323,6 +323,7 @@ def test_an_optimizer_for_each_parameter_inside_backward(run: Run) -> None:
     assert found.column("loss") == found.shown
     assert len(found.column("loss")) == ASKED
     assert min(found.column("backward_ns")) > 0
+    assert set(found.column("optimizer_ns")) == {UNKNOWN_PHASE}  # it is a part of backward
 
 
 def test_a_forward_pass_that_raises_does_not_stop_the_recording(run: Run) -> None:
@@ -474,7 +475,7 @@ def test_steps_without_backward_have_neither_loss_nor_backward(run: Run) -> None
     assert found.code == 0, found.log
     assert np.isnan(found.column("loss")).all()
     assert set(found.column("backward_ns")) == {UNKNOWN_PHASE}
-    assert not found.script["has_backward"]
+    assert "backward" not in found.script["seen"]
 
 
 def test_rows_of_the_self_check_stay_out_where_the_device_is_late(run: Run) -> None:
@@ -602,3 +603,218 @@ def test_a_profiler_of_the_script_leaves_the_measured_rows(run: Run) -> None:
     assert found.code == 0, found.log
     assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
     assert found.script["profile_problem"]
+
+
+def test_the_batches_of_a_validation_are_not_examples_of_the_training(run: Run) -> None:
+    found = run("""
+        for step in range(100):
+            loss = net(torch.ones(6, 4)).sum()
+            loss.backward()
+            optimizer.step()
+            if step == 5:
+                for batch, _ in DataLoader(data, batch_size=100):
+                    with torch.no_grad():
+                        net(batch)
+    """)
+    assert found.code == 0, found.log
+    assert found.script["counts"]["examples"] == 6 * MEASURED_STEPS
+    assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
+    assert len(found.script["pauses"]) == 1
+
+
+def test_a_step_between_two_validations_keeps_its_time(run: Run) -> None:
+    found = run("""
+        import time
+        for step in range(100):
+            if step == 6:
+                with torch.no_grad():
+                    net(torch.ones(6, 4))
+            loss = net(torch.ones(6, 4)).sum()
+            loss.backward()
+            time.sleep(0.02)
+            if step == 6:
+                with torch.no_grad():
+                    net(torch.ones(6, 4))
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert min(found.column("step_ns")) >= 20_000_000
+    assert [step for step, _ in found.script["pauses"]] == [5]
+
+
+def test_its_own_first_step_may_not_come_after_the_warmup(run: Run) -> None:
+    found = run("""
+        import bench_probe
+        for step in range(100):
+            net(torch.ones(8, 4)).sum().backward()
+            optimizer.step()
+            if step == 6:
+                bench_probe.step()
+    """)
+    assert found.code == 1
+    assert "for the first time after 6 steps of an optimizer: ask for more warm-up steps" in found.log
+
+
+def test_a_loss_that_is_divided_after_its_scaling_is_not_known(run: Run) -> None:
+    found = run("""
+        scaler = torch.amp.GradScaler("cpu")
+        for batch, target in DataLoader(data, batch_size=8):
+            (scaler.scale(nn.functional.cross_entropy(net(batch), target)) / 2).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    """)
+    assert found.code == 0, found.log
+    assert np.isnan(found.column("loss")).all()
+
+
+def test_a_profiler_that_waits_for_its_first_step_is_seen(run: Run) -> None:
+    found = run("""
+        from torch.profiler import profile, schedule
+        with profile(schedule=schedule(wait=9, warmup=1, active=5)) as profiler:
+            for batch, target in DataLoader(data, batch_size=8):
+                nn.functional.cross_entropy(net(batch), target).backward()
+                optimizer.step()
+                profiler.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("kind") == [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS
+    assert "a profiler of the script is running" in found.script["profile_problem"]
+
+
+def test_a_copy_and_a_pickle_of_the_model_leave_the_recorder_alone(run: Run) -> None:
+    found = run("""
+        import copy
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(batch), target)
+            loss.backward()
+            show(loss)
+            if step == 3:
+                average = torch.optim.swa_utils.AveragedModel(net)
+                best = copy.deepcopy(net)
+                best(batch).sum().backward()
+                torch.save(net, "/dev/null")
+                script = torch.jit.script(net)
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    assert min(found.column("forward_ns")) > 0
+    assert found.script["batch"] == 8
+
+
+def test_a_pickled_model_needs_no_probe(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    found = run(f"""
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            optimizer.zero_grad()
+            net(batch).sum().backward()
+            if step == 3:
+                torch.save(net, {str(path)!r})
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    text = (
+        "import sys, torch\n"
+        f"net = torch.load({str(path)!r}, weights_only=False)\n"
+        "print(tuple(net(torch.ones(2, 4)).shape), 'bench_probe' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "(2, 3) False\n", done.stderr
+
+
+def test_an_optimizer_that_takes_the_place_of_another_ends_the_steps(run: Run) -> None:
+    found = run("""
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            if step == 6:
+                net = nn.Linear(4, 3)
+                optimizer = torch.optim.AdamW(net.parameters())
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(batch), target)
+            loss.backward()
+            show(loss)
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert len(found.column("loss")) == ASKED
+    losses = [float(line.split()[1]) for line in found.log.splitlines() if line.startswith("LOSS")]
+    assert found.column("loss") == losses[1:6] + losses[8:]  # two steps until it is clear
+    assert min(found.column("forward_ns")) > 0
+    assert found.script["late_optimizers"] == [1]
+
+
+def test_batches_that_another_thread_loads_are_not_waited_for(run: Run) -> None:
+    found = run("""
+        import queue, threading
+        batches = queue.Queue(maxsize=2)
+        def feed():
+            for batch in DataLoader(data, batch_size=8):
+                batches.put(batch)
+        threading.Thread(target=feed, daemon=True).start()
+        for _ in range(100):
+            batch, target = batches.get()
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert set(found.column("data_ns")) == {UNKNOWN_PHASE}
+    assert found.script["examples_from"] == "model"
+
+
+def test_validation_of_a_copy_belongs_to_no_step(run: Run) -> None:
+    found = run("""
+        import copy, time
+        average = copy.deepcopy(net)
+        validation = DataLoader(data, batch_size=400)
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            nn.functional.cross_entropy(net(batch), target).backward()
+            optimizer.step()
+            if step == 5:
+                for batch, _ in validation:
+                    with torch.no_grad():
+                        average(batch)
+                        time.sleep(0.1)
+    """)
+    assert found.code == 0, found.log
+    ((step, seconds),) = found.script["pauses"]
+    assert step == 5
+    assert seconds >= 0.2
+
+
+def test_an_optimizer_step_that_raises_does_not_hide_what_follows(run: Run) -> None:
+    found = run("""
+        other = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.1)
+        def fail():
+            raise ValueError
+        for step, (batch, target) in enumerate(DataLoader(data, batch_size=8)):
+            if step in (0, 4):
+                try:
+                    other.step(fail)
+                except ValueError:
+                    pass
+            total = 0.0
+            for _ in range(2):
+                loss = nn.functional.cross_entropy(net(batch), target)
+                loss.backward()
+                total += loss.item()
+            show(total)
+            optimizer.step()
+    """)
+    assert found.code == 0, found.log
+    assert found.column("loss") == pytest.approx(found.shown, rel=1e-12)
+
+
+def test_a_fork_that_trains_is_seen(run: Run, tmp_path: Path) -> None:
+    found = run("""
+        import os
+        if os.fork() == 0:
+            net(torch.ones(8, 4)).sum().backward()
+            optimizer.step()
+            os._exit(0)
+        os.wait()
+    """)
+    assert found.code == 0, found.log
+    assert (tmp_path / "processes.rank0").exists()

@@ -30,7 +30,8 @@ def rank(number: int, **other: Any) -> dict[str, Any]:
         "batch": 8, "counts": {"examples": 240, "tokens": 0, "steps": 30, "skipped": 0}, "digest": number,
         "world_size": 4, "reduced_bytes": 1000, "groups": used([0, 1, 2, 3]),
         "is_scripts_own": False, "named_phases": [], "has_messages": False, "has_own_loss": False, "models": ["Net"],
-        "has_loader": True, "has_forward": True, "has_backward": True, "closing": "SGD", "optimizers": ["SGD"],
+        "seen": ["backward", "data", "forward"], "examples_from": "loader", "closing": "SGD", "optimizers": ["SGD"],
+        "late_optimizers": [], "trained_elements": 1000,
         "profile_problem": None,
         "torch": "2.15.0", **other,
     }  # fmt: skip

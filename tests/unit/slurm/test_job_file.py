@@ -75,7 +75,7 @@ def test_kubernetes_gets_a_job_set_with_a_pod_for_each_node(script: Script) -> N
         (["--for", "lsf", "--sbatch", "--exclusive"], "two images, --rounds and --sbatch are for Slurm"),
         (["--for", "mpi", "--time", "soon"], "--time soon: Slurm writes times as"),
         (["--for", "pbs", "--partition", "a b"], "--partition 'a b': names are letters"),
-        (["--for", "k8s", "--data", "/data"], "/data: a pod has no such folder"),
+        (["--for", "k8s", "--data", "/data"], "a pod cannot read /data, a folder of this machine"),
         (["--for", "k8s", "--partition", "gpu"], "--account and --partition are not for Kubernetes"),
         (["--for", "k8s", "--results", "here"], "--results here: the volume needs a whole path"),
     ],
