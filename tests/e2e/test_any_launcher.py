@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,6 +99,39 @@ def test_two_tasks_run_a_script_together(launcher: list[str], tmp_path: Path, ma
         ("script.1x1.r0", "ok"),
         ("script.1x2.r0", "ok"),
     ]
+    assert marked.left() == []
+
+
+GRID_ENGINE = Path(__file__).with_name("grid_engine.sh")
+ALONE = ["--net", "--uts", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def test_a_job_of_grid_engine_runs_a_script_with_its_slots(
+    tmp_path: Path, marked: Marked, require_program: Callable[[str], str]
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a Grid Engine in namespaces of its own")
+    require_program("qsub")
+    mpiexec = [require_program("mpiexec.openmpi"), *STARTED_BY["mpiexec.openmpi"]]
+    mpiexec[-1] = "$NSLOTS"
+    (tmp_path / "train.py").write_text(SCRIPT)
+    words = shlex.split(
+        "run --results r --session s --world 2 --repeats 1 --warmup 2 --steps 6 --ranks-per-node 2"
+    )
+    job = shlex.join([*BENCH, *words, "--", sys.executable, "train.py"])
+    (tmp_path / "job.sh").write_text(f"{' '.join(mpiexec)} {job}\n")
+    (tmp_path / "grid").mkdir()
+    submit = ["qsub", "-sync", "y", "-V", "-cwd", "-pe", "mpi", "2", "-j", "y", "-o", "log", "job.sh"]
+    done = subprocess.run(
+        [require_program("unshare"), *ALONE, str(GRID_ENGINE), str(tmp_path / "grid"), *submit],
+        cwd=tmp_path, env=marked.environment, text=True, capture_output=True, check=False, timeout=300,
+    )  # fmt: skip
+    log = tmp_path / "log"
+    assert done.returncode == 0, done.stdout + done.stderr + (log.read_text() if log.exists() else "")
+    assert outcome(tmp_path / "r", "s", "script.1x2.r0")["status"] == "ok"
+    head = json.loads((tmp_path / "r" / "s" / "session.json").read_text())
+    assert head["environment"]["0"]["launcher"] == "Open MPI"
+    assert head["environment"]["0"]["launcher_tasks"] == "2"
     assert marked.left() == []
 
 
