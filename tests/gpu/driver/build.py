@@ -48,7 +48,9 @@ def build(folder: Path) -> dict[str, str]:
     needed = {name for library in _CUDA_LIBRARIES for name in _undefined(torch / f"{library}.so")}
     rest = {name for name in needed if name.startswith(_PREFIXES)} - _defined(folder / "libstandin.so")
     cupti = {name for name in _undefined(torch / "libtorch_cpu.so") if name.startswith("cupti")}
-    checks = [name for name in _defined(torch / "libtorch_cpu.so") if "verify_params_across_processes" in name]
+    checks = [
+        name for name in _defined(torch / "libtorch_cpu.so") if "verify_params_across_processes" in name
+    ]
     _stubs(folder / "libstandin_rest.so", rest | cupti | {*checks}, _CUPTI)
     driver = {name for name in _undefined(torch / "libcaffe2_nvrtc.so") if name.startswith("cu")}
     _stubs(folder / "libcuda.so.1", driver, _DRIVER)
@@ -86,7 +88,9 @@ def _defined(library: Path) -> set[str]:
 
 
 def _names(library: Path, which: str) -> set[str]:
-    listed = subprocess.run(["nm", "-D", which, str(library)], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        ["nm", "-D", which, str(library)], check=True, capture_output=True, text=True
+    ).stdout
     return {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
 
 

@@ -6,7 +6,7 @@
 
 /* --- devices --- */
 
-/* Ten times the compute capability. With 9.0 torch would take its attention from cuDNN, which is not stood in for. */
+/* Ten times the compute capability. With 9.0 torch would take its attention from cuDNN, which has no stand-in. */
 static int capability(void) { return (int)setting("STANDIN_CAPABILITY", 80); }
 
 static int driver_version(void) { return (int)setting("STANDIN_CUDA_VERSION", 13020); }

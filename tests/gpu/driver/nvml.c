@@ -212,6 +212,10 @@ enum result nvmlDeviceGetComputeRunningProcesses_v3(gpu of, unsigned *count, voi
     return SUCCESS;
 }
 
+enum result nvmlDeviceGetComputeRunningProcesses(gpu of, unsigned *count, void *processes) {
+    return nvmlDeviceGetComputeRunningProcesses_v3(of, count, processes);
+}
+
 enum result nvmlDeviceGetGpuFabricInfoV(gpu of, void *info) {
     (void)of, (void)info;
     return NOT_SUPPORTED;

@@ -1,0 +1,83 @@
+"""Training on stand-in GPUs: every strategy, and the faults of a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gpu.conftest import Gpus
+from tests.unit.analysis.conftest import ask
+
+HEAD = """
+title: Stand-in GPUs
+workload: {name: transformer_lm, layers: 2, d_model: 64, heads: 2, sequence_length: 32, vocab_size: 128,
+           validation_examples: 0}
+device: cuda
+train: {precision: bf16, learning_rate: 1e-3}
+measure: {warmup: 2, steps: 10, repeats: 1, timeout_s: 120}
+cases:
+"""
+STRATEGIES = """
+  - {name: single, strategy: single, scaling: none, batch_per_rank: 4, world: [1],
+     train: {clip_norm: 1.0, ema_decay: 0.9}}
+  - {name: fp16, strategy: single, scaling: none, batch_per_rank: 4, world: [1],
+     train: {precision: fp16, accumulate: 2, checkpointing: true}}
+  - {name: workers, strategy: single, scaling: none, batch_per_rank: 4, world: [1], data: {workers: 2}}
+  - {name: ddp, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1, 2]}
+  - {name: fsdp, strategy: fsdp, scaling: weak, batch_per_rank: 4, world: [2], train: {accumulate: 2, clip_norm: 1.0}}
+  - {name: offload, strategy: {name: fsdp, cpu_offload: true}, scaling: weak, batch_per_rank: 4, world: [2]}
+  - {name: hybrid, strategy: {name: fsdp, shard_size: 2}, scaling: weak, batch_per_rank: 4, world: [4]}
+  - {name: fsdp1, strategy: fsdp1, scaling: weak, batch_per_rank: 4, world: [2]}
+"""
+ONE = "  - {name: one, strategy: single, scaling: none, batch_per_rank: 4, world: [1]}\n"
+
+
+def test_every_strategy_trains_and_only_ranks_touch_the_gpus(gpus: Gpus) -> None:
+    gpus.count = 4
+    done = gpus.suite(HEAD + STRATEGIES)
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = ask(gpus.results, "SELECT DISTINCT status, device_name, steps_completed FROM runs")
+    assert runs == [{"status": "ok", "device_name": "NVIDIA A100-SXM4-80GB", "steps_completed": 12}]
+    (steps,) = ask(
+        gpus.results,
+        "SELECT count(*) AS n, bool_and(data_ns + forward_ns + backward_ns + optimizer_ns = step_ns) AS adds_up, "
+        "bool_and(memory_allocated_bytes BETWEEN 1 AND memory_reserved_bytes) AS has_memory FROM steps "
+        "WHERE kind <> 'no_sync'",
+    )
+    ranks = 1 + 1 + 1 + (1 + 2) + 2 + 2 + 4 + 2
+    assert steps == {"n": 12 * ranks, "adds_up": True, "has_memory": True}
+    assert {call["process"][:11] for call in gpus.calls()} == {"bench: rank"}
+
+
+def test_a_full_memory_is_out_of_memory(gpus: Gpus) -> None:
+    gpus.settings["memory_bytes"] = 64 << 20
+    done = gpus.suite(HEAD + ONE.replace("batch_per_rank: 4", "batch_per_rank: 4096"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = ask(gpus.results, "SELECT status, error FROM runs")
+    assert run["status"] == "oom", run["error"]
+    assert "out of memory" in run["error"]
+
+
+def test_a_kernel_that_never_ends_is_a_timeout(gpus: Gpus) -> None:
+    gpus.settings["hang_at"] = 600
+    done = gpus.suite(HEAD.replace("timeout_s: 120", "timeout_s: 15") + ONE)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = ask(gpus.results, "SELECT status, steps_completed FROM runs")
+    assert run["status"] == "timeout"
+    assert run["steps_completed"] < 12
+
+
+def test_an_illegal_access_is_a_failure_with_its_words(gpus: Gpus) -> None:
+    gpus.settings["fault_at"] = 600
+    done = gpus.suite(HEAD + ONE)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = ask(gpus.results, "SELECT status, error, failed_rank FROM runs")
+    assert (run["status"], run["failed_rank"]) == ("failed", 0)
+    assert "illegal memory access" in run["error"]
+
+
+@pytest.mark.parametrize(("error", "words"), [(35, "driver"), (802, "not yet initialized")])
+def test_gpus_that_cannot_start_are_refused_before_any_run(gpus: Gpus, error: int, words: str) -> None:
+    gpus.settings["init_error"] = error
+    done = gpus.suite(HEAD + ONE)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert words in done.stderr
