@@ -69,7 +69,9 @@ class Profiling:
 
     @contextmanager
     def step(self, number: int) -> Iterator[None]:
-        """Context around one step; on a GPU it also contains the step's kernels."""
+        """Context around one step; on a GPU it contains the step's kernels, and none of the step before."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
         with record_function(f"{_MARK}{number}"):
             yield
             if self._device.type == "cuda":

@@ -1,0 +1,28 @@
+"""Profiled steps on stand-in GPUs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+from tests.gpu.conftest import Gpus
+from tests.gpu.test_training import HEAD
+
+SLOW_NS = 300_000_000
+CASE = "  - {name: one, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1], measure: {steps: 2, profiled: 2}}\n"
+
+
+def test_a_profiled_step_does_not_hold_the_work_of_the_step_before(gpus: Gpus) -> None:
+    """The host is a step ahead of the device when it begins to profile."""
+    gpus.settings["nccl_ns"] = SLOW_NS
+    done = gpus.suite(HEAD + CASE, "--trace")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (trace,) = gpus.results.glob("s/*/trace.rank0.json.gz")
+    events = json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]
+    marks = sorted(
+        (event["ts"], event["dur"])
+        for event in events
+        if event.get("name", "").startswith("bench.step") and event.get("cat") == "user_annotation"
+    )
+    (_, first_us), (_, second_us) = marks
+    assert SLOW_NS / 1e3 < first_us < second_us + 0.5 * SLOW_NS / 1e3
