@@ -9,7 +9,7 @@ from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD
 
 SLOW_NS = 300_000_000
-CASE = "  - {name: one, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1], measure: {steps: 2, profiled: 2}}\n"
+CASE = "  - {name: one, strategy: ddp, scaling: none, batch_per_rank: 4, world: [1], measure: {steps: 2, profiled: 2}}"
 
 
 def test_a_profiled_step_does_not_hold_the_work_of_the_step_before(gpus: Gpus) -> None:
