@@ -24,8 +24,10 @@ class Gpu:
     """A GPU as NVML shows it, regardless of CUDA_VISIBLE_DEVICES."""
 
     index: int
-    name: str
-    memory_bytes: int
+    name: str = "unknown GPU"
+    memory_bytes: int | None = None
+    problem: str | None = None
+    """NVML's error if the GPU does not answer, or not completely; null if it does."""
     mig_uuids: tuple[str, ...] = ()
     """UUIDs of its MIG slices; empty without MIG."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pynvml
@@ -18,9 +19,13 @@ def gather_nvidia() -> Nvidia:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return Nvidia(kernel_driver=kernel_driver, nvml_error=str(error))
-    cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
-    gpus = tuple(_gpu(index) for index in range(pynvml.nvmlDeviceGetCount()))
-    pynvml.nvmlShutdown()
+    try:
+        cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+        gpus = tuple(_gpu(index) for index in range(pynvml.nvmlDeviceGetCount()))
+    except pynvml.NVMLError as error:
+        return Nvidia(kernel_driver=kernel_driver, nvml_error=str(error))
+    finally:
+        pynvml.nvmlShutdown()
     return Nvidia(kernel_driver=kernel_driver, cuda=(cuda // 1000, cuda % 1000 // 10), gpus=gpus)
 
 
@@ -32,13 +37,15 @@ def _kernel_driver() -> str | None:
 
 
 def _gpu(index: int) -> Gpu:
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-    return Gpu(
-        index=index,
-        name=pynvml.nvmlDeviceGetName(handle),
-        memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total,
-        mig_uuids=tuple(_mig_uuids(handle)),
-    )
+    """Every fact that can be read; an odd GPU does not hide the others."""
+    found = Gpu(index=index)
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        found = replace(found, name=pynvml.nvmlDeviceGetName(handle))
+        found = replace(found, mig_uuids=tuple(_mig_uuids(handle)))
+        return replace(found, memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+    except pynvml.NVMLError as error:
+        return replace(found, problem=str(error))
 
 
 def _mig_uuids(handle: Any) -> list[str]:

@@ -9,6 +9,8 @@ import importlib.util
 import os
 import platform
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -96,17 +98,24 @@ def _cuda() -> dict[str, str]:
 def _gpus() -> dict[str, str]:
     import pynvml
 
+    from bench.machine.slots import gpu_handles
+
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         return {}
-    facts = {"driver": str(pynvml.nvmlSystemGetDriverVersion())}
-    for index in range(pynvml.nvmlDeviceGetCount()):
-        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        facts[f"gpu{index}_name"] = str(pynvml.nvmlDeviceGetName(handle))
-        facts[f"gpu{index}_memory_bytes"] = str(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
-        try:
-            facts[f"gpu{index}_power_limit_w"] = str(pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3)
-        except pynvml.NVMLError:
-            continue  # not every device has a power limit
+    facts: dict[str, str] = {}
+
+    def add(key: str, read: Callable[[], object]) -> None:
+        with suppress(pynvml.NVMLError):  # a GPU that is lost, or without a power limit, hides no other fact
+            facts[key] = str(read())
+
+    add("driver", pynvml.nvmlSystemGetDriverVersion)
+    for index, handle in gpu_handles():
+        add(f"gpu{index}_name", lambda handle=handle: pynvml.nvmlDeviceGetName(handle))
+        add(f"gpu{index}_memory_bytes", lambda handle=handle: pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+        add(
+            f"gpu{index}_power_limit_w",
+            lambda handle=handle: pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3,
+        )
     return facts

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 import pynvml
 
@@ -55,11 +58,25 @@ def visible_gpus() -> int:
     except pynvml.NVMLError:
         return 0  # no driver, so no GPU; `bench doctor` says why
     try:
-        count = int(pynvml.nvmlDeviceGetCount())
+        count = _gpu_count()
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
         return count if wanted is None or count == 0 else _count_visible(wanted, count)
     finally:
         pynvml.nvmlShutdown()
+
+
+def _gpu_count() -> int:
+    try:
+        return int(pynvml.nvmlDeviceGetCount())
+    except pynvml.NVMLError:
+        return 0
+
+
+def gpu_handles() -> Iterator[tuple[int, Any]]:
+    """Index and NVML's handle of each GPU that has one; a lost GPU has none."""
+    for index in range(_gpu_count()):
+        with suppress(pynvml.NVMLError):
+            yield index, pynvml.nvmlDeviceGetHandleByIndex(index)
 
 
 def _count_visible(wanted: str, count: int) -> int:
@@ -77,11 +94,13 @@ def _gpu(word: str, wanted: str, count: int) -> str:
     """The GPU of one entry: its index, or for a MIG slice its UUID. Raises InputError if there is no such GPU."""
     if word.isdecimal() and int(word) < count:
         return str(int(word))
-    handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
-    uuids = [str(pynvml.nvmlDeviceGetUUID(handle)) for handle in handles]
-    named = [uuid for uuid in uuids if word.startswith("GPU-") and uuid.startswith(word)]
+    uuids: dict[int, str] = {}
+    for index, handle in gpu_handles():
+        with suppress(pynvml.NVMLError):
+            uuids[index] = str(pynvml.nvmlDeviceGetUUID(handle))
+    named = [index for index, uuid in uuids.items() if word.startswith("GPU-") and uuid.startswith(word)]
     if len(named) == 1:
-        return str(uuids.index(named[0]))
+        return str(named[0])
     if word.startswith("MIG-") and _mig_exists(word):
         return word
     have = f"GPUs 0 to {count - 1}" if count > 1 else "GPU 0 alone" if count else "no GPU"

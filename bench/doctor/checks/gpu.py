@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bench.doctor.facts import Facts
+from bench.doctor.facts import Facts, Gpu
 from bench.doctor.finding import Verdicts, counted, fail, ok, warn
 from bench.machine.container import WITH_GPUS
 
@@ -12,10 +12,15 @@ from bench.machine.container import WITH_GPUS
 def check(facts: Facts) -> Verdicts:
     nvidia = facts.nvidia
     if nvidia.gpus:
-        kinds = Counter(f"{gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB" for gpu in nvidia.gpus)
+        kinds = Counter(_kind(gpu) for gpu in nvidia.gpus)
         listed = "; ".join(f"{count} x {kind}" for kind, count in kinds.items())
         yield ok(f"{listed} (driver {nvidia.kernel_driver or 'unknown'})")
         for gpu in nvidia.gpus:
+            if gpu.problem is not None:
+                yield warn(
+                    f"GPU {gpu.index} does not answer as it should (NVML: {gpu.problem})",
+                    "leave it out with CUDA_VISIBLE_DEVICES; if it is lost, only a restart of the node brings it back",
+                )
             if gpu.mig_uuids:
                 yield ok(f"GPU {gpu.index} is cut into {counted(len(gpu.mig_uuids), 'MIG slice')}")
         return
@@ -35,3 +40,7 @@ def check(facts: Facts) -> Verdicts:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
     # only a warning if Slurm gave no GPUs: an image may be tested on a GPU machine without them
     yield (fail if given_by_slurm else warn)(text, remedy)
+
+
+def _kind(gpu: Gpu) -> str:
+    return gpu.name if gpu.memory_bytes is None else f"{gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB"

@@ -9,6 +9,12 @@ from typing import Any
 
 import pynvml
 
+_NEVER = (
+    pynvml.NVMLError_NotSupported,
+    pynvml.NVMLError_FunctionNotFound,
+    pynvml.NVMLError_NoPermission,
+)
+
 
 class GpuSensor:
     """One GPU. `device` is its index among the devices that CUDA sees."""
@@ -28,13 +34,16 @@ class GpuSensor:
         }
 
     def read(self) -> dict[str, float]:
-        """Every reading of the device; a sensor that fails once is not read again."""
+        """Every reading of the device. One that the device lacks or does not permit is not read again; another failure
+        may pass."""
         values: dict[str, float] = {}
         for name, reading in list(self._readings.items()):
             try:
                 values[name] = reading()
-            except pynvml.NVMLError:
+            except _NEVER:
                 del self._readings[name]
+            except pynvml.NVMLError:
+                continue
         return values
 
 
@@ -48,7 +57,11 @@ def gpu_sensors() -> list[GpuSensor]:
     except pynvml.NVMLError:
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = map(str, range(pynvml.nvmlDeviceGetCount())) if visible is None else visible.split(",")
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError:
+        return []
+    names = map(str, range(count)) if visible is None else visible.split(",")
     handles = takewhile(lambda handle: handle is not None, (_handle(name.strip()) for name in names))
     return [GpuSensor(device, handle) for device, handle in enumerate(handles)]
 

@@ -1,0 +1,28 @@
+"""A GPU that is lost, or whose readings fail, ends no session."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gpu.conftest import READINGS, Gpus
+from tests.gpu.test_training import HEAD, ONE
+from tests.unit.analysis.conftest import ask
+
+LOST = 15
+ON_CPU = HEAD.replace("device: cuda", "device: cpu").replace("precision: bf16", "precision: fp32")
+
+
+@pytest.mark.parametrize("text", [HEAD, ON_CPU], ids=["cuda", "cpu"])
+@pytest.mark.parametrize("readings", [("handle",), ("name", "uuid", *READINGS)], ids=["lost", "silent"])
+def test_a_gpu_that_does_not_answer_ends_no_session(gpus: Gpus, readings: tuple[str, ...], text: str) -> None:
+    gpus.readings |= {f"gpu1.{reading}": f"!{LOST}" for reading in readings}
+    done = gpus.suite(text + ONE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ask(gpus.results, "SELECT status FROM runs") == [{"status": "ok"}]
+
+
+def test_the_doctor_names_the_gpu_that_is_lost(gpus: Gpus) -> None:
+    gpus.readings["gpu1.handle"] = f"!{LOST}"
+    done = gpus.bench("doctor")
+    assert "GPU 1 does not answer as it should" in done.stdout
+    assert "1 x NVIDIA A100-SXM4-80GB, 80 GiB" in done.stdout
