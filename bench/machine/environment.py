@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -106,16 +107,25 @@ def _gpus() -> dict[str, str]:
         return {}
     facts: dict[str, str] = {}
 
-    def add(key: str, read: Callable[[], object]) -> None:
+    def add(key: str, read: Callable[..., object], *of: object) -> None:
         with suppress(pynvml.NVMLError):  # a GPU that is lost, or without a power limit, hides no other fact
-            facts[key] = str(read())
+            facts[key] = str(read(*of))
 
     add("driver", pynvml.nvmlSystemGetDriverVersion)
     for index, handle in gpu_handles():
-        add(f"gpu{index}_name", lambda handle=handle: pynvml.nvmlDeviceGetName(handle))
-        add(f"gpu{index}_memory_bytes", lambda handle=handle: pynvml.nvmlDeviceGetMemoryInfo(handle).total)
-        add(
-            f"gpu{index}_power_limit_w",
-            lambda handle=handle: pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3,
-        )
+        add(f"gpu{index}_name", pynvml.nvmlDeviceGetName, handle)
+        add(f"gpu{index}_memory_bytes", _memory_bytes, handle)
+        add(f"gpu{index}_power_limit_w", _power_limit_w, handle)
     return facts
+
+
+def _memory_bytes(handle: Any) -> int:
+    import pynvml
+
+    return int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+
+
+def _power_limit_w(handle: Any) -> float:
+    import pynvml
+
+    return float(pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3)

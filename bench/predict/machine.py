@@ -134,5 +134,6 @@ def local_memory(device: DeviceType, ranks_per_node: int) -> int | None:
     from bench.doctor.gather_nvidia import gather_nvidia
 
     if device == "cuda":
-        return min((gpu.memory_bytes for gpu in gather_nvidia().gpus), default=None)
+        known = [gpu.memory_bytes for gpu in gather_nvidia().gpus if gpu.memory_bytes is not None]
+        return min(known, default=None)
     return memory_available_bytes() // ranks_per_node
