@@ -60,6 +60,8 @@ class Recorder:
     def __init__(self, job):
         self.job = job
         self.scratch = Path(job["scratch"])
+        self.warmup, self.step_optimizer = job["warmup"], job.get("step_optimizer")
+        self.examples_per_step = job.get("examples_per_step")
         self.last = job["warmup"] + job["steps"]
         """Number of training steps after which the script is ended."""
         self.device = Cpu()
@@ -181,9 +183,9 @@ class Recorder:
             self.optimizers.add(optimizer)
             self.names.append(type(optimizer).__name__)
             self.has_new_optimizer = True
-            if self.taken < self.job["warmup"]:
+            if self.taken < self.warmup:
                 self.closing = optimizer._bench_number
-                self.has_new_closing = self.job.get("step_optimizer") is None
+                self.has_new_closing = self.step_optimizer is None
             else:
                 self.late.append(optimizer._bench_number)
 
@@ -191,7 +193,7 @@ class Recorder:
         """An optimizer that the script has made after the warm-up ends its steps from now on if it takes a second step
         before the last one's next. The time in between belongs to no row."""
         number = getattr(optimizer, "_bench_number", None)
-        if self.is_scripts_own or self.job.get("step_optimizer") is not None or number not in self.late:
+        if self.is_scripts_own or self.step_optimizer is not None or number not in self.late:
             return
         self.step.late_steps += 1
         if self.step.late_steps > 1:
@@ -204,7 +206,7 @@ class Recorder:
         first step last."""
         if self.is_scripts_own:
             return False
-        number, wanted = getattr(optimizer, "_bench_number", None), self.job.get("step_optimizer")
+        number, wanted = getattr(optimizer, "_bench_number", None), self.step_optimizer
         return number == self.closing if wanted is None else wanted in (type(optimizer).__name__, str(number))
 
     # ---- phases and losses
@@ -225,12 +227,10 @@ class Recorder:
             self.step.passes_in_optimizer += 1
             if self.step.passes_in_optimizer > 1:  # a closure that the optimizer calls again, as LBFGS does
                 return
-        if isinstance(tensors, torch.Tensor):
-            tensors = (tensors,)
+        tensors = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
         for one in tensors:
             if one.numel() != 1:
                 return
-        for one in tensors:
             # the scaled loss divided by the number of micro-batches, for example, cannot be unscaled
             self._note_loss(getattr(one, "_bench_unscaled", math.nan if self.step.is_scaled else one))
 
@@ -244,7 +244,7 @@ class Recorder:
 
     def step_of_the_script(self, loss, examples, tokens):
         if not self.is_scripts_own:
-            if self.taken > self.job["warmup"]:
+            if self.taken > self.warmup:
                 raise RuntimeError(
                     f"bench: bench_probe.step was called for the first time after {self.taken} steps of an optimizer: "
                     f"ask for more warm-up steps than that (--warmup; now {self.job['warmup']})"
@@ -324,7 +324,7 @@ class Recorder:
         if self.closed <= 5 and not self.models.were_all_called():
             self.models.look_deeper()
         taken = self.taken
-        step.kind = WARMUP if taken < self.job["warmup"] else MEASURED if taken < self.last else PROFILED
+        step.kind = WARMUP if taken < self.warmup else MEASURED if taken < self.last else PROFILED
         self.taken = taken + 1
         if self.wants_digest:
             self.digest, self.wants_digest = step.digest, False
@@ -341,17 +341,13 @@ class Recorder:
             elif has_pause:  # the first batch of a validation comes before its first forward pass
                 step.outside.append((begin, end))
         if step.kind == MEASURED:
-            origins = {
-                "bench_probe.step": step.said,
-                "loader": (examples, tokens),
-                "model": (step.examples, step.tokens),
-                "compiled": step.given,
-            }
-            origin = next((origin for origin, (number, _) in origins.items() if number), None)
-            self.examples_from = self.examples_from or origin
-            tokens = next((number for _, number in origins.values() if number), 0)
-            examples = self.job.get("examples_per_step") or (origins[origin][0] if origin else 0)
-            self.rows.count(examples, tokens)
+            said_examples, said_tokens = step.said
+            if self.examples_from is None:
+                self.examples_from = _origin(said_examples, examples, step)
+            self.rows.count(
+                self.examples_per_step or said_examples or examples or step.examples or step.given[0],
+                said_tokens or tokens or step.tokens or step.given[1],
+            )
         self.rows.add(step)
 
     def _has_pause(self, step):
@@ -412,7 +408,7 @@ class Recorder:
         self._write()
 
     def _write(self, **facts):
-        rows, wanted = self.rows, self.job.get("step_optimizer")
+        rows, wanted = self.rows, self.step_optimizer
         counts = rows.counts if rows else {"examples": 0, "tokens": 0, "steps": 0}
         facts |= {
             "script": {
@@ -457,6 +453,12 @@ def _loops(loads):
         first, _, number = spans.get(id(source), (begin, end, 0))
         spans[id(source)] = (first, end, number + 1)
     return [(begin, end) for begin, end, number in spans.values() if number > 1]
+
+
+def _origin(said, loaded, step):
+    """The origin of the step's examples; null if they are not known."""
+    origins = {"bench_probe.step": said, "loader": loaded, "model": step.examples, "compiled": step.given[0]}
+    return next((origin for origin, number in origins.items() if number), None)
 
 
 def _whole(name, number):
