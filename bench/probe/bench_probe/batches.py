@@ -42,7 +42,11 @@ def count(batch):
         graphs = getattr(batch, "num_graphs", None)
         if isinstance(graphs, int):
             return graphs, 0
-        first = next(tensors_in(batch), None)
+        first = batch
+        while isinstance(first, (list, tuple)) and first:  # the way to most tensors, and the shortest
+            first = first[0]
+        if not (isinstance(first, torch.Tensor) and first.dim()):
+            first = next(tensors_in(batch), None)
         if first is None:
             return 0, 0
         is_text = first.dim() == 2 and not first.is_floating_point() and first.dtype != torch.bool

@@ -13,11 +13,8 @@ from bench_probe.hooks import is_compiling
 class _Hook:
     """A hook in a module of the script. A copy of the module shares it; in a pickled module it does nothing."""
 
-    def __init__(self, call):
-        self._call = call
-
-    def __call__(self, *arguments):
-        return self._call(*arguments)
+    def __init__(self, models):
+        self._models = models
 
     def __deepcopy__(self, _memo):
         return self
@@ -30,24 +27,24 @@ class Models:
     """Finds them after the first step, and records their calls."""
 
     def __init__(self, recorder):
-        self._recorder = recorder
+        self.recorder = recorder
         self._candidates = {}
         """Modules with hooks, by their ids."""
-        self._called = set()
+        self.called = set()
         """Ids of modules that were called as the outermost one."""
         self.depth = 0
         """Number of their calls inside of each other."""
         self._hooks = {}
-        self._began = None
-        self._before_call, self._after_call = _Hook(self._before), _Hook(self._after)
+        self.began = None
+        self._before_call, self._after_call = _Before(self), _After(self)
         self.roots = []
 
     def were_all_called(self):
-        return self._candidates.keys() <= self._called
+        return self._candidates.keys() <= self.called
 
     def find(self):
         """The outermost modules that hold parameters of the optimizers, with a hook each."""
-        recorder = self._recorder
+        recorder = self.recorder
         wanted = {
             id(parameter)
             for optimizer in recorder.optimizers
@@ -93,7 +90,7 @@ class Models:
     def look_deeper(self):
         """Replace modules that no step has called by their children: Lightning calls what is inside of its module."""
         for key, module in list(self._candidates.items()):
-            if key not in self._called:
+            if key not in self.called:
                 del self._candidates[key]
                 for hook in self._hooks.pop(key):
                     hook.remove()
@@ -101,17 +98,20 @@ class Models:
                     if id(child) not in self._candidates and next(child.parameters(), None) is not None:
                         self._hook(child)
 
-    def _before(self, module, arguments, options):
-        recorder = self._recorder
+
+class _Before(_Hook):
+    def __call__(self, module, arguments, options):
+        models = self._models
+        recorder = models.recorder
         if is_compiling() or not recorder.is_mine():
             return
-        self.depth += 1
-        if self.depth > 1:
+        models.depth += 1
+        if models.depth > 1:
             return
-        self._called.add(id(module))
+        models.called.add(id(module))
         is_forward = recorder.may_be_forward()
         recorder.depth += 1
-        self._began = recorder.device.mark() if recorder.depth == 1 else None
+        models.began = recorder.device.mark() if recorder.depth == 1 else None
         # LBFGS passes over the same batch again
         if (
             is_forward
@@ -125,23 +125,26 @@ class Models:
             if recorder.wants_digest and not step.loads:
                 step.digest = digest((arguments, options))
 
-    def _after(self, *_call):
-        recorder = self._recorder
-        if is_compiling() or not recorder.is_mine() or self.depth == 0:
+
+class _After(_Hook):
+    def __call__(self, *_call):
+        models = self._models
+        recorder = models.recorder
+        if is_compiling() or not recorder.is_mine() or models.depth == 0:
             return
-        self.depth -= 1
-        if self.depth:
+        models.depth -= 1
+        if models.depth:
             return
         recorder.depth -= 1
-        if self._began is None:
+        if models.began is None:
             return
         step, end = recorder.step, recorder.device.mark()
         if torch.is_grad_enabled():
             recorder.seen.add("forward")
             step.is_validating = False
-            step.spans.append(("forward", self._began, end))
+            step.spans.append(("forward", models.began, end))
         else:
-            begin = step.validations.pop()[0] if step.is_validating else self._began
+            begin = step.validations.pop()[0] if step.is_validating else models.began
             step.validations.append((begin, end))
             step.is_validating = True
             recorder.source = None  # of this batch, and not of the one on which a backward pass follows

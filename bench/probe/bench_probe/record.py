@@ -228,9 +228,9 @@ class Recorder:
             if self.step.passes_in_optimizer > 1:  # a closure that the optimizer calls again, as LBFGS does
                 return
         tensors = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+        if any(one.numel() != 1 for one in tensors[1:]) or tensors[0].numel() != 1:
+            return
         for one in tensors:
-            if one.numel() != 1:
-                return
             # the scaled loss divided by the number of micro-batches, for example, cannot be unscaled
             self._note_loss(getattr(one, "_bench_unscaled", math.nan if self.step.is_scaled else one))
 

@@ -47,8 +47,11 @@ class Rows:
     def add(self, step):
         """Store the step as soon as the device has passed it."""
         self._device.read(step)
-        self._waiting.append(step)
-        self.store_passed()
+        if not self._waiting and self._device.has_passed(step):
+            self._store(step)
+        else:
+            self._waiting.append(step)
+            self.store_passed()
 
     def store_all(self):
         """Wait for the device, and store every row."""
