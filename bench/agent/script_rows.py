@@ -59,31 +59,14 @@ def store_profile(
         return {"reduced_bytes": None, "has_messages": False}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     steps = list(_profiles(lines, run.world_size))
-    if run.device_type == "cuda" and not any(line["kind"] == "kernel" for line in lines):
-        for number, step in steps:
-            _append(
-                scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), [])))
-            )
-        return {"reduced_bytes": None, "has_messages": False, "profile_problem": _NO_KERNELS}
+    knows_device = run.device_type == "cpu" or any(line["kind"] == "kernel" for line in lines)
     for number, step in steps:
-        row = (number, step.step_ns, step.communication_ns, step.exposed_communication_ns, step.compute_ns)
-        _append(scratch, "profile", writer, [row])
-        _append(
-            scratch,
-            "profile_collectives",
-            writer,
-            [
-                (
-                    number,
-                    op,
-                    total.calls,
-                    UNKNOWN if total.message_bytes is None else total.message_bytes,
-                    total.time_ns,
-                )
-                for op, total in step.collectives.items()
-            ],
-        )
+        if knows_device:
+            for table, rows in step.rows(number).items():
+                _append(scratch, table, writer, rows)
         _append(scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), []))))
+    if not knows_device:
+        return {"reduced_bytes": None, "has_messages": False, "profile_problem": _NO_KERNELS}
     known = [sent for _, step in steps if (sent := _reduced_bytes(step)) is not None]
     ops = {op.lower() for _, step in steps for op in step.collectives}
     return {

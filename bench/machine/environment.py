@@ -106,26 +106,17 @@ def _gpus() -> dict[str, str]:
     except pynvml.NVMLError:
         return {}
     facts: dict[str, str] = {}
-
-    def add(key: str, read: Callable[..., object], *of: object) -> None:
-        with suppress(pynvml.NVMLError):  # a GPU that is lost, or without a power limit, hides no other fact
-            facts[key] = str(read(*of))
-
-    add("driver", pynvml.nvmlSystemGetDriverVersion)
+    readings: dict[str, Callable[[Any], object]] = {
+        "name": pynvml.nvmlDeviceGetName,
+        "memory_bytes": lambda handle: pynvml.nvmlDeviceGetMemoryInfo(handle).total,
+        "power_limit_w": lambda handle: pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3,
+    }
+    with suppress(pynvml.NVMLError):
+        facts["driver"] = str(pynvml.nvmlSystemGetDriverVersion())
     for index, handle in gpu_handles():
-        add(f"gpu{index}_name", pynvml.nvmlDeviceGetName, handle)
-        add(f"gpu{index}_memory_bytes", _memory_bytes, handle)
-        add(f"gpu{index}_power_limit_w", _power_limit_w, handle)
+        for name, read in readings.items():
+            with suppress(
+                pynvml.NVMLError
+            ):  # a GPU without a power limit, or a lost one, hides no other fact
+                facts[f"gpu{index}_{name}"] = str(read(handle))
     return facts
-
-
-def _memory_bytes(handle: Any) -> int:
-    import pynvml
-
-    return int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
-
-
-def _power_limit_w(handle: Any) -> float:
-    import pynvml
-
-    return float(pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3)

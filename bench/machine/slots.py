@@ -79,6 +79,15 @@ def gpu_handles() -> Iterator[tuple[int, Any]]:
             yield index, pynvml.nvmlDeviceGetHandleByIndex(index)
 
 
+def gpu_uuids() -> dict[int, str]:
+    """UUID of each GPU that tells it, by index."""
+    found = {}
+    for index, handle in gpu_handles():
+        with suppress(pynvml.NVMLError):
+            found[index] = str(pynvml.nvmlDeviceGetUUID(handle))
+    return found
+
+
 def _count_visible(wanted: str, count: int) -> int:
     if wanted.strip() in _NO_DEVICES:
         return 0
@@ -94,11 +103,9 @@ def _gpu(word: str, wanted: str, count: int) -> str:
     """The GPU of one entry: its index, or for a MIG slice its UUID. Raises InputError if there is no such GPU."""
     if word.isdecimal() and int(word) < count:
         return str(int(word))
-    uuids: dict[int, str] = {}
-    for index, handle in gpu_handles():
-        with suppress(pynvml.NVMLError):
-            uuids[index] = str(pynvml.nvmlDeviceGetUUID(handle))
-    named = [index for index, uuid in uuids.items() if word.startswith("GPU-") and uuid.startswith(word)]
+    named = [
+        index for index, uuid in gpu_uuids().items() if word.startswith("GPU-") and uuid.startswith(word)
+    ]
     if len(named) == 1:
         return str(named[0])
     if word.startswith("MIG-") and _mig_exists(word):

@@ -27,7 +27,7 @@ from bench.measure.profile.profiled_step import (
     profile,
     windows,
 )
-from bench.measure.rank_tables import TABLES, UNKNOWN, Writer
+from bench.measure.rank_tables import TABLES, Writer
 
 _MARK = "bench.step "
 _KINDS = ("cpu_op", "user_annotation", "kernel")
@@ -87,28 +87,8 @@ class Profiling:
         ]
         compute = compute_intervals(events, threads)
         for number, window in sorted(windows(events, _MARK)):
-            step = profile(window, compute, collectives)
-            row = (
-                number,
-                step.step_ns,
-                step.communication_ns,
-                step.exposed_communication_ns,
-                step.compute_ns,
-            )
-            self._rows("profile", [row])
-            self._rows(
-                "profile_collectives",
-                [
-                    (
-                        number,
-                        op,
-                        total.calls,
-                        UNKNOWN if total.message_bytes is None else total.message_bytes,
-                        total.time_ns,
-                    )
-                    for op, total in step.collectives.items()
-                ],
-            )
+            for table, rows in profile(window, compute, collectives).rows(number).items():
+                self._rows(table, rows)
 
     def _rows(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench.measure.profile.collective_names import Collective
 from bench.measure.profile.intervals import Interval, minus, total, union, within
+from bench.measure.rank_tables import UNKNOWN
 
 _COMPILED = "## Call CompiledFxGraph"
 """torch.compile's mark around its code, whose loops on a CPU are in no operator."""
@@ -53,6 +55,21 @@ class StepProfile:
     """By operation."""
     groups: dict[str | None, OpProfile]
     """By torch's name of the process group; null: not known."""
+
+    def rows(self, number: int) -> dict[str, list[tuple[Any, ...]]]:
+        """Rows of `profile` and `profile_collectives`, as bench/measure/rank_tables.py stores them."""
+        times = (self.step_ns, self.communication_ns, self.exposed_communication_ns, self.compute_ns)
+        collectives = [
+            (
+                number,
+                op,
+                each.calls,
+                UNKNOWN if each.message_bytes is None else each.message_bytes,
+                each.time_ns,
+            )
+            for op, each in self.collectives.items()
+        ]
+        return {"profile": [(number, *times)], "profile_collectives": collectives}
 
 
 @dataclass(frozen=True, kw_only=True)

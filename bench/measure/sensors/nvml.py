@@ -9,6 +9,8 @@ from typing import Any
 
 import pynvml
 
+from bench.machine.slots import gpu_uuids
+
 _NEVER = (
     pynvml.NVMLError_NotSupported,
     pynvml.NVMLError_FunctionNotFound,
@@ -78,7 +80,6 @@ def _handle(name: str) -> Any:
 
 def _full_uuid(name: str) -> str:
     """CUDA accepts an unambiguous prefix of a UUID, NVML only whole UUIDs."""
-    indices = range(pynvml.nvmlDeviceGetCount()) if name.startswith("GPU-") else ()
-    uuids = [str(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(index))) for index in indices]
+    uuids = gpu_uuids().values() if name.startswith("GPU-") else ()
     matching = [uuid for uuid in uuids if uuid.startswith(name)]
     return matching[0] if len(matching) == 1 else name
