@@ -190,8 +190,8 @@ class Recorder:
                 self.late.append(optimizer._bench_number)
 
     def _follow(self, optimizer):
-        """An optimizer that the script has made after the warm-up ends its steps from now on if it takes a second step
-        before the last one's next. The time in between belongs to no row."""
+        """Let an optimizer from after the warm-up end the steps, if it takes two steps while `closing` takes none. The
+        time in between belongs to no row."""
         number = getattr(optimizer, "_bench_number", None)
         if self.is_scripts_own or self.step_optimizer is not None or number not in self.late:
             return
