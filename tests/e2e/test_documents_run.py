@@ -65,6 +65,7 @@ INSTEAD = {
     ),
     "python benchmarks/coverage.py": "python benchmarks/coverage.py --help",
     "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
+    "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     # ends at once without a GPU
     "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
@@ -174,6 +175,7 @@ ELSEWHERE = {
     "ci/test unit": "runs before this test",
     "ci/test torch": "runs before this test",
     "ci/test fuzz": "runs before this test",
+    "ci/test gpu": "runs before this test",
     "ci/test e2e": "runs this test",
     "ci/test cluster": "runs after this test",
     "ci/test tree": "runs after this test",
