@@ -90,7 +90,7 @@ def _of_a_session(
     host = _Leader(followers, idle_s)
     session_agents = Agents(gathered, cast(Agent, host), StopRequest(), results / "STOP")
     began_s = time.monotonic()
-    gathered.announce_begin()
+    gathered.announce_begin(uses_gpus=False)
     session_agents.await_ready()
     ready_s = time.monotonic() - began_s
     assert not session_agents.lost, session_agents.lost

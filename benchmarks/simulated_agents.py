@@ -54,7 +54,8 @@ def step(agents: int, task: int = 0) -> Step:
 
 def offer(task: int) -> Offer:
     return Offer(
-        task=task, node=task, node_name=f"node{task:04}", local_task=0, cpus=list(range(4 * RANKS)), devices=[],
+        task=task, node=task, node_name=f"node{task:04}", local_task=0, gpus=[], seen_gpus=[],
+        cores=[[cpu] for cpu in range(4 * RANKS)],
         slots=RANKS, fixed=True,
     )  # fmt: skip
 

@@ -56,9 +56,17 @@ def begin_to_barrier_s(scratch: Path, began_ns: int) -> float:
 
 
 def warm(server: WarmServer, spec: RunSpec, scratch: Path) -> float:
-    places = [Place(rank=r, local_rank=r, cores=cores()[r], device_index=None) for r in range(2)]
+    places = [Place(rank=r, local_rank=r, cpus=cores()[r], gpu=None, sampled_as=None) for r in range(2)]
     rendezvous = f"file://{scratch}/rendezvous"
-    part = RunPart(run=spec, node=0, local_task=0, places=places, rendezvous=rendezvous, interface="lo")
+    part = RunPart(
+        run=spec,
+        node=0,
+        local_task=0,
+        places=places,
+        rendezvous=rendezvous,
+        interface="lo",
+        shares_gpus=False,
+    )
     began_ns = perf_counter_ns()
     control = LeaderControl(spec, {}, StopRequest(), scratch / "STOP", _nobody)
     outcome = RankGroup(part, server, StopRequest(), scratch, scratch).run(control, _nobody)

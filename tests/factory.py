@@ -17,7 +17,7 @@ from bench.machine.fingerprint import fingerprint
 from bench.records.run_spec import DataSpec, MeasureSpec, Precision, RunSpec, TrainSpec
 from bench.records.vocabulary import SCHEMA_VERSION, Axis, DeviceType, Scaling
 from tests.factory_suite import planned, resolved
-from tests.factory_tables import eval_table, sample_table, step_table, write_parquet
+from tests.factory_tables import eval_table, place_table, sample_table, step_table, write_parquet
 
 BEGAN = datetime(2026, 11, 21, 1, 49, 25, tzinfo=UTC)
 OPTIONS = {"hidden": [64, 32, 16]}
@@ -245,6 +245,8 @@ def write_attempt(
         write_parquet(
             run / f"samples.node{node}.parquet", sample_table(case, spec, node, completed), spec, node
         )
+        places = place_table(case, spec, node)
+        write_parquet(run / f"rank_places.node{node}.parquet", places, spec, node)
     evals = eval_table(case, spec, completed, whole=status == "ok")
     if evals.num_rows:
         write_parquet(run / "evals.parquet", evals, spec)

@@ -47,6 +47,15 @@ SAMPLE_SCHEMA = pa.schema(
         ("rss_bytes", pa.int64()),
     ]
 )
+PLACE_SCHEMA = pa.schema(
+    [
+        ("rank", pa.int32()),
+        ("node", pa.int32()),
+        ("device", pa.int32()),
+        ("gpu_uuid", pa.string()),
+        ("cpus", pa.string()),
+    ]
+)
 EVAL_SCHEMA = pa.schema(
     [
         ("step", pa.int32()),
@@ -135,6 +144,21 @@ def _sample(case: Case, node: int, device: int | None, number: int) -> dict[str,
         "throttle_reasons": 0,
         **case.gpu,
     }
+
+
+def place_table(case: Case, spec: RunSpec, node: int) -> pa.Table:
+    """Each rank of the node on a CPU and, on CUDA, a GPU of its own."""
+    rows = [
+        {
+            "rank": node * spec.ranks_per_node + local,
+            "node": node,
+            "device": local if case.device_type == "cuda" else None,
+            "gpu_uuid": f"GPU-{node}-{local}" if case.device_type == "cuda" else None,
+            "cpus": str(local),
+        }
+        for local in range(spec.ranks_per_node)
+    ]
+    return pa.Table.from_pylist(rows, schema=PLACE_SCHEMA)
 
 
 def eval_table(case: Case, spec: RunSpec, completed: int, *, whole: bool) -> pa.Table:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from bench.launch.step import Share, Step
+from bench.machine import cpus, gpus
 from bench.machine import slots as node_slots
-from bench.records.messages import Offer, Place
+from bench.records.messages import Gpu, Offer, Place
 from bench.records.run_spec import RunSpec, Slots
+from bench.records.vocabulary import DeviceType
 from bench.slurm.allocation import fewer_than_asked
+
+_T = TypeVar("_T")
 
 
 def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]:
@@ -22,26 +28,64 @@ def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]
         raise LookupError(f"needs {run.nodes} nodes, this step has {len(nodes)} left")
     found: dict[int, list[Place]] = {}
     for index, on_node in enumerate(nodes[: run.nodes]):
-        slots = [
-            (offer, slot) for offer in on_node for slot in range(offer.capacity(run.device_type, run.threads))
-        ]
+        slots = [(offer, *slot) for offer in on_node for slot in _slots(offer, run.device_type, run.threads)]
         if not slots:
             raise LookupError(
                 f"needs {run.threads} CPUs for a rank, a task on {on_node[0].node_name} has fewer"
             )
         for local_rank in range(run.ranks_per_node):
-            offer, slot = slots[local_rank % len(slots)]
+            offer, cpus, gpu = slots[local_rank % len(slots)]
             place = Place(
                 rank=index * run.ranks_per_node + local_rank,
                 local_rank=local_rank,
-                cores=offer.cores(slot, run.device_type, run.threads),
-                device_index=offer.devices[slot % len(offer.devices)] if run.device_type == "cuda" else None,
+                cpus=cpus,
+                gpu=gpu,
+                sampled_as=None if gpu is None else _sampled_as(gpu, offer, on_node[0]),
             )
             found.setdefault(offer.task, []).append(place)
     leader = min(offer.task for offer in offers)
     if leader not in found:  # the ranks meet on the leader's node, where rank 0 has to be
         raise LookupError(f"needs {run.threads} CPUs for a rank, the leading task has fewer")
     return found
+
+
+def _slots(offer: Offer, device_type: DeviceType, threads: int) -> list[tuple[list[int], Gpu | None]]:
+    """CPUs and GPU of each rank that fits here, the same at every world size."""
+    count = offer.capacity(device_type, threads)
+    if device_type == "cuda":
+        gpus = [offer.gpus[slot % len(offer.gpus)] for slot in range(count)]
+        return list(zip(cpus.near_gpus(offer.cores, gpus), gpus, strict=True))
+    return [(given, None) for given in _cpus_of_slots(offer.cores, count, max(threads, 1))]
+
+
+def _cpus_of_slots(cores: Sequence[Sequence[int]], count: int, threads: int) -> list[list[int]]:
+    """CPUs of each of `count` ranks without a GPU: one for each thread, because more would be idle or, worse, taken by
+    a loader worker. Ranks that need no whole core get a core each for as long as there are some."""
+    siblings = max(map(len, cores), default=1)
+    if threads % siblings:
+        cores = [[core[sibling]] for sibling in range(siblings) for core in cores if sibling < len(core)]
+    return [given[:threads] for given in cpus.split(cores, count)] if count else []
+
+
+def _sampled_as(gpu: Gpu, offer: Offer, first: Offer) -> int | None:
+    """Index of the GPU for the first task of its node, which reads the sensors; null if that does not see it."""
+    if offer is first:
+        return gpu.index
+    return next(
+        (seen.index for seen in first.seen_gpus if gpu.uuid is not None and seen.uuid == gpu.uuid), None
+    )
+
+
+def shares_gpus(places: Mapping[int, Sequence[Place]], offers: Sequence[Offer]) -> bool:
+    """Whether two ranks of a run are on the same GPU, or on slices of one; `places` are by task."""
+    node_of = {offer.task: offer.node for offer in offers}
+    used = [
+        (node_of[task], place.gpu.sliced_gpu or place.gpu.uuid or (task, place.gpu.index))
+        for task, here in places.items()
+        for place in here
+        if place.gpu is not None
+    ]
+    return len(set(used)) < len(used)
 
 
 def _by_node(offers: Sequence[Offer]) -> list[list[Offer]]:
@@ -52,75 +96,98 @@ def _by_node(offers: Sequence[Offer]) -> list[list[Offer]]:
 
 
 def own_offer(step: Step | None, ranks_per_node: int | None) -> Offer:
-    """This process's share of its node's GPUs and CPUs: tasks that share a node split what all of them see.
+    """This process's share of its node's GPUs and cores: tasks that share a node split what all of them see.
 
     Raises InputError if CUDA_VISIBLE_DEVICES or a variable of Slurm is wrong."""
     node = node_slots.detect(ranks_per_node)
     tasks = 1 if step is None else step.tasks_per_node[step.node]
     local = 0 if step is None else step.local_task
-    cpus = _own_cpus(node.cpus_per_node, tasks, local, None if step is None else step.cpu_share)
-    seen = node_slots.visible_gpus()
+    seen = gpus.visible()
+    own: Sequence[Gpu]
     if step is not None and step.gpu_share is not None:
-        devices = list(range(step.gpu_share.index, seen, step.gpu_share.of))
+        own = seen[step.gpu_share.index :: step.gpu_share.of]
     else:
-        devices = _own_part(seen, node.cuda_devices_per_node, tasks, local)
+        own = _own_part(seen, node.cuda_devices_per_node, tasks, local)
+    cores = _own_cores(node.cpus_per_node, tasks, local, None if step is None else step.cpu_share, seen, own)
     if not node.fixed:
-        slots = len(devices) or len(cpus)
+        slots = len(own) or sum(map(len, cores))
     elif ranks_per_node is not None or tasks == 1 or (shown := node_slots.slurm_gpus_seen()) == 0:
         slots = len(range(local, node.slots_per_node, tasks))
     else:
-        slots = len(_own_part(shown, node.slots_per_node, tasks, local))
+        slots = len(_own_part(range(shown), node.slots_per_node, tasks, local))
     return Offer(
         task=0 if step is None else step.task,
         node=0 if step is None else step.node,
         node_name=platform.node() if step is None else step.node_names[step.node],
         local_task=local,
-        cpus=cpus,
-        devices=devices,
+        cores=cores,
+        gpus=list(own),
+        seen_gpus=seen,
         slots=slots,
         fixed=node.fixed,
     )
 
 
-def _own_cpus(count: int, tasks: int, local: int, part: Share | None) -> list[int]:
-    """CPUs for this task, out of the first `count` that it may use: its part of them. If the part is unknown and Slurm
-    bound each task to its own cores, all of them; otherwise the tasks of the node split them."""
-    cpus = sorted(os.sched_getaffinity(0))[:count]
+def _own_cores(
+    count: int, tasks: int, local: int, part: Share | None, seen: Sequence[Gpu], own: Sequence[Gpu]
+) -> list[list[int]]:
+    """Cores for this task, out of the first `count` CPUs that it may use: its part of them. If the part is unknown and
+    Slurm bound each task to its own cores, all of them; otherwise the tasks of the node split them, by what is near
+    their GPUs if each has its own."""
+    allowed = os.sched_getaffinity(0)
+    cores = cpus.cores(allowed)
+    if count < len(allowed):
+        in_order = [cpu for core in cores for cpu in core]
+        cores = cpus.cores(in_order[:count])
     if part is None:
-        on_node = node_slots.slurm_number("SLURM_CPUS_ON_NODE") or len(cpus)
-        bound = tasks == 1 or len(cpus) * tasks <= on_node
+        on_node = node_slots.slurm_number("SLURM_CPUS_ON_NODE") or count
+        bound = tasks == 1 or count * tasks <= on_node
         part = Share(index=0, of=1) if bound else Share(index=local, of=tasks)
     if part.of == 1:
-        return cpus
-    share = max(1, len(cpus) // part.of)
-    return [cpus[(part.index * share + offset) % len(cpus)] for offset in range(share)]
+        return cores
+    if own and len(seen) > len(own):
+        near = dict(zip((gpu.index for gpu in seen), cpus.near_gpus(cores, seen), strict=True))
+        chosen = [cpu for gpu in own for cpu in near[gpu.index]]
+    else:
+        chosen = cpus.split(cores, part.of)[part.index]
+    return cpus.cores(chosen)
 
 
-def _own_part(seen: int, on_node: int, tasks: int, local: int) -> list[int]:
-    """Indices, among those that this task sees, of the GPUs that are its own: all if each task sees only its own,
-    otherwise every `tasks`-th from `local` on."""
-    if tasks == 1 or seen * tasks <= on_node:
-        return list(range(seen))
-    return list(range(local, seen, tasks))
+def _own_part(seen: Sequence[_T], on_node: int, tasks: int, local: int) -> Sequence[_T]:
+    """The task's own of the GPUs that it sees: all if each task sees only its own, otherwise every `tasks`-th from
+    `local` on."""
+    return seen if tasks == 1 or len(seen) * tasks <= on_node else seen[local::tasks]
 
 
 def total(offers: Sequence[Offer]) -> Slots:
     """Slots of all agents together. Every node counts as the node with the fewest slots."""
     nodes = _by_node(offers)
-    cuda = min(sum(len(offer.devices) for offer in on_node) for on_node in nodes)
+    cuda = min(sum(len(offer.gpus) for offer in on_node) for on_node in nodes)
     return Slots(
         nodes=len(nodes),
         slots_per_node=min(sum(offer.slots for offer in on_node) for on_node in nodes),
         cpus_per_node=min(len({cpu for offer in on_node for cpu in offer.cpus}) for on_node in nodes),
         device_type="cuda" if cuda else "cpu",
         cuda_devices_per_node=cuda,
+        cpus_per_gpu=min(
+            (len(given) for offer in offers for given in cpus.near_gpus(offer.cores, offer.gpus)), default=0
+        ),
         fixed=any(offer.fixed for offer in offers),
     )
 
 
 def slot_warnings(offers: Sequence[Offer]) -> list[str]:
-    """Warnings about slots that Slurm probably gave by mistake: uneven nodes, or fewer CPUs than slots."""
+    """Warnings about slots that Slurm probably gave by mistake: uneven nodes, GPUs hidden from each other's tasks, or
+    fewer CPUs than slots."""
     found = []
+    for on_node in _by_node(offers):
+        seen = [{gpu.uuid for gpu in offer.seen_gpus} for offer in on_node]
+        if any(one and other and one.isdisjoint(other) for one, other in itertools.combinations(seen, 2)):
+            found.append(
+                f"the tasks of {on_node[0].node_name} see different GPUs, so NCCL may connect them slowly or not at "
+                "all: ask for --gpus-per-node instead of --gpus-per-task, or add --gpu-bind=none"
+            )
+            break
     counts: dict[str, int] = {}
     for offer in offers:
         counts[offer.node_name] = counts.get(offer.node_name, 0) + offer.slots

@@ -25,7 +25,7 @@ from bench.common.errors import InputError
 from bench.common.process import is_stopped, kill_group
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
-from bench.records.messages import Fault, Place, Progress
+from bench.records.messages import Fault, Gpu, Place, Progress
 from bench.records.run_spec import RunSpec
 from bench.session.stop import StopRequest
 from bench.train.rank_job import RankJob, outcome_file, step_file
@@ -52,6 +52,17 @@ class RunPart:
     """URL at which the ranks meet: see bench/train/process_group.py."""
     interface: str | None
     """Network interface for gloo; null lets gloo choose."""
+    shares_gpus: bool
+    """Whether ranks of the run share a GPU, or are on slices of one."""
+
+
+def _device(gpu: Gpu | None) -> dict[str, Any]:
+    """The fields of RankJob for the rank's GPU."""
+    if gpu is None:
+        return {"device_index": None, "cuda_visible_devices": None}
+    if gpu.needs_its_name:
+        return {"device_index": 0, "cuda_visible_devices": gpu.uuid}
+    return {"device_index": gpu.index, "cuda_visible_devices": None}
 
 
 class RunControl(Protocol):
@@ -121,8 +132,9 @@ class RankGroup:
                 local_rank=place.local_rank,
                 node=part.node,
                 local_task=part.local_task,
-                cores=place.cores,
-                device_index=place.device_index,
+                cpus=place.cpus,
+                **_device(place.gpu),
+                shares_gpus=part.shares_gpus,
                 rendezvous=part.rendezvous,
                 interface=part.interface,
                 scratch=str(self._scratch),

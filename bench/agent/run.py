@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.agent import script_rows
 from bench.agent.fork_server import WarmServer
 from bench.agent.ranks import RankGroup, RanksOutcome, RunControl, RunPart
@@ -16,7 +18,8 @@ from bench.agent.scratch_keeper import Keeper
 from bench.common import unreadable_image
 from bench.common.errors import InputError
 from bench.common.files import attempt_folder, copy_whole, raw_files
-from bench.measure import evals, recorder, write_parquet
+from bench.machine.cpus import as_text
+from bench.measure import evals, rank_tables, recorder, write_parquet
 from bench.measure.rank_tables import Writer
 from bench.measure.recorder import LastStep
 from bench.measure.sensors.process import Sensors
@@ -64,6 +67,7 @@ class Agent:
         scratch.mkdir()
         self._current = (scratch, folder, part.run.attempt)
         self._keeper.begin(*self._current)
+        _note_places(scratch, part)
         began_ns = time.perf_counter_ns()
         outcome = RankGroup(part, self._server, self._stop, scratch, folder).run(control, show)
         folder = attempt_folder(folder, part.run.attempt)
@@ -124,6 +128,16 @@ class Agent:
             setup_s=(min(barriers_ns) - span_ns[0]) / 1e9 if barriers_ns else None,
             finalised=finalised,
         )
+
+
+def _note_places(scratch: Path, part: RunPart) -> None:
+    """The rows of `rank_places` of this agent's ranks."""
+    for place in part.places:
+        uuid = place.gpu.uuid if place.gpu is not None else None
+        device = rank_tables.UNKNOWN if place.sampled_as is None else place.sampled_as
+        row = np.array([(device, uuid or "", as_text(place.cpus))], dtype=rank_tables.TABLES["rank_places"])
+        writer = Writer(node=part.node, local_task=part.local_task, rank=place.rank)
+        rank_tables.append(scratch, "rank_places", writer, row)
 
 
 def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.agent.placement import place_ranks
+from bench.agent.placement import place_ranks, shares_gpus
 from bench.agent.ranks import RunPart
 from bench.agent.run import Agent
 from bench.cluster.channel import Hub, Lost
@@ -111,13 +111,20 @@ class Agents:
                 rendezvous = f"store://{self._address}:{port}/{os.urandom(16).hex()}"
             followers = {task: self._followers[task] for task in places if task != self._own.task}
             control = LeaderControl(run, followers, self._stop, self._stop_file, self._watch_memory)
-            spec = run.to_json()
-            for task in followers:
-                order = HostRun(
-                    run=spec, places=places[task], rendezvous=rendezvous, folder=str(folder.resolve())
+            spec, sharing = run.to_json(), shares_gpus(places, self._offers())
+            orders = {
+                task: HostRun(
+                    run=spec,
+                    places=here,
+                    rendezvous=rendezvous,
+                    shares_gpus=sharing,
+                    folder=str(folder.resolve()),
                 )
-                control.send(task, order)
-            part = run_part(run, self._own, places[self._own.task], rendezvous, self._address)
+                for task, here in places.items()
+            }
+            for task in followers:
+                control.send(task, orders[task])
+            part = run_part(run, self._own, orders[self._own.task], self._address)
             reports = control.finish(self._agent.run_part(part, control, folder, show))
         for task, reason in control.lost.items():
             self._lose(task, reason)
@@ -151,15 +158,16 @@ class Agents:
         self._followers.pop(task).channel.close()
 
 
-def run_part(run: RunSpec, offer: Offer, places: list[Place], rendezvous: str, address: str) -> RunPart:
+def run_part(run: RunSpec, offer: Offer, order: HostRun, address: str) -> RunPart:
     """One agent's part of a run; `address` is the agent's own IP address."""
     return RunPart(
         run=run,
         node=offer.node,
         local_task=offer.local_task,
-        places=places,
-        rendezvous=rendezvous,
+        places=order.places,
+        rendezvous=order.rendezvous,
         interface=interface_for(run, address),
+        shares_gpus=order.shares_gpus,
     )
 
 

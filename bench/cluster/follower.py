@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,12 @@ from bench.cluster.meeting import PATIENCE_S, join
 from bench.cluster.secret import share
 from bench.common.errors import InputError
 from bench.launch.step import Step
-from bench.machine import environment
+from bench.machine import environment, gpus
 from bench.machine.container import gpus_left_out
-from bench.machine.slots import visible_gpus
 from bench.measure.recorder import LastStep
 from bench.records.messages import (
     AskProgress,
+    Begin,
     End,
     Fault,
     Hello,
@@ -47,7 +49,7 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
         offer = own_offer(step, ranks_per_node)
     except InputError as error:
         raise InputError(f"task {step.task} on {step.node_names[step.node]}: {error}") from error
-    left_out = gpus_left_out(visible_gpus())
+    left_out = gpus_left_out(len(gpus.visible()))
     if left_out is not None:
         sys.stderr.write(f"bench: {offer.node_name}: {left_out}\n")
     hello = Hello(
@@ -56,9 +58,10 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     channel = join(step, share(results, step.key))
     try:
         channel.send(hello)
-        if isinstance(channel.receive(2 * PATIENCE_S), Leave):
+        begin = channel.receive(2 * PATIENCE_S)
+        if isinstance(begin, Leave):
             return 0
-        return _take_part(channel, offer)
+        return _take_part(channel, offer, tries_gpus=isinstance(begin, Begin) and begin.uses_gpus)
     except Lost as error:
         sys.stderr.write(f"bench: task {step.task} on {offer.node_name}: the leading task is gone: {error}\n")
         return 1
@@ -66,10 +69,13 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
         channel.close()
 
 
-def _take_part(channel: Channel, offer: Offer) -> int:
+def _take_part(channel: Channel, offer: Offer, *, tries_gpus: bool) -> int:
     server = WarmServer()
     try:
         server.start()
+        gpus_json = json.dumps([asdict(gpu) for gpu in offer.gpus])
+        if tries_gpus and (problem := server.ask("bench.train.check_gpus", gpus_json)):
+            raise InputError(problem)
     except InputError as error:
         channel.send(Unusable(reason=str(error)))
         return 2
@@ -96,7 +102,7 @@ def obey(channel: Channel, offer: Offer, agent: Agent, server: WarmServer, stop:
                 return 0
             if isinstance(order, HostRun):
                 run = RunSpec.from_json(order.run)
-                part = run_part(run, offer, order.places, order.rendezvous, channel.own_address)
+                part = run_part(run, offer, order, channel.own_address)
                 control = FollowerControl(channel, offer, agent)
                 report = agent.run_part(part, control, Path(order.folder), _show_nothing)
                 channel.send(report)

@@ -53,11 +53,11 @@ class Gathered:
     def slots(self) -> Slots:
         return total(self.offers)
 
-    def announce_begin(self) -> None:
-        """Tell followers to import torch. Until then they can be dismissed at once."""
+    def announce_begin(self, *, uses_gpus: bool) -> None:
+        """Tell followers to import torch, and to try their GPUs. Until then they can be dismissed at once."""
         for follower in self.followers.values():
             with suppress(Lost):  # noticed when it should be ready
-                follower.channel.send(Begin())
+                follower.channel.send(Begin(uses_gpus=uses_gpus))
 
 
 class Gathering:
@@ -135,7 +135,11 @@ class Gathering:
 
 def _task_facts(offer: Offer, facts: Mapping[str, str]) -> dict[str, str]:
     """CPUs, slots and GPUs of one task: Slurm may give each task of a node its own GPUs."""
-    given: dict[str, Any] = {"cpus": offer.cpus, "slots": offer.slots, "devices": offer.devices}
+    given: dict[str, Any] = {
+        "cpus": sorted(offer.cpus),
+        "slots": offer.slots,
+        "devices": [gpu.index for gpu in offer.gpus],
+    }
     if "slurm_gpu_ids" in facts:
         given["gpu_ids"] = facts["slurm_gpu_ids"]
     return {f"task{offer.task}_{name}": str(value) for name, value in given.items()}

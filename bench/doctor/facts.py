@@ -28,8 +28,8 @@ class Gpu:
     memory_bytes: int | None = None
     problem: str | None = None
     """NVML's error if the GPU does not answer, or not completely; null if it does."""
-    mig_uuids: tuple[str, ...] = ()
-    """UUIDs of its MIG slices; empty without MIG."""
+    slices: int | None = None
+    """Number of its MIG slices; null if it is not in MIG mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +77,8 @@ class Facts:
     memory_available_bytes: int
     """The smaller of the machine's and of the control group's available memory."""
     nvidia: Nvidia
+    far_gpus: tuple[int, ...] = ()
+    """Indices, among the visible GPUs, of those that are near none of the CPUs that this process may use."""
     slots: Slots | None
     """Slots as a plan counts them; null if they cannot be counted."""
     slots_error: str | None

@@ -19,7 +19,7 @@ from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.doctor.facts import Facts, Folder, Torch
 from bench.doctor.gather_nvidia import gather_nvidia
-from bench.machine import slots
+from bench.machine import gpus, slots
 from bench.machine.cgroup import cpu_quota, memory_left_bytes
 from bench.machine.container import container_kind
 
@@ -51,18 +51,20 @@ def gather(results: Path) -> Facts:
     """
     torch, torch_error = _gather_torch()
     try:
-        counted, slots_error = slots.detect(), None
+        counted, slots_error, visible = slots.detect(), None, gpus.visible()
     except InputError as error:
-        counted, slots_error = None, str(error)
+        counted, slots_error, visible = None, str(error), []
+    given = os.sched_getaffinity(0)
     shared_memory = Path("/dev/shm")  # noqa: S108 - not written to
     clock_source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     return Facts(
         python=platform.python_version(),
         cpus_online=os.cpu_count() or 1,
-        cpus_given=len(os.sched_getaffinity(0)),
+        cpus_given=len(given),
         cpu_quota=cpu_quota(),
         memory_available_bytes=memory_available_bytes(),
         nvidia=gather_nvidia(),
+        far_gpus=tuple(gpu.index for gpu in visible if gpu.cpus and given.isdisjoint(gpu.cpus)),
         slots=counted,
         slots_error=slots_error,
         torch=torch,

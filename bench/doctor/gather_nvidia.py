@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pynvml
 
 from bench.doctor.facts import Gpu, Nvidia
+from bench.machine import gpus
 from bench.machine.container import KERNEL_DRIVER
 
 
@@ -21,12 +21,12 @@ def gather_nvidia() -> Nvidia:
         return Nvidia(kernel_driver=kernel_driver, nvml_error=str(error))
     try:
         cuda = pynvml.nvmlSystemGetCudaDriverVersion_v2()
-        gpus = tuple(_gpu(index) for index in range(pynvml.nvmlDeviceGetCount()))
+        found = tuple(_gpu(index) for index in range(pynvml.nvmlDeviceGetCount()))
     except pynvml.NVMLError as error:
         return Nvidia(kernel_driver=kernel_driver, nvml_error=str(error))
     finally:
         pynvml.nvmlShutdown()
-    return Nvidia(kernel_driver=kernel_driver, cuda=(cuda // 1000, cuda % 1000 // 10), gpus=gpus)
+    return Nvidia(kernel_driver=kernel_driver, cuda=(cuda // 1000, cuda % 1000 // 10), gpus=found)
 
 
 def _kernel_driver() -> str | None:
@@ -42,24 +42,7 @@ def _gpu(index: int) -> Gpu:
     try:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
         found = replace(found, name=pynvml.nvmlDeviceGetName(handle))
-        found = replace(found, mig_uuids=tuple(_mig_uuids(handle)))
+        found = replace(found, slices=None if (cut := gpus.slices(handle)) is None else len(cut))
         return replace(found, memory_bytes=pynvml.nvmlDeviceGetMemoryInfo(handle).total)
     except pynvml.NVMLError as error:
         return replace(found, problem=str(error))
-
-
-def _mig_uuids(handle: Any) -> list[str]:
-    try:
-        mode, _pending = pynvml.nvmlDeviceGetMigMode(handle)
-    except pynvml.NVMLError_NotSupported:
-        return []
-    if mode != pynvml.NVML_DEVICE_MIG_ENABLE:
-        return []
-    found = []
-    for slice_index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
-        try:
-            slice_handle = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, slice_index)
-        except pynvml.NVMLError_NotFound:
-            continue  # a place for a slice that is empty
-        found.append(pynvml.nvmlDeviceGetUUID(slice_handle))
-    return found

@@ -97,26 +97,33 @@ def _cuda() -> dict[str, str]:
 
 
 def _gpus() -> dict[str, str]:
+    """Facts of the driver and of every GPU; of a GPU in MIG mode, name and memory are those of its smallest slice."""
     import pynvml
 
-    from bench.machine.slots import gpu_handles
+    from bench.machine.gpus import gpu_handles, nvml, slices
 
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return {}
     facts: dict[str, str] = {}
-    readings: dict[str, Callable[[Any], object]] = {
-        "name": pynvml.nvmlDeviceGetName,
-        "memory_bytes": lambda handle: pynvml.nvmlDeviceGetMemoryInfo(handle).total,
-        "power_limit_w": lambda handle: pynvml.nvmlDeviceGetPowerManagementLimit(handle) / 1e3,
-    }
-    with suppress(pynvml.NVMLError):
-        facts["driver"] = str(pynvml.nvmlSystemGetDriverVersion())
-    for index, handle in gpu_handles():
-        for name, read in readings.items():
-            with suppress(
-                pynvml.NVMLError
-            ):  # a GPU without a power limit, or a lost one, hides no other fact
-                facts[f"gpu{index}_{name}"] = str(read(handle))
+
+    def note(name: str, read: Callable[..., object], *handle: Any) -> None:
+        with suppress(pynvml.NVMLError):  # a GPU without a power limit, or a lost one, hides no other fact
+            facts[name] = str(read(*handle))
+
+    def memory_bytes(handle: Any) -> int:
+        return int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+
+    def power_limit_w(handle: Any) -> float:
+        return float(pynvml.nvmlDeviceGetPowerManagementLimit(handle)) / 1e3
+
+    with nvml() as works:
+        if not works:
+            return {}
+        note("driver", pynvml.nvmlSystemGetDriverVersion)
+        for index, handle in gpu_handles():
+            note(f"gpu{index}_power_limit_w", power_limit_w, handle)
+            cut = slices(handle)
+            if cut is not None:
+                facts[f"gpu{index}_slices"] = str(len(cut))
+            for part in [handle] if cut is None else sorted(cut, key=memory_bytes)[:1]:
+                note(f"gpu{index}_name", pynvml.nvmlDeviceGetName, part)
+                note(f"gpu{index}_memory_bytes", memory_bytes, part)
     return facts

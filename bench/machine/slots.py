@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
-
-import pynvml
 
 from bench.common.errors import InputError
+from bench.machine import gpus
+from bench.machine.cpus import cores, near_gpus
 from bench.records.run_spec import Slots
 from bench.records.vocabulary import DeviceType
-
-_NO_DEVICES = ("", "-1", "NoDevFiles")
 
 
 def detect(ranks_per_node: int | None = None) -> Slots:
@@ -22,17 +17,20 @@ def detect(ranks_per_node: int | None = None) -> Slots:
 
     Raises InputError if CUDA_VISIBLE_DEVICES or a variable of Slurm is wrong."""
     in_step = "SLURM_STEP_ID" in os.environ
-    visible = visible_gpus()
+    seen = gpus.visible()
+    visible = len(seen)
     given = _step_gpus(visible) if in_step else 0
-    gpus = (given or visible) if visible else 0
+    usable = (given or visible) if visible else 0
     by_hand = ranks_per_node or given
     cpus = _cpus(in_step)
+    near = near_gpus(cores(os.sched_getaffinity(0)), seen)
     return Slots(
         nodes=slurm_number("SLURM_STEP_NUM_NODES") or 1 if in_step else 1,
-        slots_per_node=by_hand or gpus or cpus,
+        slots_per_node=by_hand or usable or cpus,
         cpus_per_node=cpus,
-        device_type="cuda" if gpus else "cpu",
-        cuda_devices_per_node=gpus,
+        device_type="cuda" if usable else "cpu",
+        cuda_devices_per_node=usable,
+        cpus_per_gpu=min(map(len, near), default=0),
         fixed=bool(by_hand),
     )
 
@@ -48,81 +46,10 @@ def slots_per_node(slots: Slots, device_type: DeviceType, threads: int | None) -
 
 def threads_per_rank(slots: Slots, device_type: DeviceType) -> int:
     """CPUs of a slot: the number of threads of a rank unless its case sets it."""
-    return max(1, slots.cpus_per_node // max(1, slots_per_node(slots, device_type, None)))
-
-
-def visible_gpus() -> int:
-    """Number of GPUs that CUDA will see, counted without CUDA. Raises InputError for a wrong CUDA_VISIBLE_DEVICES."""
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return 0  # no driver, so no GPU; `bench doctor` says why
-    try:
-        count = _gpu_count()
-        wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
-        return count if wanted is None or count == 0 else _count_visible(wanted, count)
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _gpu_count() -> int:
-    try:
-        return int(pynvml.nvmlDeviceGetCount())
-    except pynvml.NVMLError:
-        return 0
-
-
-def gpu_handles() -> Iterator[tuple[int, Any]]:
-    """Index and NVML's handle of each GPU that has one; a lost GPU has none."""
-    for index in range(_gpu_count()):
-        with suppress(pynvml.NVMLError):
-            yield index, pynvml.nvmlDeviceGetHandleByIndex(index)
-
-
-def gpu_uuids() -> dict[int, str]:
-    """UUID of each GPU that tells it, by index."""
-    found = {}
-    for index, handle in gpu_handles():
-        with suppress(pynvml.NVMLError):
-            found[index] = str(pynvml.nvmlDeviceGetUUID(handle))
-    return found
-
-
-def _count_visible(wanted: str, count: int) -> int:
-    if wanted.strip() in _NO_DEVICES:
-        return 0
-    found = [_gpu(word.strip(), wanted, count) for word in wanted.split(",")]
-    if len(set(found)) < len(found):
-        raise InputError(
-            f"CUDA_VISIBLE_DEVICES={wanted} names a GPU twice: CUDA would show none; name each once"
-        )
-    return len(found)
-
-
-def _gpu(word: str, wanted: str, count: int) -> str:
-    """The GPU of one entry: its index, or for a MIG slice its UUID. Raises InputError if there is no such GPU."""
-    if word.isdecimal() and int(word) < count:
-        return str(int(word))
-    named = [
-        index for index, uuid in gpu_uuids().items() if word.startswith("GPU-") and uuid.startswith(word)
-    ]
-    if len(named) == 1:
-        return str(named[0])
-    if word.startswith("MIG-") and _mig_exists(word):
-        return word
-    have = f"GPUs 0 to {count - 1}" if count > 1 else "GPU 0 alone" if count else "no GPU"
-    raise InputError(
-        f"CUDA_VISIBLE_DEVICES={wanted}: {word!r} is not a GPU of this machine, which has {have}: "
-        "name those, or unset it to use all"
-    )
-
-
-def _mig_exists(uuid: str) -> bool:
-    try:
-        pynvml.nvmlDeviceGetHandleByUUID(uuid)
-    except pynvml.NVMLError:
-        return False
-    return True
+    ranks = slots_per_node(slots, device_type, None)
+    if device_type == "cuda" and slots.cpus_per_gpu and ranks <= slots.cuda_devices_per_node:
+        return slots.cpus_per_gpu
+    return max(1, slots.cpus_per_node // max(1, ranks))
 
 
 def _step_gpus(visible: int) -> int:
@@ -138,7 +65,7 @@ def _step_gpus(visible: int) -> int:
 def slurm_gpus_seen() -> int:
     """Number of GPUs that Slurm shows to this task, even without a driver."""
     words = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
-    return 0 if words in _NO_DEVICES else len(words.split(","))
+    return 0 if words in gpus.NO_DEVICES else len(words.split(","))
 
 
 def _cpus(in_step: bool) -> int:

@@ -1,9 +1,9 @@
-"""Rows that a rank writes in addition to its steps: timed collectives and multiplications, profiles, and steps timed
+"""Rows of a rank in addition to its steps: its place, timed collectives and multiplications, profiles, and steps timed
 from outside.
 
-Each rank appends to its own files on node-local disk, so that no row is lost if the run ends early; the agent converts
-them to Parquet (bench/measure/write_parquet.py). bench/records/parquet_tables.py lists the columns. Every table has the
-columns `rank` and `node`, whose values are in the file's name.
+Each rank, or its agent for it, appends to files on node-local disk, so that no row is lost if the run ends early; the
+agent converts them to Parquet (bench/measure/write_parquet.py). bench/records/parquet_tables.py lists the columns.
+Every table has the columns `rank` and `node`, whose values are in the file's name.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ _OF_RANKS = (
     "profile_groups",
     "named_losses",
     "selfcheck",
+    "rank_places",
 )
-_NUMPY_TYPES = {"VARCHAR": "S32", "INTEGER": "<i8", "BIGINT": "<i8", "DOUBLE": "<f8"}
+_TEXT_BYTES = {"gpu_uuid": 64, "cpus": 512}
+"""Longest text of a column, if not 32."""
+_NUMPY_TYPES = {"INTEGER": "<i8", "BIGINT": "<i8", "DOUBLE": "<f8"}
 TABLES = {
     table: np.dtype(
         [
-            (name, _NUMPY_TYPES[column.sql_type])
+            (name, _NUMPY_TYPES.get(column.sql_type, f"S{_TEXT_BYTES.get(name, 32)}"))
             for name, column in PARQUET_TABLES[table].items()
             if name not in ("rank", "node")
         ]
     )
     for table in _OF_RANKS
 }
-"""Columns of each table, except `rank` and `node`. Text is ASCII; an unknown number is -1, or NaN."""
+"""Columns of each table, except `rank` and `node`. Text is ASCII, empty if unknown; an unknown number is -1, or NaN."""
 UNKNOWN = -1
 
 _NAME = re.compile(rf"({'|'.join(TABLES)})\.node(\d+)\.task(\d+)\.rank(\d+)\.raw")

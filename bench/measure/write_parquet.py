@@ -182,7 +182,7 @@ def _column(values: np.ndarray[Any, np.dtype[Any]]) -> pa.Array:
     """The values as a column; unknown ones are null."""
     values = np.ascontiguousarray(values)
     if values.dtype.kind == "S":
-        return pa.array(values.astype(str))
+        return pa.array(values.astype(str), mask=values == b"")
     missing = values == rank_tables.UNKNOWN if values.dtype.kind == "i" else np.isnan(values)
     return pa.array(values, mask=missing)
 

@@ -9,8 +9,25 @@ from bench.records.vocabulary import DeviceType, Status
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gpu:
+    """A GPU, or a MIG slice of one, that a process may use."""
+
+    index: int
+    """Its place in CUDA_VISIBLE_DEVICES, or on the machine without it. CUDA's number, unless it needs its name."""
+    uuid: str | None = None
+    """Null if it does not tell it."""
+    sliced_gpu: str | None = None
+    """UUID of the GPU of which it is a slice; null: it is a whole GPU."""
+    needs_its_name: bool = False
+    """Whether CUDA shows it only to a process that has its UUID in CUDA_VISIBLE_DEVICES: where a GPU is cut into
+    slices, a process sees one of them."""
+    cpus: list[int] = field(default_factory=list)
+    """CPUs near it; empty: unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Offer:
-    """CPUs, GPUs and slots of one agent."""
+    """Cores, GPUs and slots of one agent."""
 
     task: int
     """Index of its task in the step; task 0 leads."""
@@ -19,42 +36,40 @@ class Offer:
     node_name: str
     local_task: int
     """Index of its task on its node."""
-    cpus: list[int]
-    """Cores for this agent's ranks."""
-    devices: list[int]
-    """CUDA devices, by the index that this process sees."""
+    cores: list[list[int]]
+    """CPUs for this agent's ranks, by physical core (bench/machine/cpus.py)."""
+    gpus: list[Gpu]
+    """GPUs for this agent's ranks."""
+    seen_gpus: list[Gpu]
+    """These and the others that its process sees."""
     slots: int
     """Number of ranks; unless `fixed`, of ranks with one thread each."""
     fixed: bool
     """Whether --ranks-per-node or Slurm's number of GPUs set `slots`: then it is valid for any device and threads."""
 
+    @property
+    def cpus(self) -> list[int]:
+        return [cpu for core in self.cores for cpu in core]
+
     def capacity(self, device_type: DeviceType, threads: int) -> int:
-        """Number of ranks that fit here, each with its own device or cores."""
+        """Number of ranks that fit here, each with its own device or CPUs."""
         if self.fixed:
             return self.slots
-        return len(self.devices) if device_type == "cuda" else len(self.cpus) // threads
-
-    def cores(self, slot: int, device_type: DeviceType, threads: int) -> list[int]:
-        """Cores of the rank in a slot, the same at every world size. Ranks beyond the capacity share cores."""
-        count = max(1, self.capacity(device_type, threads))
-        share = max(1, len(self.cpus) // count)
-        if device_type == "cpu":
-            # cores beyond the threads would be idle or, worse, taken by a loader worker
-            share = min(share, max(threads, 1))
-        first = slot % count * share
-        return [self.cpus[(first + offset) % len(self.cpus)] for offset in range(share)]
+        return len(self.gpus) if device_type == "cuda" else len(self.cpus) // threads
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Cores and device of one rank of a run."""
+    """CPUs and device of one rank of a run."""
 
     rank: int
     local_rank: int
     """Index of the rank on its node."""
-    cores: list[int]
-    device_index: int | None
-    """CUDA device; null on CPU."""
+    cpus: list[int]
+    gpu: Gpu | None
+    """Null on CPU."""
+    sampled_as: int | None
+    """Index of the GPU for the process that reads the node's sensors; null if it does not see it, and on CPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +155,8 @@ class Begin:
     """The session begins: a follower may import torch. Until then it can be dismissed at once."""
 
     kind: Literal["begin"] = "begin"
+    uses_gpus: bool
+    """Whether a run of the plan is on GPUs: then a follower tries its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +169,8 @@ class HostRun:
     places: list[Place]
     rendezvous: str
     """URL at which the ranks meet: see bench/train/process_group.py."""
+    shares_gpus: bool
+    """Whether ranks of the run share a GPU, or are on slices of one: then NCCL cannot connect them."""
     folder: str
     """The run's folder in the results folder."""
 

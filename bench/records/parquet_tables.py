@@ -123,6 +123,13 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "message_bytes": _BIGINT,
         "time_ns": _BIGINT,
     },
+    "rank_places": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "device": _INTEGER,
+        "gpu_uuid": _TEXT,
+        "cpus": _TEXT,
+    },
     "named_losses": {
         "rank": _KEY,
         "node": _INTEGER,

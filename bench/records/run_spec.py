@@ -296,5 +296,8 @@ class Slots:
     device_type: DeviceType
     """Device type that `device: auto` selects."""
     cuda_devices_per_node: int = 0
+    """GPUs, and slices of GPUs in MIG mode."""
+    cpus_per_gpu: int = 0
+    """CPUs for each GPU, of those near it; 0 without a GPU."""
     fixed: bool = False
     """Whether --ranks-per-node or Slurm set slots_per_node: then it is valid for any device and threads."""

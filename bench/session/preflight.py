@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
 from bench.common.own_function import OPTIMIZER, SCHEDULE
+from bench.records.messages import Gpu
 from bench.records.run_spec import PlannedRun, RunSpec
 
 _NOTICE_S = 30.0
@@ -27,9 +29,9 @@ _STACKS_S = 10.0
 """Time for a busy machine to write the stacks of a call that takes too long."""
 
 
-def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
-    """Prepare every distinct workload of the plan once. Raises InputError with all problems. A call that takes longer
-    than a run may is the last one of them."""
+def check(server: WarmServer, plan: tuple[PlannedRun, ...], gpus: Sequence[Gpu]) -> None:
+    """Try these GPUs, if the plan needs any, and prepare every distinct workload of the plan once. Raises InputError
+    with all problems. A call that takes longer than a run may is the last one of them."""
     jobs: dict[str, dict[str, Any]] = {}
     for run in plan:
         if run.skip_reason is None:
@@ -45,7 +47,13 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...]) -> None:
             if run.spec.case_name not in first["case_names"]:
                 first["case_names"].append(run.spec.case_name)
     stacks = server.folder / "stacks"
-    asked = json.dumps({"jobs": list(jobs.values()), "stacks": str(stacks)})
+    asked = json.dumps(
+        {
+            "jobs": list(jobs.values()),
+            "gpus": [dataclasses.asdict(gpu) for gpu in gpus],
+            "stacks": str(stacks),
+        }
+    )
     problems = json.loads(server.ask("bench.train.preflight", asked, receive=partial(_receive, stacks)))
     if problems:
         raise InputError("\n".join(problems))

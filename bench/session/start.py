@@ -17,8 +17,9 @@ from bench.common.nearest import did_you_mean
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.launch.step import Step
+from bench.machine import gpus
 from bench.machine.container import gpus_left_out
-from bench.machine.slots import detect, visible_gpus
+from bench.machine.slots import detect
 from bench.measure.sensors.other_processes import OtherProcesses
 from bench.plan.find_batch import measured
 from bench.plan.plan import plan
@@ -81,7 +82,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
             _refuse_options_of_a_plan(options)
             return resume(folder, gathering.wait(), TimeLeft.here(results, options.reserve))
         suite = _read_suite(options)  # its mistakes are reported before other agents are waited for
-        left_out = gpus_left_out(visible_gpus())
+        left_out = gpus_left_out(len(gpus.visible()))
         if left_out is not None and any(case.device != "cpu" for case in suite.cases):
             raise InputError(f"{left_out}; --device cpu measures without")
         folder = _new_folder(options, results, suite)
@@ -197,11 +198,12 @@ def _plan(
 def _start_server(runs: tuple[PlannedRun, ...], gathered: Gathered) -> WarmServer:
     """The process that ranks are forked from, after every workload of the plan was prepared in it once."""
     _refuse_a_plan_of_skips(runs)
-    gathered.announce_begin()
+    uses_gpus = any(run.spec.device_type == "cuda" for run in runs if run.skip_reason is None)
+    gathered.announce_begin(uses_gpus=uses_gpus)
     sys.stderr.write("loading torch once for all runs ...\n")
     server = WarmServer()
     server.start()
-    preflight.check(server, runs)
+    preflight.check(server, runs, gathered.own.gpus)
     return server
 
 

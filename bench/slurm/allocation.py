@@ -118,7 +118,8 @@ def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
         return None
     return (
         f"Slurm gave {_of(given, 'GPU')} on a node (SLURM_GPUS_ON_NODE), CUDA sees {slots.cuda_devices_per_node}: "
-        "give all of them to one task per node (--ntasks-per-node=1), or one task per GPU (--gpus-per-task=1)"
+        "give all of them to one task per node (--ntasks-per-node=1), or start one task per GPU, with --gpus-per-node "
+        "and without --gpus-per-task, which hides a task's GPUs from the others"
     )
 
 

@@ -6,6 +6,7 @@ The checks run in a process forked from the fork server, because they need torch
 from __future__ import annotations
 
 import faulthandler
+import functools
 import json
 import signal
 from collections.abc import Callable, Collection
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.common.errors import InputError
 from bench.common.own_part import label
+from bench.records.messages import Gpu
 from bench.records.run_spec import MeasureSpec, TrainSpec
 
 if TYPE_CHECKING:
@@ -33,7 +35,9 @@ def main(answer: Connection, question_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of problems, empty if there are none. Before each call that
     may take long it sends an object with `cases`, `call`, the `timeout_s` of a run, and the `problems` found so far.
 
-    The question has `jobs`, and the file `stacks`, to which SIGUSR1 writes the stacks of this process."""
+    The question has `jobs`, the `gpus` of this agent, and the file `stacks`, to which SIGUSR1 writes the stacks of this
+    process."""
+    from bench.train import check_gpus
     from bench.train.error_text import describe, place_of
 
     question = json.loads(question_json)
@@ -44,6 +48,10 @@ def main(answer: Connection, question_json: str) -> None:
     def problems() -> list[str]:
         return [f"{_named(names)}: {problem}" for problem, names in cases.items()]
 
+    @functools.cache
+    def gpu_problem() -> str | None:
+        return check_gpus.problem([Gpu(**gpu) for gpu in question["gpus"]])
+
     for job in question["jobs"]:
 
         def calls(call: str, job: dict[str, Any] = job) -> None:
@@ -51,7 +59,9 @@ def main(answer: Connection, question_json: str) -> None:
             answer.send_bytes(json.dumps({**doing, "problems": problems()}).encode())
 
         try:
-            problem = _problem(job, calls)
+            if job["device_type"] == "cuda":
+                calls("CUDA")
+            problem = (job["device_type"] == "cuda" and gpu_problem()) or _problem(job, calls)
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a later call of a user's method
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:
@@ -66,7 +76,6 @@ def _named(cases: Collection[str]) -> str:
 
 def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     """Why the job's runs would fail; null if nothing is known. `calls` is told each call that may take long."""
-    import torch
 
     from bench import strategies, workloads
     from bench.train import check_strategy, script
@@ -75,8 +84,6 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     calls(f"the import of {label(job['workload'])} and of the strategy {label(job['strategy'])}")
     if workloads.runs_a_script(job["workload"]):
         return script.obstacle(job["options"])
-    if job["device_type"] == "cuda" and not torch.cuda.is_available():
-        return "device cuda: torch finds no CUDA device here; `bench doctor` shows why"
     if reason := _lacking(job):
         return reason
     make = partial(workloads.make, job)

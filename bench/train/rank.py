@@ -71,7 +71,9 @@ def _become_a_rank(job: RankJob) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     faulthandler.enable(2)
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
-    os.sched_setaffinity(0, job.cores)
+    os.sched_setaffinity(0, job.cpus)
+    if job.cuda_visible_devices is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = job.cuda_visible_devices
     if job.interface is not None:
         os.environ["GLOO_SOCKET_IFNAME"] = job.interface
 
@@ -91,7 +93,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     outcome = measure_machine.run(job, spec, device) if measures else _train(job, spec, device)
     route: str | None = None
     if spec.world_size > 1:
-        if on_gpu and not spec.oversubscribed:
+        if on_gpu and not job.shares_gpus:
             route = transport.of_nccl(Path(job.scratch), job.rank)
         else:
             route = transport.of_gloo(gpus_shared=on_gpu)
@@ -100,7 +102,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         **outcome,
         "device_name": torch.cuda.get_device_name(device) if on_gpu else None,
         "transport": route,
-        "nccl": transport.nccl_version() if on_gpu and not spec.oversubscribed else None,
+        "nccl": transport.nccl_version() if on_gpu and not job.shares_gpus else None,
     }
 
 
@@ -191,7 +193,7 @@ def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
     try:
         cpu_too = strategies.needs_cpu_group(spec.strategy, spec.strategy_options)
         process_group.join(
-            job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too, shared=spec.oversubscribed
+            job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too, shared=job.shares_gpus
         )
     except torch.OutOfMemoryError:
         raise

@@ -27,10 +27,14 @@ class RankJob:
     node: int
     local_task: int
     """Index, among its node's agents, of the one that hosts the rank."""
-    cores: list[int]
+    cpus: list[int]
     """CPUs this rank may use; the same at every world size."""
     device_index: int | None
     """CUDA device; null on CPU."""
+    cuda_visible_devices: str | None
+    """CUDA_VISIBLE_DEVICES if the GPU needs its name; null: the agent's."""
+    shares_gpus: bool
+    """Whether ranks of the run share a GPU, or are on slices of one: then NCCL cannot connect them."""
     rendezvous: str
     """URL at which the ranks meet: see bench/train/process_group.py."""
     interface: str | None

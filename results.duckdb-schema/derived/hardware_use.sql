@@ -1,5 +1,5 @@
--- One row per ok run (last attempt): FLOPs of a step, and what the GPUs of its ranks did during measured steps. The
--- ranks of a node use its first GPUs, one each; the node's other GPUs are ignored.
+-- One row per ok run (last attempt): FLOPs of a step, and what the GPUs of its ranks did during measured steps. Other
+-- GPUs of their nodes are ignored.
 WITH last_attempts AS (
     SELECT * FROM runs
     WHERE probe IS NOT TRUE
@@ -14,7 +14,13 @@ used_devices AS (
         CASE WHEN count(run_device_stats.energy_j) = count(*) THEN sum(run_device_stats.energy_j) END AS energy_j
     FROM run_device_stats
     JOIN last_attempts USING (session_id, run_id, attempt)
-    WHERE device_type = 'cuda' AND device < ranks_per_node
+    WHERE ranks > 0
+    GROUP BY session_id, run_id, attempt
+),
+given_devices AS (
+    SELECT session_id, run_id, attempt, count(DISTINCT (node, coalesce(gpu_uuid, device::VARCHAR))) AS devices
+    FROM rank_places
+    WHERE gpu_uuid IS NOT NULL OR device IS NOT NULL
     GROUP BY session_id, run_id, attempt
 ),
 final AS (
@@ -23,21 +29,19 @@ final AS (
         point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS point_id,  -- key: `SESSION/CASE/2x4.t8`
         flops_per_step, flops_note,
         -- devices: GPUs of its ranks, fewer than ranks if they share GPUs; on CPUs the number of ranks; null: unknown
-        -- In a Slurm step, a node's sensors see only the GPUs of its first task.
-        CASE
-            WHEN device_type = 'cuda' AND slurm_job_id IS NULL AND devices_read > 0 THEN devices_read
-            WHEN device_type = 'cpu' OR NOT oversubscribed THEN world_size
-        END AS devices,
+        coalesce(given_devices.devices, CASE WHEN device_type = 'cpu' OR NOT oversubscribed THEN world_size END)
+            AS devices,
         measured_steps,
         span_ns / 1e9 AS span_s,       -- duration of the measured steps
         -- gpu_busy_share: share of time with a kernel running, mean over GPUs and readings; null on a CPU
         gpu_busy_share,
         sm_clock_mhz,                  -- mean over the same GPUs and readings
         -- energy_j: energy of these GPUs in measured steps, all together; null unless each of them has a counter
-        CASE WHEN devices_read = devices AND energy_j > 0 THEN energy_j END AS energy_j
+        CASE WHEN devices_read = given_devices.devices AND energy_j > 0 THEN energy_j END AS energy_j
     FROM last_attempts
     JOIN run_stats USING (session_id, run_id, attempt)
     LEFT JOIN used_devices USING (session_id, run_id, attempt)
+    LEFT JOIN given_devices USING (session_id, run_id, attempt)
     WHERE status = 'ok' AND measured_steps > 0
 )
 SELECT * FROM final;

@@ -11,7 +11,7 @@ limits AS (
 sampled AS (
     SELECT
         session_id, run_id, attempt,
-        max(memory_used_bytes_peak) FILTER (device IS NOT NULL) AS device_memory_used_bytes,
+        max(memory_used_bytes_peak) FILTER (ranks > 0) AS device_memory_used_bytes,
         max(memory_used_bytes_peak) FILTER (device IS NULL) AS host_memory_used_bytes,
         max(rss_bytes_peak) FILTER (device IS NULL) AS node_rss_bytes
     FROM run_device_stats

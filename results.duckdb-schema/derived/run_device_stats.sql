@@ -85,9 +85,16 @@ whole_runs AS (
     FROM samples
     GROUP BY session_id, run_id, attempt, node, device
 ),
+used AS (
+    SELECT session_id, run_id, attempt, node, device, count(*) AS ranks
+    FROM rank_places
+    GROUP BY session_id, run_id, attempt, node, device
+),
 final AS (
     SELECT
-        whole_runs.*, gpu_busy_share, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
+        whole_runs.*,
+        CASE WHEN device IS NOT NULL THEN coalesce(ranks, 0) END AS ranks,  -- ranks on the GPU; null: the host
+        gpu_busy_share, sm_clock_mhz, temperature_c, throttle_readings, power_cap_share, heat_share,
         hardware_slowdown_share, energy_j
         -- device: null: the host
         -- readings: number of readings over the whole run, start-up included
@@ -106,5 +113,6 @@ final AS (
     FROM whole_runs
     LEFT JOIN readings USING (session_id, run_id, attempt, node, device)
     LEFT JOIN energies USING (session_id, run_id, attempt, node, device)
+    LEFT JOIN used USING (session_id, run_id, attempt, node, device)
 )
 SELECT * FROM final;

@@ -63,12 +63,10 @@ profiled AS (
     FROM each_profiled_step
     GROUP BY session_id, run_id, attempt
 ),
--- The ranks of a node use its first GPUs, one each.
 clocks AS (
     SELECT session_id, run_id, attempt, max(sm_clock_mhz) AS sm_clock_mhz
     FROM run_device_stats
-    JOIN runs USING (session_id, run_id, attempt)
-    WHERE device_type = 'cuda' AND device < ranks_per_node AND sm_clock_mhz > 0
+    WHERE ranks > 0 AND sm_clock_mhz > 0
     GROUP BY session_id, run_id, attempt
 ),
 final AS (

@@ -19,7 +19,7 @@ places AS (
         avg(run_device_stats.sm_clock_mhz) AS clock_mhz
     FROM run_device_stats
     JOIN run_summary USING (session_id, run_id, attempt)
-    WHERE status = 'ok' AND throttle_readings > 0 AND device < ranks_per_node
+    WHERE status = 'ok' AND throttle_readings > 0 AND ranks > 0
     GROUP BY ALL
 )
 SELECT

@@ -14,7 +14,7 @@ WITH found AS (
         max(memory_used_bytes_first) AS bytes
     FROM run_device_stats
     JOIN run_summary USING (session_id, run_id, attempt)
-    WHERE device < ranks_per_node AND memory_used_bytes_first IS NOT NULL
+    WHERE ranks > 0 AND memory_used_bytes_first IS NOT NULL
     GROUP BY session_id, node, device
 ),
 judged AS (

@@ -17,7 +17,7 @@ WITH devices AS (
         max(temperature_c) AS hottest_c
     FROM run_device_stats
     JOIN run_summary USING (session_id, run_id, attempt)
-    WHERE status = 'ok' AND throttle_readings > 0 AND device < ranks_per_node
+    WHERE status = 'ok' AND throttle_readings > 0 AND ranks > 0
     GROUP BY ALL
 ),
 worst AS (

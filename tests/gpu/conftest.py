@@ -33,6 +33,10 @@ class Gpus:
     """By name without STANDIN_, as in `kernel_ns`."""
     readings: dict[str, object] = field(default_factory=dict)
     """Lines of the file STANDIN_NVML that differ from READINGS."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Further environment variables."""
+    launcher: tuple[str, ...] = ()
+    """Words before bench."""
 
     @property
     def results(self) -> Path:
@@ -50,11 +54,12 @@ class Gpus:
             inherited
             | self.driver
             | {f"STANDIN_{name.upper()}": str(value) for name, value in settings.items()}
+            | self.variables
         )
 
     def bench(self, *words: str) -> subprocess.CompletedProcess[str]:
         """bench with these words; `--results` is added after the first."""
-        line = [*BENCH, words[0], "--results", str(self.results), *words[1:]]
+        line = [*self.launcher, *BENCH, words[0], "--results", str(self.results), *words[1:]]
         return subprocess.run(
             line, cwd=self.folder, env=self.environment(), text=True, capture_output=True, check=False,
             timeout=TIMEOUT_S,

@@ -72,12 +72,19 @@ def test_a_sound_machine_has_no_fault_with_or_without_a_gpu(facts: Facts) -> Non
 
 
 def test_gpus_are_counted_by_kind() -> None:
-    small = replace(B, name="NVIDIA L4", memory_bytes=24 * 2**30, mig_uuids=("MIG-1", "MIG-2"))
+    small = replace(B, name="NVIDIA L4", memory_bytes=24 * 2**30, slices=2)
     facts = replace(GPU_MACHINE, nvidia=replace(GPU_MACHINE.nvidia, gpus=(A, small)))
     assert texts(facts, "gpu") == [
         "1 x NVIDIA H200, 128 GiB; 1 x NVIDIA L4, 24 GiB (driver 580.65.06)",
-        "GPU 1 is cut into 2 MIG slices",
+        "GPU 1 is cut into 2 MIG slices: one for each rank",
     ]
+
+
+def test_gpus_that_are_near_no_given_cpu_are_named() -> None:
+    far = replace(GPU_MACHINE, far_gpus=(1,))
+    assert texts(far, "cpu")[1].startswith("GPU 1: none of the CPUs given to this process is near")
+    assert "--gres-flags=enforce-binding" in remedy(far, "cpu")
+    assert texts(GPU_MACHINE, "cpu") == ["8 of 8 CPUs are given to this process"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,13 @@ def check(facts: Facts) -> Verdicts:
             f"the control group grants the time of {quota}: ranks on {given} will be throttled",
             f"set --ranks-per-node {max(1, int(facts.cpu_quota))}, or raise the quota (docker: --cpus {given})",
         )
+    if facts.far_gpus:
+        named = ", ".join(map(str, facts.far_gpus))
+        yield warn(
+            f"GPU{'s' * (len(facts.far_gpus) > 1)} {named}: none of the CPUs given to this process is near, so data "
+            "takes a longer way",
+            "ask for CPUs of every socket (Slurm: --gres-flags=enforce-binding, or --exclusive)",
+        )
     if given < gpus:
         asked = facts.environment.get("SLURM_CPUS_PER_TASK", "")
         yield warn(

@@ -21,8 +21,13 @@ def check(facts: Facts) -> Verdicts:
                     f"GPU {gpu.index} does not answer as it should (NVML: {gpu.problem})",
                     "leave it out with CUDA_VISIBLE_DEVICES; if it is lost, only a restart of the node brings it back",
                 )
-            if gpu.mig_uuids:
-                yield ok(f"GPU {gpu.index} is cut into {counted(len(gpu.mig_uuids), 'MIG slice')}")
+            if gpu.slices:
+                yield ok(f"GPU {gpu.index} is cut into {counted(gpu.slices, 'MIG slice')}: one for each rank")
+            elif gpu.slices == 0:
+                yield warn(
+                    f"GPU {gpu.index} is in MIG mode without a slice, so that no program can use it",
+                    f"`nvidia-smi mig -cgi 9,9 -C -i {gpu.index}` makes two; `nvidia-smi -mig 0` turns the mode off",
+                )
         return
     given_by_slurm = facts.environment.get("SLURM_GPUS_ON_NODE", "0") not in ("", "0")
     if nvidia.kernel_driver is None and not given_by_slurm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, fail, ok, warn
+from bench.machine.slots import threads_per_rank
 
 _REMEDY = "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists them"
 
@@ -15,9 +16,9 @@ def check(facts: Facts) -> Verdicts:
         yield fail(facts.slots_error or "the slots cannot be counted", _REMEDY)
         return
     each = "a GPU" if slots.device_type == "cuda" else "no GPU"
-    cpus = slots.cpus_per_node // max(1, slots.slots_per_node)
+    cpus = threads_per_rank(slots, slots.device_type)
     fit = "1 rank fits" if slots.slots_per_node == 1 else f"{slots.slots_per_node} ranks fit"
-    yield ok(f"{fit} on this node, each with {each} and {max(1, cpus)} of its CPUs")
+    yield ok(f"{fit} on this node, each with {each} and {cpus} of its CPUs")
     visible = facts.environment.get("CUDA_VISIBLE_DEVICES")
     if gpus and visible is not None and slots.cuda_devices_per_node == 0:
         hidden = "the only GPU" if len(gpus) == 1 else f"all {len(gpus)} GPUs"

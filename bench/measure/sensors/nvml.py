@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from itertools import takewhile
+from contextlib import suppress
 from typing import Any
 
 import pynvml
 
-from bench.machine.slots import gpu_uuids
+from bench.machine.gpus import visible_with_handles
 
 _NEVER = (
     pynvml.NVMLError_NotSupported,
@@ -19,7 +18,7 @@ _NEVER = (
 
 
 class GpuSensor:
-    """One GPU. `device` is its index among the devices that CUDA sees."""
+    """One GPU. `device` is its index among those of this process."""
 
     def __init__(self, device: int, handle: Any) -> None:
         self.device = device
@@ -50,36 +49,8 @@ class GpuSensor:
 
 
 def gpu_sensors() -> list[GpuSensor]:
-    """A sensor for each GPU that this process may use, in CUDA's order; empty without a driver.
-
-    CUDA's list ends at the first invalid name, such as -1 or Slurm's NoDevFiles. NVML and CUDA use the same
-    numbers, because ranks run with CUDA_DEVICE_ORDER=PCI_BUS_ID (bench/agent/fork_server.py)."""
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    try:
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError:
-        return []
-    names = map(str, range(count)) if visible is None else visible.split(",")
-    handles = takewhile(lambda handle: handle is not None, (_handle(name.strip()) for name in names))
-    return [GpuSensor(device, handle) for device, handle in enumerate(handles)]
-
-
-def _handle(name: str) -> Any:
-    """The device's handle; null if the name is invalid, which `bench doctor` reports."""
-    try:
-        if name.isdecimal():
-            return pynvml.nvmlDeviceGetHandleByIndex(int(name))
-        return pynvml.nvmlDeviceGetHandleByUUID(_full_uuid(name))
-    except pynvml.NVMLError:
-        return None
-
-
-def _full_uuid(name: str) -> str:
-    """CUDA accepts an unambiguous prefix of a UUID, NVML only whole UUIDs."""
-    uuids = gpu_uuids().values() if name.startswith("GPU-") else ()
-    matching = [uuid for uuid in uuids if uuid.startswith(name)]
-    return matching[0] if len(matching) == 1 else name
+    """A sensor for each GPU or slice that this process may use, numbered as bench/machine/gpus.py does; empty without a
+    driver."""
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlInit()  # for the life of the process
+    return [GpuSensor(gpu.index, handle) for gpu, handle in visible_with_handles() if handle is not None]

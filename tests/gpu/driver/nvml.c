@@ -2,7 +2,8 @@
  *
  *     count 2                    number of GPUs
  *     gpu0.power 300500          a reading of GPU 0, in NVML's units
- *     mig0.exists 1              a slice of GPU 0
+ *     gpu0.mig_mode 1            GPU 0 is in MIG mode
+ *     gpu0.mig2.exists 1         its third place has a slice
  *     gpu1.energy !3             the call returns error 3, NVML_ERROR_NOT_SUPPORTED
  *
  * A reading that the file lacks is not supported by the GPU. */
@@ -14,14 +15,15 @@
 typedef unsigned long long u64;
 
 enum result { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6 };
-enum { MOST = 16, TEXT_BYTES = 96 };
+enum { MOST = 16, SLICES = 7, TEXT_BYTES = 96 };
 
 typedef struct gpu {
-    const char *kind; /* gpu or mig */
-    int index;
+    char name[16]; /* as in the file: gpu0, gpu0.mig2 */
+    int number;
+    struct gpu *whole; /* the GPU of a slice, or NULL */
 } *gpu;
 
-static struct gpu gpus[MOST], slices[MOST];
+static struct gpu gpus[MOST], slices[MOST][SLICES];
 
 /* --- the file --- */
 
@@ -44,7 +46,7 @@ static enum result find(const char *key, char *text, enum result otherwise) {
 
 static enum result find_of(gpu of, const char *reading, char *text, enum result otherwise) {
     char key[TEXT_BYTES];
-    snprintf(key, sizeof key, "%s%d.%s", of->kind, of->index, reading);
+    if (snprintf(key, sizeof key, "%s.%s", of->name, reading) >= (int)sizeof key) return INVALID_ARGUMENT;
     return find(key, text, otherwise);
 }
 
@@ -104,46 +106,61 @@ enum result nvmlDeviceGetCount_v2(unsigned *count) {
 }
 
 enum result nvmlDeviceGetHandleByIndex_v2(unsigned index, gpu *found) {
-    if (index >= setting("count", 0)) return INVALID_ARGUMENT;
-    gpus[index] = (struct gpu){"gpu", (int)index};
+    if (index >= setting("count", 0) || index >= MOST) return INVALID_ARGUMENT;
     *found = &gpus[index];
+    (*found)->number = (int)index;
+    snprintf((*found)->name, sizeof (*found)->name, "gpu%u", index);
     char text[TEXT_BYTES];
     return find_of(*found, "handle", text, SUCCESS);
 }
 
-enum result nvmlDeviceGetMigDeviceHandleByIndex(gpu parent, unsigned index, gpu *found) {
-    (void)parent;
-    if (index >= MOST) return INVALID_ARGUMENT;
-    slices[index] = (struct gpu){"mig", (int)index};
-    *found = &slices[index];
+enum result nvmlDeviceGetMaxMigDeviceCount(gpu of, unsigned *count) {
+    (void)of;
+    *count = SLICES;
+    return SUCCESS;
+}
+
+enum result nvmlDeviceGetMigDeviceHandleByIndex(gpu whole, unsigned index, gpu *found) {
+    if (index >= SLICES) return INVALID_ARGUMENT;
+    *found = &slices[whole->number][index];
+    (*found)->number = whole->number * SLICES + (int)index;
+    (*found)->whole = whole;
+    snprintf((*found)->name, sizeof (*found)->name, "gpu%d.mig%u", whole->number, index);
     char text[TEXT_BYTES];
     return find_of(*found, "exists", text, NOT_FOUND);
 }
 
-enum result nvmlDeviceGetMaxMigDeviceCount(gpu of, unsigned *count) {
-    (void)of;
-    *count = 7;
+enum result nvmlDeviceIsMigDeviceHandle(gpu of, unsigned *is_slice) {
+    *is_slice = of->whole != NULL;
     return SUCCESS;
+}
+
+enum result nvmlDeviceGetDeviceHandleFromMigDeviceHandle(gpu of, gpu *whole) {
+    *whole = of->whole;
+    return of->whole != NULL ? SUCCESS : INVALID_ARGUMENT;
 }
 
 enum result nvmlDeviceGetUUID(gpu of, char *text, unsigned bytes) {
     char found[TEXT_BYTES];
-    const char *prefix = strcmp(of->kind, "mig") == 0 ? "MIG" : "GPU";
-    snprintf(found, sizeof found, "%s-%08d-0000-0000-0000-000000000000", prefix, of->index);
+    snprintf(found, sizeof found, "%s-%08d-0000-0000-0000-000000000000", of->whole ? "MIG" : "GPU", of->number);
     enum result result = find_of(of, "uuid", found, SUCCESS);
     snprintf(text, bytes, "%s", found);
     return result;
 }
 
-enum result nvmlDeviceGetHandleByUUID(const char *uuid, gpu *found) {
+static bool has_uuid(gpu of, const char *uuid) {
     char text[TEXT_BYTES];
-    for (unsigned index = 0; index < MOST; index++) {
-        bool is_gpu = nvmlDeviceGetHandleByIndex_v2(index, found) == SUCCESS;
-        if (is_gpu && nvmlDeviceGetUUID(*found, text, sizeof text) == SUCCESS && strcmp(text, uuid) == 0)
-            return SUCCESS;
-        bool is_slice = nvmlDeviceGetMigDeviceHandleByIndex(NULL, index, found) == SUCCESS;
-        if (is_slice && nvmlDeviceGetUUID(*found, text, sizeof text) == SUCCESS && strcmp(text, uuid) == 0)
-            return SUCCESS;
+    return nvmlDeviceGetUUID(of, text, sizeof text) == SUCCESS && strcmp(text, uuid) == 0;
+}
+
+enum result nvmlDeviceGetHandleByUUID(const char *uuid, gpu *found) {
+    gpu whole;
+    for (unsigned index = 0; nvmlDeviceGetHandleByIndex_v2(index, &whole) != INVALID_ARGUMENT; index++) {
+        *found = whole;
+        if (has_uuid(whole, uuid)) return SUCCESS;
+        for (unsigned place = 0; place < SLICES; place++)
+            if (nvmlDeviceGetMigDeviceHandleByIndex(whole, place, found) == SUCCESS && has_uuid(*found, uuid))
+                return SUCCESS;
     }
     return NOT_FOUND;
 }

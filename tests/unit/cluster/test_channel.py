@@ -17,6 +17,7 @@ from bench.records.messages import (
     Begin,
     End,
     Fault,
+    Gpu,
     Hello,
     HostRun,
     Leave,
@@ -83,8 +84,9 @@ RUN = run_spec(
     strategy_options={"bucket_cap_mb": 25, "first": None},
 )
 FAULT = Fault(status="oom", error="µ", rank=0, node=None)
+GPU = Gpu(index=1, uuid="MIG-b", sliced_gpu="GPU-0", cpus=[0, 1])
 EVERY = [
-    Hello(offer=offer(devices=[1, 0], fixed=True), facts={"hostname": "n1"}),
+    Hello(offer=offer(gpus=[GPU], fixed=True), facts={"hostname": "n1"}),
     Ready(),
     Unusable(reason="no torch"),
     FIRST,
@@ -93,10 +95,11 @@ EVERY = [
     Report(
         fault=FAULT, rank_facts={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False
     ),
-    Begin(),
+    Begin(uses_gpus=True),
     HostRun(
         run=RUN.to_json(),
-        places=[Place(rank=1, local_rank=0, cores=[0, 1], device_index=None)],
+        places=[Place(rank=1, local_rank=0, cpus=[0, 1], gpu=GPU, sampled_as=None)],
+        shares_gpus=False,
         rendezvous="file:///x",
         folder="/r",
     ),

@@ -62,7 +62,7 @@ def test_everyone_is_known_with_offers_and_facts_and_let_go_in_the_end(tmp_path:
         assert [one.task for one in gathered.offers] == [0, 1, 2]
         assert gathered.facts[0]["of1"] == gathered.facts[0]["of2"] == "x"
         assert not secret_file(tmp_path, step().key).exists()
-        gathered.announce_begin()
+        gathered.announce_begin(uses_gpus=False)
     assert [words(channel) for channel in here] == [["begin", "leave"]] * 2
 
 

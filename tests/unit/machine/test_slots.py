@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pynvml
 import pytest
 
 from bench.common.errors import InputError
-from bench.machine import slots
+from bench.machine import gpus
 from bench.machine.slots import detect
 from bench.records.run_spec import Slots
 
@@ -27,6 +28,7 @@ def _plain_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def given_cpus(monkeypatch: pytest.MonkeyPatch, cpus: Iterable[int]) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(cpus))
+    monkeypatch.setattr("bench.machine.cpus.SYSTEM_FILES", Path("/no/such/files"))
 
 
 def given_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
@@ -42,11 +44,18 @@ def given_gpus(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
         "nvmlShutdown": lambda: None,
         "nvmlDeviceGetCount": lambda: count,
         "nvmlDeviceGetHandleByIndex": lambda index: index,
-        "nvmlDeviceGetUUID": lambda index: UUIDS[index],
+        "nvmlDeviceGetUUID": lambda handle: handle if isinstance(handle, str) else UUIDS[handle],
         "nvmlDeviceGetHandleByUUID": by_uuid,
+        "nvmlDeviceGetMigMode": _not_supported,
+        "nvmlDeviceIsMigDeviceHandle": _not_supported,
+        "nvmlDeviceGetCpuAffinity": _not_supported,
     }
     for name, answer in answers.items():
         monkeypatch.setattr(pynvml, name, answer)
+
+
+def _not_supported(*_arguments: object) -> None:
+    raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
 
 
 def step(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
@@ -63,7 +72,9 @@ def test_without_a_gpu_every_cpu_given_is_a_slot(monkeypatch: pytest.MonkeyPatch
 
 def test_gpus_are_the_slots_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
     given_gpus(monkeypatch, 4)
-    assert detect() == Slots(slots_per_node=4, cpus_per_node=16, device_type="cuda", cuda_devices_per_node=4)
+    assert detect() == Slots(
+        slots_per_node=4, cpus_per_node=16, device_type="cuda", cuda_devices_per_node=4, cpus_per_gpu=4
+    )
 
 
 def test_ranks_per_node_sets_the_slots_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +99,7 @@ def test_ranks_per_node_sets_the_slots_by_hand(monkeypatch: pytest.MonkeyPatch) 
 def test_cuda_visible_devices_is_respected(monkeypatch: pytest.MonkeyPatch, visible: str, count: int) -> None:
     given_gpus(monkeypatch, 4)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert slots.visible_gpus() == count
+    assert len(gpus.visible()) == count
 
 
 @pytest.mark.parametrize(
@@ -154,4 +165,4 @@ def test_what_slurm_never_writes_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_nvml_counts_as_cuda_does() -> None:
     import torch
 
-    assert slots.visible_gpus() == torch.cuda.device_count() > 0
+    assert len(gpus.visible()) == torch.cuda.device_count() > 0

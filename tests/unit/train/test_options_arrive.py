@@ -158,8 +158,9 @@ def test_compile_mode_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
     monkeypatch.setattr(torch, "compile", lambda model, **keys: given.update(keys) or model)
     spec = _spec(tmp_path, compile=True, compile_mode=mode)
     job = RankJob(
-        spec={}, rank=0, node=0, local_rank=0, local_task=0, cores=[0], device_index=None, rendezvous="",
-        interface=None, scratch=str(tmp_path), log="", server_pid=0, variables_of_bench=[],
+        spec={}, rank=0, node=0, local_rank=0, local_task=0, cpus=[0], device_index=None,
+        cuda_visible_devices=None, shares_gpus=False, rendezvous="", interface=None,
+        scratch=str(tmp_path), log="", server_pid=0, variables_of_bench=[],
     )  # fmt: skip
     rank._training(job, spec, rank._workload(spec), torch.device("cpu"))
     assert given == {"mode": mode}

@@ -25,8 +25,9 @@ def test_whatever_is_raised_is_the_runs_result(
         monkeypatch.setattr(rank, name, instead)
     monkeypatch.setattr(rank, "_write_outcome", lambda _, outcome: codes.append(outcome))
     job = RankJob(
-        spec=spec(batch_per_rank=4).to_json(), rank=0, node=0, local_rank=0, local_task=0, cores=[0], device_index=None,
-        rendezvous="", interface=None, scratch=str(tmp_path), log="", server_pid=0, variables_of_bench=[],
+        spec=spec(batch_per_rank=4).to_json(), rank=0, node=0, local_rank=0, local_task=0, cpus=[0], device_index=None,
+        cuda_visible_devices=None, shares_gpus=False, rendezvous="", interface=None,
+        scratch=str(tmp_path), log="", server_pid=0, variables_of_bench=[],
     )  # fmt: skip
     with pytest.raises(UnboundLocalError):  # _leave ends the process, where it is the real one
         rank.main(json.dumps(asdict(job)))
