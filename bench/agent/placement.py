@@ -33,6 +33,10 @@ def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]
             raise LookupError(
                 f"needs {run.threads} CPUs for a rank, a task on {on_node[0].node_name} has fewer"
             )
+        if run.ranks_per_node > len(slots) and not run.oversubscribed:
+            raise LookupError(
+                f"needs {run.ranks_per_node} slots on a node, the tasks of {on_node[0].node_name} have {len(slots)}"
+            )
         for local_rank in range(run.ranks_per_node):
             offer, cpus, gpu = slots[local_rank % len(slots)]
             place = Place(

@@ -18,8 +18,16 @@ def probe() -> dict[str, Any]:
     import torch
     from torch import distributed
 
-    cuda_error = _cuda_error()
-    devices = 0 if cuda_error else torch.cuda.device_count()
+    from bench.common.errors import InputError
+    from bench.machine import gpus
+    from bench.train import check_gpus
+
+    try:
+        visible = gpus.visible()
+    except InputError:  # a wrong CUDA_VISIBLE_DEVICES, which has a check of its own
+        visible = []
+    cuda_error = check_gpus.problem(visible) if visible else _cuda_error()
+    devices = 0 if cuda_error else len(visible) or torch.cuda.device_count()
     has_nccl = torch.version.cuda is not None and distributed.is_nccl_available()
     return {
         "version": str(torch.__version__),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tests.gpu.conftest import Gpus
@@ -12,6 +10,9 @@ from tests.unit.analysis.conftest import ask
 
 TWO_RANKS = "  - {name: ddp, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1, 2]}\n"
 PLACES = "SELECT world_size, rank, device, gpu_uuid FROM rank_places JOIN runs USING (run_id) ORDER BY world_size, rank"
+
+BOTH = 'BENCH_TASK=1 "$@" & BENCH_TASK=0 "$@"; code=$?; wait; exit $code'
+TWO_TASKS = ("env", "BENCH_TASKS=2", "BENCH_LAUNCH=1", "bash", "-c", BOTH, "bash")
 
 
 def uuid(kind: str, number: int) -> str:
@@ -56,7 +57,7 @@ def test_only_the_gpus_that_ranks_use_count(gpus: Gpus) -> None:
 
 def test_tasks_of_a_node_split_its_gpus_and_all_of_them_count(gpus: Gpus) -> None:
     gpus.count = 4
-    gpus.launcher = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python")
+    gpus.launcher = TWO_TASKS
     done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[4]"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert [row["device"] for row in ask(gpus.results, PLACES)] == [0, 2, 1, 3]
@@ -102,6 +103,27 @@ def test_a_gpu_that_nvml_sees_and_cuda_does_not_is_refused(gpus: Gpus) -> None:
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "GPU 1 is there, but CUDA shows this process only 1 GPU" in done.stderr
+
+
+def test_a_task_whose_gpu_cannot_be_used_takes_no_part(gpus: Gpus) -> None:
+    """Tasks 0 and 1 have GPUs 0 and 2, and 1 and 3."""
+    gpus.count = 4
+    gpus.settings["devices"] = 3
+    gpus.launcher = TWO_TASKS
+    done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[2, 4]"))
+    assert "task 1 on" in done.stderr
+    assert "GPU 3 is there, but CUDA shows this process only 3 GPUs" in done.stderr
+    assert ask(gpus.results, "SELECT world_size, status FROM runs ORDER BY 1") == [
+        {"world_size": 2, "status": "ok"},
+        {"world_size": 4, "status": "skipped"},
+    ]
+
+
+def test_the_doctor_names_the_gpu_that_torch_cannot_use(gpus: Gpus) -> None:
+    gpus.settings["devices"] = 1
+    done = gpus.bench("doctor")
+    assert done.returncode == 2
+    assert "GPU 1 is there, but CUDA shows this process only 1 GPU" in done.stdout
 
 
 @pytest.mark.parametrize("reading", ["!4", "!3"], ids=["no permission", "not supported"])

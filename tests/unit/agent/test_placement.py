@@ -193,7 +193,10 @@ def test_ranks_on_gpus_get_the_devices_of_their_agent() -> None:
 def cpus_of_ranks(
     one: Offer, ranks: int, device_type: DeviceType = "cpu", threads: int = 1
 ) -> list[list[int]]:
-    run = run_spec(device_type=device_type, threads=threads, ranks_per_node=ranks, world_size=ranks)
+    run = run_spec(
+        device_type=device_type, threads=threads, ranks_per_node=ranks, world_size=ranks,
+        oversubscribed=ranks > one.slots,
+    )  # fmt: skip
     return [place.cpus for place in place_ranks(run, [one])[0]]
 
 
@@ -234,6 +237,13 @@ def test_ranks_of_one_thread_have_a_core_each_before_two_share_one() -> None:
 def test_ranks_of_two_threads_have_a_whole_core_each() -> None:
     four = offer(cores=[[0, 4], [1, 5], [2, 6], [3, 7]], gpus=[], fixed=False)
     assert cpus_of_ranks(four, 4, threads=2) == [[0, 4], [1, 5], [2, 6], [3, 7]]
+
+
+def test_ranks_share_slots_only_if_the_plan_says_so() -> None:
+    """A task of the node is lost: its ranks must not go to the others unmarked."""
+    left = [offer(slots=2)]
+    with pytest.raises(LookupError, match="needs 4 slots on a node, the tasks of n1 have 2"):
+        place_ranks(run_spec(ranks_per_node=4, world_size=4), left)
 
 
 SLICES = [Gpu(index=0, uuid="MIG-a", sliced_gpu="GPU-0"), Gpu(index=1, uuid="MIG-b", sliced_gpu="GPU-0")]
