@@ -22,7 +22,7 @@ from bench.agent import cause_of_death, script_ends, timeout, working_copy
 from bench.agent.fork_server import ServerGoneError, WarmServer
 from bench.common import unreadable_image
 from bench.common.errors import InputError
-from bench.common.process import is_stopped, kill_group
+from bench.common.process import is_stopped, join_groups, kill_group
 from bench.measure import recorder
 from bench.measure.recorder import LastStep
 from bench.records.messages import Fault, Gpu, Place, Progress
@@ -36,6 +36,8 @@ _LOCAL_CAUSE_S = 2.0
 """Time in which a lost peer's own death becomes known here; the leader then waits longer for other agents' news."""
 _STACKS_S = 0.5
 """Time for ranks to write their stacks before they are killed."""
+_GONE_S = 30.0
+"""Time for killed processes to give back their memory. One that a driver or a file system holds may never end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,7 @@ class RunPart:
     rendezvous: str
     """URL at which the ranks meet: see bench/train/process_group.py."""
     interface: str | None
-    """Network interface for gloo; null lets gloo choose."""
+    """Network interface on which gloo and NCCL meet; null lets them choose."""
     shares_gpus: bool
     """Whether ranks of the run share a GPU, or are on slices of one."""
 
@@ -210,13 +212,15 @@ class RankGroup:
         )
 
     def _kill(self) -> None:
-        """Kill what is left of each rank's process group: stopped ranks and loader workers, too."""
+        """Kill what is left of each rank's process group: stopped ranks and loader workers, too. Waits until they have
+        given back their memory, which the next run needs."""
         for process in self._processes.values():
             if process.pid:
                 kill_group(process.pid)
                 process.kill()  # a rank that does not lead its group yet
         for process in self._processes.values():
             process.join()
+        join_groups([process.pid for process in self._processes.values() if process.pid], _GONE_S)
 
     def _log(self, rank: int) -> Path:
         return self._logs / f"rank{rank}.log"

@@ -6,11 +6,17 @@ import contextlib
 import ctypes
 import os
 import signal
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from setproctitle import setproctitle
 
 _PR_SET_PDEATHSIG = 1
+_ENDED = ("Z", "X")
+"""State letters of processes that have ended, in proc(5)."""
+_TICK_S = 0.02
+"""Interval between looks at a group that is ending."""
 
 
 def name_process(name: str) -> None:
@@ -42,9 +48,30 @@ def kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def join_groups(pids: Iterable[int], limit_s: float) -> bool:
+    """Wait until every process of the groups that `pids` led has given back its memory, or until `limit_s` is over.
+    Whether all have. A killed process holds its memory, that of a GPU included, until the kernel has taken it apart."""
+    groups = frozenset(pids)
+    deadline_s = time.monotonic() + limit_s
+    while any(group in groups for group in _groups_that_hold_memory()):
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(_TICK_S)
+    return True
+
+
+def _groups_that_hold_memory() -> Iterator[int]:
+    """The group of each process that is no zombie; a zombie with threads still has its memory."""
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal() and (fields := _stat(int(process.name))):
+            state, group, threads = fields[0], fields[2], fields[17]
+            if state not in _ENDED or int(threads) > 1:
+                yield int(group)
+
+
 def is_running(pid: int) -> bool:
     """Whether the process exists and is not a zombie."""
-    return _state(pid) not in ("", "Z", "X")
+    return _state(pid) not in ("", *_ENDED)
 
 
 def is_stopped(pid: int) -> bool:
@@ -54,8 +81,13 @@ def is_stopped(pid: int) -> bool:
 
 def _state(pid: int) -> str:
     """The state letter of proc(5); empty if there is no such process."""
+    return (_stat(pid) or [""])[0]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; empty if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[0]
+        return []
+    return stat.rpartition(")")[2].split()

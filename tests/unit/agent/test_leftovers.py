@@ -1,0 +1,73 @@
+"""Processes that a rank leaves have given back their memory before the next run begins."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from bench.agent.ranks import RankGroup
+from bench.common.process import is_running, join_groups
+
+HELD_BYTES = 512 << 20
+"""The kernel needs a while to take back so much memory of a killed process."""
+
+
+def _rank_with_a_worker(ready: Connection) -> None:
+    os.setpgid(0, 0)
+    if (worker := os.fork()) == 0:
+        held = bytearray(HELD_BYTES)
+        for place in range(0, HELD_BYTES, 4096):
+            held[place] = 1
+        ready.send(os.getpid())
+    elif worker:
+        os.waitpid(worker, 0)
+    time.sleep(600)
+
+
+def test_a_workers_memory_is_free_after_a_run(tmp_path: Path) -> None:
+    part: Any = SimpleNamespace(run=SimpleNamespace(runs_a_script=False))
+    nothing: Any = None
+    group = RankGroup(part, nothing, nothing, tmp_path, tmp_path)
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    rank: Any = context.Process(target=_rank_with_a_worker, args=(theirs,))
+    rank.start()
+    worker = ours.recv()
+    assert is_running(worker)
+    group._processes[0] = rank
+    group._kill()
+    assert not is_running(worker)
+
+
+LEAVES_A_CHILD = (
+    "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(0.5)'])"
+)
+LEAVES_ONE_FOR_LONG = LEAVES_A_CHILD.replace("0.5", "600")
+
+
+def _leader_that_ended(program: str) -> int:
+    leader = subprocess.Popen([sys.executable, "-c", program], process_group=0)
+    leader.wait()
+    return leader.pid
+
+
+def test_a_group_is_waited_for_after_its_leader_has_ended() -> None:
+    group = _leader_that_ended(LEAVES_A_CHILD)
+    assert join_groups([group], limit_s=60)
+    assert join_groups([group], limit_s=0)
+
+
+def test_a_group_that_does_not_end_is_waited_for_as_long_as_is_allowed() -> None:
+    group = _leader_that_ended(LEAVES_ONE_FOR_LONG)
+    try:
+        assert not join_groups([group], limit_s=0.2)
+    finally:
+        os.killpg(group, 9)
+    assert join_groups([group], limit_s=60)
