@@ -172,11 +172,9 @@ def run_part(run: RunSpec, offer: Offer, order: HostRun, address: str) -> RunPar
 
 
 def interface_for(run: RunSpec, address: str) -> str | None:
-    """Network interface for gloo on this node; null if GLOO_SOCKET_IFNAME is set or no interface has `address`."""
+    """Network interface on which the ranks of this node meet the others; null if no interface has `address`."""
     if run.nodes == 1:
         return "lo"
-    if "GLOO_SOCKET_IFNAME" in os.environ:
-        return None
     found = [
         name
         for name, addresses in psutil.net_if_addrs().items()

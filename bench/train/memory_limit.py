@@ -31,7 +31,6 @@ _MESSAGES = (
     "CUDA driver error: out of memory",
     "Triton Error [CUDA]: out of memory",
     "Cuda failure 2 'out of memory'",
-    "CUBLAS_STATUS_ALLOC_FAILED",
     "CUSOLVER_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
@@ -45,6 +44,15 @@ _MESSAGES_UNDER_A_LIMIT = (
     "resource temporarily unavailable",
 )
 """Messages that mean lack of memory only under a limit: oneDNN, the linker, a new thread."""
+_MESSAGES_ON_A_FULL_GPU = (
+    "CUBLAS_STATUS_NOT_INITIALIZED",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "unable to find an engine",
+)
+"""Messages that mean lack of memory only on a GPU that is nearly full: cuBLAS without a handle or workspace, and cuDNN.
+A wrong driver or an unsupported shape has the same words."""
+_FULL_SHARE = 0.9
+"""Share of a GPU's memory in use above which it is nearly full."""
 
 
 class MemoryLimit:
@@ -98,8 +106,9 @@ def lift() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
-def is_out_of_memory(error: BaseException, *, limited: bool) -> bool:
-    """Whether a rank raised the error for lack of memory. `limited`: the rank had a limit."""
+def is_out_of_memory(error: BaseException, *, limited: bool, used_share: float = 0.0) -> bool:
+    """Whether a rank raised the error for lack of memory. `limited`: the rank had a limit. `used_share`: the share of
+    its GPU's memory that is in use, a fraction."""
     import torch
 
     text = str(error).lower()
@@ -109,7 +118,22 @@ def is_out_of_memory(error: BaseException, *, limited: bool) -> bool:
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
-    return isinstance(error, RuntimeError) and any(message.lower() in text for message in _MESSAGES)
+    messages = (*_MESSAGES, *_MESSAGES_ON_A_FULL_GPU) if used_share > _FULL_SHARE else _MESSAGES
+    return isinstance(error, RuntimeError) and any(message.lower() in text for message in messages)
+
+
+def used_share(device_index: int | None) -> float:
+    """The share of a GPU's memory that is in use, by any process, a fraction; 0 on a CPU and before CUDA is used."""
+    import torch
+
+    if device_index is None or not torch.cuda.is_initialized():
+        return 0.0
+    try:
+        free, total = torch.cuda.mem_get_info(device_index)
+    except RuntimeError:  # the error has ended the device's context
+        total = torch.cuda.get_device_properties(device_index).total_memory
+        free = total - torch.cuda.memory_reserved(device_index)
+    return 1 - free / total
 
 
 def _allow_further(further_bytes: int) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bench import workloads
 from bench.common.process import die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
-from bench.train import memory_limit, script
+from bench.train import memory_limit, script, transport
 from bench.train.error_text import describe, place_of
 from bench.train.memory_limit import MemoryLimit
 from bench.train.rank_job import NO_OUTCOME, RankJob
@@ -37,7 +37,7 @@ def main(job_json: str) -> None:
     spec = RunSpec.from_json(job.spec)
     name_process(f"rank {job.rank} of {spec.run_id}")
     fork_children()
-    _become_a_rank(job)
+    _become_a_rank(job, spec.nodes)
     if spec.runs_a_script:
         script.become(job, spec)
     try:
@@ -48,7 +48,8 @@ def main(job_json: str) -> None:
         memory_limit.lift()
         traceback.print_exc()
         limited = spec.measure.memory_limit_bytes is not None
-        out_of_memory = memory_limit.is_out_of_memory(error, limited=limited)
+        used_share = memory_limit.used_share(job.device_index)
+        out_of_memory = memory_limit.is_out_of_memory(error, limited=limited, used_share=used_share)
         place = "" if out_of_memory else place_of(error, spec.workload, spec.strategy, spec.data.source)
         _write_outcome(job, {"error": describe(error) + place, "oom": out_of_memory})
         _exit(1)
@@ -56,7 +57,7 @@ def main(job_json: str) -> None:
     _exit(0)
 
 
-def _become_a_rank(job: RankJob) -> None:
+def _become_a_rank(job: RankJob, nodes: int) -> None:
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)  # loader workers end with this group
     die_with_parent(job.server_pid)
@@ -74,14 +75,13 @@ def _become_a_rank(job: RankJob) -> None:
     os.sched_setaffinity(0, job.cpus)
     if job.cuda_visible_devices is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = job.cuda_visible_devices
-    if job.interface is not None:
-        os.environ["GLOO_SOCKET_IFNAME"] = job.interface
+    transport.meet_on(job.interface, nodes=nodes)
 
 
 def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     import torch
 
-    from bench.train import measure_machine, transport
+    from bench.train import measure_machine
 
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     on_gpu = device.type == "cuda"

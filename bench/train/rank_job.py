@@ -38,7 +38,7 @@ class RankJob:
     rendezvous: str
     """URL at which the ranks meet: see bench/train/process_group.py."""
     interface: str | None
-    """Network interface for gloo; if null, gloo chooses."""
+    """Network interface on which gloo and NCCL meet; if null, they choose."""
     scratch: str
     """Node-local folder of this run, for recorder files and outcomes."""
     log: str

@@ -10,6 +10,35 @@ import os
 import re
 from pathlib import Path
 
+_VARIABLE_OF_NCCL = "NCCL_SOCKET_IFNAME"
+
+
+def meet_on(interface: str | None, *, nodes: int) -> None:
+    """Have gloo and NCCL meet on the interface on which the agents met, unless the user has chosen another. On one
+    node gloo uses it always, and NCCL chooses. Call it before the group is made. Null: both choose."""
+    if interface is None:
+        return
+    if nodes == 1:
+        os.environ["GLOO_SOCKET_IFNAME"] = interface
+        return
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
+    if not any(_VARIABLE_OF_NCCL in _variables_in(file) for file in _files_of_nccl()):
+        os.environ.setdefault(_VARIABLE_OF_NCCL, f"={interface}")  # "eth1" alone would also be "eth10"
+
+
+def _files_of_nccl() -> tuple[Path, Path]:
+    """Files from which NCCL takes variables that are not set."""
+    own = os.environ.get("NCCL_CONF_FILE") or "~/.nccl.conf"
+    return Path(os.path.expanduser(own)), Path("/etc/nccl.conf")  # noqa: PTH111 - a user may have no home
+
+
+def _variables_in(file: Path) -> set[str]:
+    try:
+        lines = file.read_text(errors="replace").splitlines()
+    except OSError:
+        return set()
+    return {name.strip() for name, equals, _ in (line.partition("=") for line in lines) if equals}
+
 
 def request_nccl_log(scratch: Path, rank: int) -> None:
     """Call it before the group is made. If the user has set NCCL_DEBUG, nothing changes and nothing is recorded."""
@@ -47,8 +76,10 @@ def parse_nccl_log(log: str) -> str | None:
     """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null if the log has none of it.
 
     NCCL 2.18 to 2.27 write lines such as `NCCL INFO Channel 00/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA`,
-    `NCCL INFO Using network IB`, `NCCL version 2.27.3+cuda12.9`."""
-    ways = sorted({re.sub(r"/\d+", "", way) for way in re.findall(r"Channel \S+ ?:.* via (\S+)", log)})
+    `NCCL INFO Using network IB`, `NCCL version 2.27.3+cuda12.9`. `NET/IB/0(1)` is adapter 0 by way of rank 1's GPU."""
+    ways = sorted(
+        {re.sub(r"/\d+(\(\d+\))?", "", way) for way in re.findall(r"Channel \S+ ?:.* via (\S+)", log)}
+    )
     networks = sorted(set(re.findall(r"Using network (\S+)", log)))
     version = re.search(r"NCCL version (\d[\d.]*)", log)
     if not ways and not networks:

@@ -28,6 +28,8 @@ STRATEGIES = """
   - {name: hybrid, strategy: {name: fsdp, shard_size: 2}, scaling: weak, batch_per_rank: 4, world: [4]}
   - {name: fsdp1, strategy: fsdp1, scaling: weak, batch_per_rank: 4, world: [2]}
 """
+FULL_MIB = 26
+"""Memory of a GPU that the workload of HEAD fills by more than nine tenths."""
 ONE = "  - {name: one, strategy: single, scaling: none, batch_per_rank: 4, world: [1]}\n"
 
 
@@ -56,6 +58,19 @@ def test_a_full_memory_is_out_of_memory(gpus: Gpus) -> None:
     (run,) = ask(gpus.results, "SELECT status, error FROM runs")
     assert run["status"] == "oom", run["error"]
     assert "out of memory" in run["error"]
+
+
+@pytest.mark.parametrize(
+    ("memory_mib", "status"), [(FULL_MIB, "oom"), (4096, "failed")], ids=["full", "free"]
+)
+def test_cublas_without_memory_is_out_of_memory_only_on_a_full_gpu(
+    gpus: Gpus, memory_mib: int, status: str
+) -> None:
+    gpus.settings |= {"memory_bytes": memory_mib << 20, "cublas_full_at": 100}
+    done = gpus.suite(HEAD + ONE)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = ask(gpus.results, "SELECT status, error FROM runs")
+    assert (run["status"], "CUBLAS_STATUS_ALLOC_FAILED" in run["error"]) == (status, True), run["error"]
 
 
 def test_a_kernel_that_never_ends_is_a_timeout(gpus: Gpus) -> None:

@@ -166,6 +166,7 @@ def _torch_dtype(dtype: str) -> str:
 
 
 def _op_in(kernel: str) -> str:
-    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)` -> `AllReduce`."""
-    found = re.match(r"nccl(?:Dev)?Kernel_(\w+?)_", kernel)
+    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, and `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of
+    symmetric memory -> `AllReduce`."""
+    found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel)
     return found[1] if found else kernel[:32]

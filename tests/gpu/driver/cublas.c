@@ -1,13 +1,19 @@
 /* cuBLAS and cuBLASLt: handles, and products that take a kernel's time and compute nothing. Their arguments do not
  * matter, so they are not declared. */
+#include <stdatomic.h>
 #include "device.h"
 
-enum { OK = 0, EXECUTION_FAILED = 13 };
+enum { OK = 0, ALLOC_FAILED = 3, EXECUTION_FAILED = 13 };
 
 static __thread cudaStream_t stream_of_products;
 static int handle;
 
-static int product(void) { return add_kernel(stream_of_products) == cudaSuccess ? OK : EXECUTION_FAILED; }
+/* The product number STANDIN_CUBLAS_FULL_AT finds no memory for itself. */
+static int product(void) {
+    static atomic_long products;
+    if (++products == setting("STANDIN_CUBLAS_FULL_AT", 0)) return ALLOC_FAILED;
+    return add_kernel(stream_of_products) == cudaSuccess ? OK : EXECUTION_FAILED;
+}
 
 int cublasCreate_v2(void **made) {
     if (enter("cublasCreate") != cudaSuccess) return EXECUTION_FAILED;

@@ -136,6 +136,20 @@ def test_nccl_is_named_and_sized_by_the_call_behind_the_kernel():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "op"),
+    [
+        ("ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(ncclSymkDevWorkArgs4K)", "all_reduce"),
+        ("ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)", "all_gather"),
+        ("ncclSymDevKernel_ReduceScatter_LD_sum_f32(ncclSymDevArgs)", "reduce_scatter"),
+        ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "all_reduce"),
+    ],
+)
+def test_kernels_of_every_kind_of_nccl_are_named_by_their_operation(kernel: str, op: str):
+    (found,) = of_nccl([nccl_kernel(0, 0, kernel)], {})
+    assert found.op == op
+
+
 def test_several_kernels_of_one_call_are_one_call_and_take_the_time_of_all():
     calls = {7: asked_of_nccl("allreduce", 100, 100, "Float")}
     found = list(of_nccl([nccl_kernel(20, 7), nccl_kernel(0, 7)], calls))

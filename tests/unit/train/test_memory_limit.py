@@ -81,6 +81,20 @@ def test_want_of_memory_is_known_by_kind_or_words(error: Exception, limited: boo
     assert is_out_of_memory(error, limited=limited) is expected
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "GET was unable to find an engine to execute this computation",
+    ],
+)
+def test_libraries_without_words_for_it_want_memory_only_on_a_gpu_that_is_nearly_full(message: str) -> None:
+    error = RuntimeError(message)
+    assert is_out_of_memory(error, limited=False, used_share=0.95)
+    assert not is_out_of_memory(error, limited=False, used_share=0.5)
+
+
 HOLDS_TOO_MUCH = """
 import torch
 from bench.train.memory_limit import MemoryLimit

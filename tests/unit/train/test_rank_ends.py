@@ -21,7 +21,7 @@ def test_whatever_is_raised_is_the_runs_result(
         raise raised
 
     codes: list[object] = []
-    for name, instead in {"_become_a_rank": lambda _: None, "_run": run, "_exit": codes.append}.items():
+    for name, instead in {"_become_a_rank": lambda *_: None, "_run": run, "_exit": codes.append}.items():
         monkeypatch.setattr(rank, name, instead)
     monkeypatch.setattr(rank, "_write_outcome", lambda _, outcome: codes.append(outcome))
     job = RankJob(
