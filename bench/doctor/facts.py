@@ -21,7 +21,7 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """A GPU as NVML shows it, regardless of CUDA_VISIBLE_DEVICES."""
+    """A GPU as NVML or amdsmi shows it, regardless of CUDA_VISIBLE_DEVICES and its like."""
 
     index: int
     name: str = "unknown GPU"
@@ -46,17 +46,30 @@ class Nvidia:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Amd:
+    """AMD's driver and its GPUs, by the kernel and by amdsmi."""
+
+    kernel_driver: str | None = None
+    """Version, which containers see, too; null without a driver."""
+    has_amdsmi: bool = False
+    """Whether the package amdsmi works."""
+    gpus: tuple[Gpu, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Torch:
     """Facts of torch, found in a separate process."""
 
     version: str
     cuda_build: str | None = None
     """CUDA version that it was built for; null for a build without CUDA."""
+    rocm_build: str | None = None
+    """ROCm version that it was built for; null for a build without ROCm."""
     cuda_devices: int = 0
     cuda_error: str | None = None
     """Error of initialising CUDA; null if it worked."""
     nccl: str | None = None
-    """Version; null in a build without NCCL."""
+    """Version of NCCL, or of RCCL in a build for ROCm; null in a build without it."""
     nccl_error: str | None = None
     """Error of an all-reduce with one rank; null if it worked or there is no GPU to try it on."""
     gloo_error: str | None = None
@@ -77,6 +90,7 @@ class Facts:
     memory_available_bytes: int
     """The smaller of the machine's and of the control group's available memory."""
     nvidia: Nvidia
+    amd: Amd = field(default_factory=Amd)
     far_gpus: tuple[int, ...] = ()
     """Indices, among the visible GPUs, of those that are near none of the CPUs that this process may use."""
     slots: Slots | None
@@ -104,3 +118,20 @@ class Facts:
     clock_source: str | None
     clock_read_ns: float
     """Time of one reading of the monotonic clock."""
+
+    @property
+    def is_rocm(self) -> bool:
+        """Whether torch is built for AMD's GPUs."""
+        return self.torch is not None and self.torch.rocm_build is not None
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that torch is built for."""
+        return self.amd.gpus if self.is_rocm else self.nvidia.gpus
+
+    @property
+    def visible_devices(self) -> tuple[str, str] | None:
+        """Name and value of the variable that chooses these GPUs; null if none is set."""
+        names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES") if self.is_rocm else ()
+        chosen = (*names, "CUDA_VISIBLE_DEVICES")
+        return next(((name, self.environment[name]) for name in chosen if name in self.environment), None)

@@ -18,6 +18,7 @@ import psutil
 from bench.common import safe_path
 from bench.common.errors import InputError
 from bench.doctor.facts import Facts, Folder, Torch
+from bench.doctor.gather_amd import gather_amd
 from bench.doctor.gather_nvidia import gather_nvidia
 from bench.machine import gpus, slots
 from bench.machine.cgroup import cpu_quota, memory_left_bytes
@@ -27,6 +28,8 @@ _TORCH_TIMEOUT_S = 120
 _VARIABLES = (
     "PYTHONPATH",
     "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
     "SLURM_JOB_ID",
     "SLURM_STEP_ID",
     "SLURM_JOB_NUM_NODES",
@@ -64,6 +67,7 @@ def gather(results: Path) -> Facts:
         cpu_quota=cpu_quota(),
         memory_available_bytes=memory_available_bytes(),
         nvidia=gather_nvidia(),
+        amd=gather_amd(),
         far_gpus=tuple(gpu.index for gpu in visible if gpu.cpus and given.isdisjoint(gpu.cpus)),
         slots=counted,
         slots_error=slots_error,

@@ -28,10 +28,12 @@ def probe() -> dict[str, Any]:
         visible = []
     cuda_error = check_gpus.problem(visible) if visible else _cuda_error()
     devices = 0 if cuda_error else len(visible) or torch.cuda.device_count()
-    has_nccl = torch.version.cuda is not None and distributed.is_nccl_available()
+    for_gpus = torch.version.cuda is not None or torch.version.hip is not None
+    has_nccl = for_gpus and distributed.is_nccl_available()
     return {
         "version": str(torch.__version__),
         "cuda_build": torch.version.cuda,
+        "rocm_build": torch.version.hip,
         "cuda_devices": devices,
         "cuda_error": cuda_error,
         "nccl": ".".join(map(str, torch.cuda.nccl.version())) if has_nccl else None,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import yaml
 
 from bench.common.errors import InputError
+from bench.machine import gpu_vendor
 from bench.slurm import apptainer
 
 Scheduler = Literal["pbs", "lsf", "mpi", "k8s"]
@@ -98,7 +99,7 @@ def _script(job: Job) -> str:
             for folder in job.folders
         ),
         "nodes": str(job.nodes),
-        "nv": " --nv" if job.gpus_per_node and job.device != "cpu" else "",
+        "nv": f" {gpu_vendor.container_option()}" if job.gpus_per_node and job.device != "cpu" else "",
         "suite": shlex.join(job.suite),
         "stop": stop,
     }

@@ -24,6 +24,7 @@ import psutil
 from bench.common.errors import InputError
 from bench.launch.launchers import LOCAL, Task
 from bench.launch.step import Share, Step
+from bench.machine import gpu_vendor
 
 PATIENCE_S = 300.0
 """Longest wait for the other tasks: containers may start slowly."""
@@ -46,7 +47,7 @@ class Answer:
     address: str
     cpus: list[int]
     gpus: str | None
-    """CUDA_VISIBLE_DEVICES; null if it is not set."""
+    """CUDA_VISIBLE_DEVICES, or its like for AMD's GPUs; null if it is not set."""
 
 
 def roll_call(task: Task, results: Path, patience_s: float = PATIENCE_S) -> Step:
@@ -78,7 +79,7 @@ def own_answer() -> Answer:
         boot=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         address=_own_address(),
         cpus=sorted(os.sched_getaffinity(0)),
-        gpus=os.environ.get("CUDA_VISIBLE_DEVICES"),
+        gpus=gpu_vendor.visible_devices(),
     )
 
 

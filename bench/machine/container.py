@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bench.machine import amd_gpus, gpu_vendor
+
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 """Also visible in a container that was started without the driver's libraries."""
 WITH_GPUS = {
@@ -13,6 +15,12 @@ WITH_GPUS = {
     "podman": "start it with --device nvidia.com/gpu=all",
 }
 """How to give the machine's GPUs to each kind of container."""
+WITH_AMD_GPUS = {
+    "apptainer": "start it with --rocm",
+    "docker": "start it with --device /dev/kfd --device /dev/dri",
+    "podman": "start it with --device /dev/kfd --device /dev/dri",
+}
+"""The same for AMD's."""
 
 
 def apptainer_image() -> str | None:
@@ -30,10 +38,14 @@ def container_kind() -> str | None:
 
 
 def gpus_left_out(visible_gpus: int) -> str | None:
-    """A warning with a remedy if the machine has NVIDIA devices and this container sees none; otherwise null."""
+    """A warning with a remedy if the machine has GPUs for this torch and this container sees none; otherwise null."""
     kind = container_kind()
-    if kind is None or visible_gpus or os.environ.get("CUDA_VISIBLE_DEVICES") == "":
+    if kind is None or visible_gpus or gpu_vendor.visible_devices() == "":
         return None
+    if gpu_vendor.is_amd():
+        if amd_gpus.kernel_driver() is None:
+            return None
+        return f"this machine has AMD's driver, but this {kind} container sees no GPU of it: {WITH_AMD_GPUS[kind]}"
     if not KERNEL_DRIVER.exists():
         return None
     return (

@@ -5,7 +5,6 @@ Facts and environment variables are a fixed list. Nothing that could hold a secr
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import re
@@ -18,7 +17,7 @@ from typing import Any
 import psutil
 
 import bench
-from bench.machine import provenance
+from bench.machine import amd_gpus, gpu_vendor, provenance
 from bench.machine.cgroup import cpu_quota
 from bench.machine.container import apptainer_image, container_kind
 from bench.slurm import allocation
@@ -41,7 +40,10 @@ OBEYED = (
 )  # fmt: skip
 """Variables that change how libraries work: those that NCCL documents for speed and routes, and those of CUDA and torch
 that change kernels, precision or memory. Listed by name: another variable with the same prefix could hold a secret."""
-_VARIABLES = (*OBEYED, "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "SLURM_JOB_ID", "SLURMD_NODENAME")
+_VARIABLES = (
+    *OBEYED, "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NCCL_DEBUG", "SLURM_JOB_ID",
+    "SLURMD_NODENAME",
+)  # fmt: skip
 
 
 def gather() -> dict[str, str]:
@@ -61,7 +63,7 @@ def gather() -> dict[str, str]:
     if (quota := cpu_quota()) is not None:
         facts["cpu_quota"] = f"{quota:g}"
     facts |= {name: _version(name) for name in _PACKAGES}
-    facts |= provenance.facts() | _cuda() | _gpus()
+    facts |= provenance.facts() | _built_for() | _gpus()
     facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     return facts | allocation.facts(os.environ)
 
@@ -86,18 +88,16 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _cuda() -> dict[str, str]:
-    """The CUDA version that torch was built for, read from torch/version.py: importing torch takes seconds."""
-    torch = importlib.util.find_spec("torch")
-    if torch is None or torch.origin is None:
-        return {}
-    text = Path(torch.origin).with_name("version.py").read_text(encoding="utf-8")
-    match = re.search(r"^cuda\b[^=]*= '([\d.]+)'", text, re.MULTILINE)
-    return {"cuda": match[1]} if match else {}
+def _built_for() -> dict[str, str]:
+    """The version of CUDA or ROCm that torch was built for."""
+    versions = {"cuda": gpu_vendor.built_for("cuda"), "rocm": gpu_vendor.built_for("hip")}
+    return {name: version for name, version in versions.items() if version is not None}
 
 
 def _gpus() -> dict[str, str]:
     """Facts of the driver and of every GPU; of a GPU in MIG mode, name and memory are those of its smallest slice."""
+    if gpu_vendor.is_amd():
+        return amd_gpus.facts()
     import pynvml
 
     from bench.machine.gpus import gpu_handles, nvml, slices

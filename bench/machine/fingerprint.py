@@ -25,7 +25,7 @@ Facts = Mapping[str, str]
 _ALWAYS = ("torch", "python", "image", "training_code", "scalebench", "commit", "hostname")
 _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
     "cpu": ("cpu_model", "cpus_given"),
-    "cuda": ("driver", "cuda"),
+    "cuda": ("driver", "cuda", "rocm"),
 }
 _AS = {"hostname": "nodes"}
 """Keys of the fingerprint by fact, if their names differ."""
@@ -53,7 +53,7 @@ def fingerprint(
         found |= _gpus(nodes, rank_facts)
     elif spec.axis != "threads":  # on the threads axis they are the size, not a setting
         found["threads"] = str(spec.threads)
-    found |= {key: str(rank_facts[key]) for key in ("nccl", "transport") if rank_facts.get(key)}
+    found |= {key: str(rank_facts[key]) for key in ("nccl", "rccl", "transport") if rank_facts.get(key)}
     own = own_files(spec) | merged(code.facts(rank_facts.get("modules", {})) for code in own_code)
     return {key: value for key, value in found.items() if value} | own
 

@@ -12,22 +12,23 @@ from typing import Any
 import pynvml
 
 from bench.common.errors import InputError
+from bench.machine import amd_gpus, gpu_vendor
 from bench.records.messages import Gpu
 
 _WORD_BITS = 64
 """Bits of a word of NVML's masks."""
-NO_DEVICES = ("", "-1", "NoDevFiles")
-"""Values of CUDA_VISIBLE_DEVICES, some of Slurm's, for no GPU."""
 
 
 def visible() -> list[Gpu]:
     """Whole GPUs and slices of this process. A GPU that is cut into slices counts as its slices, although CUDA shows a
     process only one of them. Empty without a driver. Raises InputError for a wrong CUDA_VISIBLE_DEVICES."""
+    if gpu_vendor.is_amd():
+        return amd_gpus.visible()
     return [gpu for gpu, _ in visible_with_handles()]
 
 
 def visible_with_handles() -> list[tuple[Gpu, Any]]:
-    """The same, each with NVML's handle, or null for a lost GPU."""
+    """The same of NVIDIA's GPUs, each with NVML's handle, or null for a lost GPU."""
     with nvml() as works:
         if not works or (count := gpu_count()) == 0:  # `bench doctor` says why
             return []
@@ -35,7 +36,7 @@ def visible_with_handles() -> list[tuple[Gpu, Any]]:
         handles = dict.fromkeys(range(count)) | dict(gpu_handles())
         if wanted is None:
             chosen = [part for handle in handles.values() for part in _parts(handle)]
-        elif wanted.strip() in NO_DEVICES:
+        elif wanted.strip() in gpu_vendor.NO_DEVICES:
             chosen = []
         else:
             chosen = _chosen(wanted, handles)

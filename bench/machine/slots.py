@@ -6,7 +6,7 @@ import os
 import re
 
 from bench.common.errors import InputError
-from bench.machine import gpus
+from bench.machine import gpu_vendor, gpus
 from bench.machine.cpus import cores, near_gpus
 from bench.records.run_spec import Slots
 from bench.records.vocabulary import DeviceType
@@ -64,8 +64,8 @@ def _step_gpus(visible: int) -> int:
 
 def slurm_gpus_seen() -> int:
     """Number of GPUs that Slurm shows to this task, even without a driver."""
-    words = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
-    return 0 if words in gpus.NO_DEVICES else len(words.split(","))
+    words = (gpu_vendor.visible_devices() or "").strip()
+    return 0 if words in gpu_vendor.NO_DEVICES else len(words.split(","))
 
 
 def _cpus(in_step: bool) -> int:

@@ -185,8 +185,7 @@ class Runner:
             rank_facts = _merged_facts(reports)
             if rank_facts.get("transport"):
                 self.found_facts[f"transport_{spec.nodes}x{spec.ranks_per_node}"] = rank_facts["transport"]
-            if rank_facts.get("nccl"):
-                self.found_facts["nccl"] = rank_facts["nccl"]
+            self.found_facts |= {key: rank_facts[key] for key in ("nccl", "rccl") if rank_facts.get(key)}
             outcome = replace(
                 self._outcome(spec, reports, rank_facts, flops), started_at=started_at, elapsed_s=elapsed_s
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.common.errors import InputError
+from bench.machine import gpu_vendor
 from bench.slurm import apptainer
 
 DEFAULT_ROUNDS = 5
@@ -100,7 +101,7 @@ def _step(batch: Batch) -> str:
     values = {
         # srun does not inherit it from the job
         "srun": f" --cpus-per-task={batch.cpus_per_task}" if batch.cpus_per_task else "",
-        "nv": " --nv" if batch.gpus_per_node and batch.device != "cpu" else "",
+        "nv": f" {gpu_vendor.container_option()}" if batch.gpus_per_node and batch.device != "cpu" else "",
         "suite": shlex.join(batch.suite) + (' --tag "$name-$1"' if several else ""),
         "signalled": "signalled=1; stopped=1; " if several else "signalled=1; ",
         "accounted": "$SLURM_JOB_ID.$started" if several else "$SLURM_JOB_ID",

@@ -28,6 +28,7 @@ _THREADS_BYTES = 512 * 2**20
 _MESSAGES = (
     "DefaultCPUAllocator",
     "CUDA error: out of memory",
+    "HIP error: out of memory",
     "CUDA driver error: out of memory",
     "Triton Error [CUDA]: out of memory",
     "Cuda failure 2 'out of memory'",
@@ -47,6 +48,8 @@ _MESSAGES_UNDER_A_LIMIT = (
 _MESSAGES_ON_A_FULL_GPU = (
     "CUBLAS_STATUS_NOT_INITIALIZED",
     "CUBLAS_STATUS_ALLOC_FAILED",
+    "HIPBLAS_STATUS_NOT_INITIALIZED",
+    "HIPBLAS_STATUS_ALLOC_FAILED",
     "unable to find an engine",
 )
 """Messages that mean lack of memory only on a GPU that is nearly full: cuBLAS without a handle or workspace, and cuDNN.

@@ -149,16 +149,23 @@ def _optimizer_problem(job: dict[str, Any], workload: Workload) -> str | None:
 
 def _lacking(job: dict[str, Any]) -> str | None:
     """A requirement of the training that this machine lacks; null if there is none."""
-    import torch
 
     from bench import strategies
 
     if reason := strategies.lacking(job["strategy"]):
         return f"strategy {label(job['strategy'])}: {reason}"
-    if job["train"]["precision"] == "tf32" and torch.cuda.get_device_capability() < _TF32:
-        return "train.precision is tf32, which needs an Ampere GPU or newer: choose fp32 or fp16"
+    if job["train"]["precision"] == "tf32" and not _has_tf32():
+        return "train.precision is tf32, which needs an Ampere GPU or newer, or an MI300: choose fp32 or fp16"
     reason = _no_compiler(job["device_type"]) if job["train"]["compile"] else None
     return reason and f"train.compile: {reason}"
+
+
+def _has_tf32() -> bool:
+    import torch
+
+    if torch.version.hip is not None:
+        return str(torch.cuda.get_device_properties().gcnArchName).startswith("gfx94")
+    return torch.cuda.get_device_capability() >= _TF32
 
 
 def _no_compiler(device_type: str) -> str | None:

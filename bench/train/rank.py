@@ -102,7 +102,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
         **outcome,
         "device_name": torch.cuda.get_device_name(device) if on_gpu else None,
         "transport": route,
-        "nccl": transport.nccl_version() if on_gpu and not job.shares_gpus else None,
+        **({transport.library().lower(): transport.nccl_version()} if on_gpu and not job.shares_gpus else {}),
     }
 
 

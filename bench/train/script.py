@@ -119,7 +119,10 @@ def _environment(
         "BENCH_PROBE": json.dumps(_probe_job(job, spec)),
     }
     if spec.device_type == "cpu":
-        environment["CUDA_VISIBLE_DEVICES"] = ""
+        environment |= {
+            "CUDA_VISIBLE_DEVICES": "",
+            "HIP_VISIBLE_DEVICES": "-1",
+        }  # HIP shows all for an empty list
     path = added.get("PYTHONPATH", inherited.get("PYTHONPATH"))
     environment["PYTHONPATH"] = os.pathsep.join([str(PROBE_FOLDER), *([path] if path else [])])
     return environment

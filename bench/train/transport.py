@@ -53,7 +53,7 @@ def request_nccl_log(scratch: Path, rank: int) -> None:
 def of_nccl(scratch: Path, rank: int) -> str | None:
     """The transport in NCCL's log; null if there is none."""
     try:
-        return parse_nccl_log(_log(scratch, rank).read_text(errors="replace"))
+        return parse_nccl_log(_log(scratch, rank).read_text(errors="replace"), library())
     except FileNotFoundError:
         return None
 
@@ -64,6 +64,13 @@ def of_gloo(*, gpus_shared: bool) -> str:
     return f"{text}, by way of host memory: ranks share a GPU" if gpus_shared else text
 
 
+def library() -> str:
+    """The library behind torch's backend `nccl`: NCCL, or AMD's RCCL, which has its variables and its log."""
+    import torch
+
+    return "NCCL" if torch.version.hip is None else "RCCL"
+
+
 def nccl_version() -> str:
     """Version of the library that torch has loaded; uses no device."""
     import torch
@@ -72,19 +79,20 @@ def nccl_version() -> str:
     return ".".join(map(str, parts))
 
 
-def parse_nccl_log(log: str) -> str | None:
+def parse_nccl_log(log: str, library: str = "NCCL") -> str | None:
     """`NCCL 2.27.3 via NET/IB/GDRDMA, P2P/CUMEM; network IB` from the log of one rank; null if the log has none of it.
 
     NCCL 2.18 to 2.27 write lines such as `NCCL INFO Channel 00/0 : 0[0] -> 2[0] [receive] via NET/IB/3/GDRDMA`,
-    `NCCL INFO Using network IB`, `NCCL version 2.27.3+cuda12.9`. `NET/IB/0(1)` is adapter 0 by way of rank 1's GPU."""
+    `NCCL INFO Using network IB`, `NCCL version 2.27.3+cuda12.9`. `NET/IB/0(1)` is adapter 0 by way of rank 1's GPU.
+    RCCL writes `RCCL version : 2.22.3-HEAD:9b8a8c2`."""
     ways = sorted(
         {re.sub(r"/\d+(\(\d+\))?", "", way) for way in re.findall(r"Channel \S+ ?:.* via (\S+)", log)}
     )
     networks = sorted(set(re.findall(r"Using network (\S+)", log)))
-    version = re.search(r"NCCL version (\d[\d.]*)", log)
+    version = re.search(rf"{library} version ?:? ?(\d[\d.]*)", log)
     if not ways and not networks:
         return None
-    text = f"NCCL {version[1]}" if version else "NCCL"
+    text = f"{library} {version[1].rstrip('.')}" if version else library
     if ways:
         text += f" via {', '.join(ways)}"
     return text + (f"; network {', '.join(networks)}" if networks else "")

@@ -111,12 +111,12 @@ SELECT
     concat_ws(
         ' ',
         CASE
-            WHEN transport ILIKE '%socket%' AND transport ILIKE 'NCCL%'
-            THEN 'NCCL uses TCP sockets between the nodes: if they have InfiniBand or RoCE, add its libraries to the '
-                'image and make it visible to NCCL (NCCL_DEBUG=INFO shows what NCCL found).'
+            WHEN transport ILIKE '%socket%' AND regexp_matches(transport, '^[NR]CCL')
+            THEN transport[:4] || ' uses TCP sockets between the nodes: if they have InfiniBand or RoCE, add its libraries '
+                'to the image and make it visible there (NCCL_DEBUG=INFO shows what was found).'
             WHEN transport ILIKE 'gloo%'
             THEN 'Set GLOO_SOCKET_IFNAME to the interface of the fastest network.'
-            ELSE 'Measure the network itself with `bench suite collectives`, and check that NCCL uses the fastest one.'
+            ELSE 'Measure the network itself with `bench suite collectives`, and check that the ranks use the fastest one.'
         END,
         CASE
             WHEN can_shard AND shard_size IS NULL

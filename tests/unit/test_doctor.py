@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.doctor import judge, names
-from bench.doctor.facts import Facts, Folder, Gpu, Nvidia, Torch
+from bench.doctor.facts import Amd, Facts, Folder, Gpu, Nvidia, Torch
 from bench.doctor.finding import Finding
 from bench.doctor.gather import folder
 from bench.doctor.show import as_text, to_json
@@ -48,6 +48,15 @@ GPU_MACHINE = replace(
     nvidia=Nvidia(kernel_driver="580.65.06", cuda=(13, 2), gpus=(A, B)),
     slots=Slots(slots_per_node=2, cpus_per_node=8, device_type="cuda", cuda_devices_per_node=2),
     torch=replace(TORCH, cuda_devices=2, cuda_error=None),
+)
+AMD_GPUS = tuple(Gpu(index=i, name="AMD Instinct MI250X", memory_bytes=2**36) for i in range(2))
+AMD_MACHINE = replace(
+    GPU_MACHINE,
+    nvidia=Nvidia(),
+    amd=Amd(kernel_driver="6.16.13", has_amdsmi=True, gpus=AMD_GPUS),
+    torch=replace(
+        TORCH, cuda_build=None, rocm_build="7.2.26015", nccl="2.22.3", cuda_devices=2, cuda_error=None
+    ),
 )
 HIDDEN = Nvidia(kernel_driver="580.65.06", nvml_error="NVML Shared Library Not Found")
 
@@ -101,6 +110,51 @@ def test_a_driver_without_visible_gpus_gets_the_remedy_of_its_container(
     facts = replace(CPU_MACHINE, nvidia=HIDDEN, container=container)
     assert faults(facts) == [("gpu", "warn")]
     assert expected in remedy(facts, "gpu")
+
+
+def test_gpus_of_amd_are_listed_as_untried() -> None:
+    assert texts(AMD_MACHINE, "gpu") == [
+        "2 x AMD Instinct MI250X, 64 GiB (driver 6.16.13)",
+        "nothing in scalebench was tried on a GPU of AMD yet",
+    ]
+    assert texts(AMD_MACHINE, "torch") == ["2.15.0, built for ROCm 7.2.26015; uses 2 GPUs"]
+    assert texts(AMD_MACHINE, "communication") == ["gloo works", "RCCL 2.22.3 works"]
+    assert faults(AMD_MACHINE) == [("gpu", "warn")]
+
+
+def test_a_torch_for_another_vendor_leaves_amds_gpus_to_the_cpu() -> None:
+    facts = replace(CPU_MACHINE, amd=AMD_MACHINE.amd)
+    assert faults(facts) == [("gpu", "warn")]
+    assert "not built for ROCm, so runs use the CPU" in texts(facts, "gpu")[0]
+    assert faults(replace(GPU_MACHINE, amd=AMD_MACHINE.amd)) == []
+
+
+@pytest.mark.parametrize(("container", "expected"), [("apptainer", "--rocm"), (None, "amd-smi")])
+def test_a_torch_for_rocm_without_a_gpu_gets_a_remedy(container: str | None, expected: str) -> None:
+    torch = replace(AMD_MACHINE.torch, cuda_devices=0, cuda_error="No HIP GPUs are available")  # type: ignore[type-var]
+    facts = replace(CPU_MACHINE, torch=torch, amd=Amd(kernel_driver="6.16.13"), container=container)
+    assert faults(facts) == [("gpu", "warn")]
+    assert expected in remedy(facts, "gpu")
+
+
+def test_an_amdsmi_that_is_missing_or_a_gpu_that_does_not_answer_is_told() -> None:
+    odd = replace(AMD_GPUS[1], problem="Error code: 30 | AMDSMI_STATUS_BUSY")
+    facts = replace(AMD_MACHINE, amd=replace(AMD_MACHINE.amd, gpus=(AMD_GPUS[0], odd), has_amdsmi=False))
+    assert "GPU 1 does not answer as it should (amdsmi: Error code: 30 | AMDSMI_STATUS_BUSY)" in texts(
+        facts, "gpu"
+    )
+    assert "without amdsmi there are no readings of power, energy, clocks and memory" in texts(facts, "gpu")
+
+
+def test_hidden_and_unusable_gpus_of_amd_are_told_in_its_words() -> None:
+    hidden = replace(AMD_MACHINE, slots=CPU_MACHINE.slots, environment={"ROCR_VISIBLE_DEVICES": "-1"})
+    assert texts(hidden, "slots")[1] == "ROCR_VISIBLE_DEVICES=-1 hides all 2 GPUs: runs use the CPU"
+    torch = replace(AMD_MACHINE.torch, cuda_devices=0, cuda_error="No HIP GPUs are available")  # type: ignore[type-var]
+    unusable = replace(AMD_MACHINE, torch=torch)
+    assert texts(unusable, "torch") == [
+        "2 GPUs are installed, but torch cannot use them: No HIP GPUs are available"
+    ]
+    assert "/dev/kfd" in remedy(unusable, "torch")
 
 
 def test_gpus_that_slurm_gave_and_nobody_sees_are_a_failure() -> None:

@@ -31,7 +31,7 @@ HARD = {
     ),
 }
 """Phrase: the pattern that finds it, and what to write instead."""
-SPOKEN = ("*.md", "*.py", "*.sql", "*.sh", "*.yaml", "ci/*", "Containerfile", "apptainer.def")
+SPOKEN = ("*.md", "*.py", "*.sql", "*.sh", "*.yaml", "ci/*", "Containerfile", "*.def")
 QUOTES = {"tests/unit/test_plain_english.py", "tests/unit/diagnosis/planted/fragmentation.py"}
 """This list, and a message of PyTorch."""
 

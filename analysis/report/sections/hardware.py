@@ -132,8 +132,10 @@ def _beginning(pattern: str) -> Callable[[Facts], Iterator[tuple[str, str]]]:
 
 _DEVICES = {
     "cpu_model": "CPU",
-    "driver": "NVIDIA driver",
+    "driver": "GPU driver",
     "CUDA_VISIBLE_DEVICES": "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES": "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES": "ROCR_VISIBLE_DEVICES",
     "OMP_NUM_THREADS": "OMP_NUM_THREADS",
     "MKL_NUM_THREADS": "MKL_NUM_THREADS",
     "PYTORCH_ALLOC_CONF": "PYTORCH_ALLOC_CONF",
@@ -143,8 +145,10 @@ _DEVICES = {
 _SOFTWARE = {
     "torch": "PyTorch",
     "cuda": "CUDA",
+    "rocm": "ROCm",
     "cudnn": "cuDNN",
     "nccl": "NCCL",
+    "rccl": "RCCL",
     "gloo": "gloo",
     "python": "Python",
     "scalebench": "scalebench",

@@ -1,20 +1,20 @@
-"""The NVIDIA driver and its GPUs, as NVML shows them."""
+"""The driver and its GPUs: NVIDIA's, as NVML shows them, or AMD's."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-from bench.doctor.facts import Facts, Gpu
-from bench.doctor.finding import Verdicts, counted, fail, ok, warn
+from bench.doctor import judge_amd
+from bench.doctor.facts import Facts
+from bench.doctor.finding import Verdicts, counted, fail, listed, ok, warn
 from bench.machine.container import WITH_GPUS
 
 
 def check(facts: Facts) -> Verdicts:
     nvidia = facts.nvidia
+    if facts.is_rocm:
+        yield from judge_amd.with_rocm(facts)
+        return
     if nvidia.gpus:
-        kinds = Counter(_kind(gpu) for gpu in nvidia.gpus)
-        listed = "; ".join(f"{count} x {kind}" for kind, count in kinds.items())
-        yield ok(f"{listed} (driver {nvidia.kernel_driver or 'unknown'})")
+        yield ok(f"{listed(nvidia.gpus)} (driver {nvidia.kernel_driver or 'unknown'})")
         for gpu in nvidia.gpus:
             if gpu.problem is not None:
                 yield warn(
@@ -30,6 +30,9 @@ def check(facts: Facts) -> Verdicts:
                 )
         return
     given_by_slurm = facts.environment.get("SLURM_GPUS_ON_NODE", "0") not in ("", "0")
+    if nvidia.kernel_driver is None and facts.amd.gpus:
+        yield from judge_amd.without_rocm(facts)
+        return
     if nvidia.kernel_driver is None and not given_by_slurm:
         yield ok("no NVIDIA driver: runs use the CPU")
         return
@@ -45,7 +48,3 @@ def check(facts: Facts) -> Verdicts:
         remedy = "see whether `nvidia-smi` works; after a driver update the machine must restart"
     # only a warning if Slurm gave no GPUs: an image may be tested on a GPU machine without them
     yield (fail if given_by_slurm else warn)(text, remedy)
-
-
-def _kind(gpu: Gpu) -> str:
-    return gpu.name if gpu.memory_bytes is None else f"{gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB"

@@ -6,20 +6,24 @@ from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, fail, ok, warn
 from bench.machine.slots import threads_per_rank
 
-_REMEDY = "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists them"
-
 
 def check(facts: Facts) -> Verdicts:
-    slots, gpus = facts.slots, facts.nvidia.gpus
+    slots, gpus = facts.slots, facts.gpus
     if slots is None:
         # CUDA itself would silently stop reading at the first wrong entry
-        yield fail(facts.slots_error or "the slots cannot be counted", _REMEDY)
+        yield fail(facts.slots_error or "the slots cannot be counted", _remedy(facts))
         return
     each = "a GPU" if slots.device_type == "cuda" else "no GPU"
     cpus = threads_per_rank(slots, slots.device_type)
     fit = "1 rank fits" if slots.slots_per_node == 1 else f"{slots.slots_per_node} ranks fit"
     yield ok(f"{fit} on this node, each with {each} and {cpus} of its CPUs")
-    visible = facts.environment.get("CUDA_VISIBLE_DEVICES")
+    visible = facts.visible_devices
     if gpus and visible is not None and slots.cuda_devices_per_node == 0:
         hidden = "the only GPU" if len(gpus) == 1 else f"all {len(gpus)} GPUs"
-        yield warn(f"CUDA_VISIBLE_DEVICES={visible} hides {hidden}: runs use the CPU", _REMEDY)
+        yield warn(f"{visible[0]}={visible[1]} hides {hidden}: runs use the CPU", _remedy(facts))
+
+
+def _remedy(facts: Facts) -> str:
+    if facts.is_rocm:
+        return "unset ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES, or name GPUs as `amd-smi list` does"
+    return "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists them"

@@ -15,8 +15,11 @@ def check(facts: Facts) -> Verdicts:
         return
     if torch.torchvision_error:
         yield fail(f"torchvision does not fit torch {torch.version}: {torch.torchvision_error}", _REINSTALL)
-    build = f"built for CUDA {torch.cuda_build}" if torch.cuda_build else "built without CUDA"
-    if not facts.nvidia.gpus or facts.slots is None or facts.slots.cuda_devices_per_node == 0:
+    if torch.rocm_build:
+        build = f"built for ROCm {torch.rocm_build}"
+    else:
+        build = f"built for CUDA {torch.cuda_build}" if torch.cuda_build else "built without CUDA"
+    if not facts.gpus or facts.slots is None or facts.slots.cuda_devices_per_node == 0:
         yield ok(f"{torch.version}, {build}; no GPU to use")
     elif torch.cuda_devices > 0:
         yield ok(f"{torch.version}, {build}; uses {torch.cuda_devices} GPUs")
@@ -25,7 +28,12 @@ def check(facts: Facts) -> Verdicts:
 
 
 def _unusable(torch: Torch, facts: Facts) -> Verdict:
-    seen = f"{len(facts.nvidia.gpus)} GPUs are installed"
+    seen = f"{len(facts.gpus)} GPUs are installed"
+    if torch.rocm_build is not None:
+        return fail(
+            f"{seen}, but torch cannot use them: {torch.cuda_error}",
+            "see ROCR_VISIBLE_DEVICES and `rocminfo`, and whether you may open /dev/kfd (group render)",
+        )
     if torch.cuda_build is None:
         return fail(f"{seen}, but torch {torch.version} is built without CUDA", _REINSTALL)
     newest = facts.nvidia.cuda

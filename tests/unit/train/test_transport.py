@@ -38,6 +38,23 @@ def test_the_transport_is_read_from_the_log(log: str, expected: str | None) -> N
     assert transport.parse_nccl_log(log) == expected
 
 
+def test_rccl_is_named_as_such() -> None:
+    log = (
+        "n1:7:7 [0] NCCL INFO RCCL version : 2.22.3-HEAD:9b8a8c2\n"
+        "n1:7:9 [0] NCCL INFO Using network IB\n"
+        "n1:7:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC comm 0x1 nRanks 02\n"
+    )
+    assert transport.parse_nccl_log(log, "RCCL") == "RCCL 2.22.3 via P2P/IPC; network IB"
+
+
+def test_the_library_is_that_of_torchs_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    assert transport.library() == "NCCL"
+    monkeypatch.setattr(torch.version, "hip", "7.2.26015")
+    assert transport.library() == "RCCL"
+
+
 def test_who_has_set_nccl_debug_keeps_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NCCL_DEBUG", "WARN")
     monkeypatch.delenv("NCCL_DEBUG_FILE", raising=False)
