@@ -30,8 +30,8 @@ def install(recorder):
     profile = torch.profiler.profile
     profile.start, profile.stop = _counted(recorder, profile.start, 1), _counted(recorder, profile.stop, -1)
     graph = torch.cuda.CUDAGraph
-    graph.capture_begin = _captured(recorder, graph.capture_begin, True)
-    graph.capture_end = _captured(recorder, graph.capture_end, False)
+    graph.capture_begin = _begins_capture(recorder, graph.capture_begin)
+    graph.capture_end = _ends_capture(recorder, graph.capture_end)
     iterator = loaders._BaseDataLoaderIter
     iterator.__next__ = _around_load(recorder, iterator.__next__)
     for scaler in {
@@ -128,13 +128,23 @@ def _counted(recorder, function, change):
     return call
 
 
-def _captured(recorder, function, is_capturing):
+def _begins_capture(recorder, begin):
     """A CUDA graph that is being captured takes neither time nor marks, and nothing may wait for the device."""
 
-    @functools.wraps(function)
+    @functools.wraps(begin)
     def call(*arguments, **options):
-        recorder.is_capturing = is_capturing
-        return function(*arguments, **options)
+        result = begin(*arguments, **options)  # it raises if nothing can be captured
+        recorder.is_capturing = True
+        return result
+
+    return call
+
+
+def _ends_capture(recorder, end):
+    @functools.wraps(end)
+    def call(*arguments, **options):
+        recorder.is_capturing = False
+        return end(*arguments, **options)
 
     return call
 

@@ -299,9 +299,9 @@ class Recorder:
     def _begin_rows(self):
         self.thread = threading.get_ident()
         used = {p.device for o in self.optimizers for group in o.param_groups for p in group["params"]}
-        gpus = sorted((device for device in used if device.type == "cuda"), key=str)
+        gpus = [device for device in used if device.type == "cuda"]
         if gpus:
-            self.device = Cuda(gpus[0])
+            self.device = Cuda(min(gpus, key=lambda gpu: gpu.index))
         elif not used and torch.cuda.is_initialized():  # a script without an optimizer of torch
             self.device = Cuda(torch.device("cuda", torch.cuda.current_device()))
         path = self.scratch / f"steps.rank{self.job['rank']}.raw"

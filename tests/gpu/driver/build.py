@@ -39,7 +39,7 @@ def build(folder: Path) -> dict[str, str]:
     headers = [_HERE / "include", *_package("nvidia").glob("*/include")]
     _compile(
         folder / "libstandin.so",
-        *(str(_HERE / f"{name}.c") for name in ("device", "cudart", "nccl", "cublas")),
+        *(str(_HERE / f"{name}.c") for name in ("device", "cudart", "graphs", "nccl", "cublas")),
         *("-Wall", "-Wextra", "-Werror", "-pthread"),
         *(f"-isystem{header}" for header in headers),
     )

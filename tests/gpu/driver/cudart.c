@@ -209,33 +209,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, size, shared);
 }
 
-/* --- graphs: nothing is ever captured --- */
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
-    (void)stream;
-    *status = cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                     unsigned long long *number, cudaGraph_t *graph, const cudaGraphNode_t **nodes,
-                                     const cudaGraphEdgeData **edges, size_t *count) {
-    (void)stream, (void)graph, (void)nodes, (void)edges, (void)count;
-    *status = cudaStreamCaptureStatusNone;
-    if (number != NULL) *number = 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
-    (void)mode;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
-    (void)stream, (void)mode;
-    return cudaErrorNotSupported;
-}
-
 /* --- errors --- */
 
 cudaError_t cudaGetLastError(void) { return sticky_error(); }

@@ -277,6 +277,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     cudaError_t error = enter("cudaStreamSynchronize");
+    if (error == cudaSuccess) error = unsafe_call();
     if (error != cudaSuccess) return error;
     wait_until(stream_of(stream)->ready);
     return fault;
@@ -284,6 +285,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaDeviceSynchronize(void) {
     cudaError_t error = enter("cudaDeviceSynchronize");
+    if (error == cudaSuccess) error = unsafe_call();
     if (error != cudaSuccess) return error;
     nanoseconds ready = default_streams[current].ready;
     pthread_mutex_lock(&lock);
@@ -298,6 +300,7 @@ cudaError_t cudaDeviceSynchronize(void) {
 
 struct CUevent_st {
     bool is_recorded;
+    bool is_in_graph;
     nanoseconds at;
 };
 
@@ -321,6 +324,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     add_work(stream, setting("STANDIN_EVENT_NS", 500));
     event->at = stream_of(stream)->ready;
     event->is_recorded = true;
+    event->is_in_graph = is_captured(stream);
     return cudaSuccess;
 }
 
@@ -329,18 +333,28 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return cudaEventRecord(event, stream);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) {
+static cudaError_t error_of(cudaEvent_t event) {
     if (fault != cudaSuccess) return fault;
+    return event->is_in_graph ? cudaErrorCapturedEvent : unsafe_call();
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    cudaError_t error = error_of(event);
+    if (error != cudaSuccess) return error;
     return now() >= event->at ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    cudaError_t error = error_of(event);
+    if (error != cudaSuccess) return error;
     wait_until(event->at);
     return fault;
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-    if (fault != cudaSuccess) return fault;
+    cudaError_t error = error_of(begin);
+    if (error == cudaSuccess) error = error_of(end);
+    if (error != cudaSuccess) return error;
     if (!begin->is_recorded || !end->is_recorded) return cudaErrorInvalidResourceHandle;
     nanoseconds moment = now();
     if (moment < begin->at || moment < end->at) return cudaErrorNotReady;

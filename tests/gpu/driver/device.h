@@ -46,3 +46,10 @@ void add_work(cudaStream_t stream, nanoseconds duration);
 /* Add a kernel of STANDIN_KERNEL_NS. The kernel number STANDIN_HANG_AT never ends; the one number STANDIN_FAULT_AT
  * accesses memory that it may not. */
 cudaError_t add_kernel(cudaStream_t stream);
+
+/* --- graphs --- */
+
+bool is_captured(cudaStream_t stream);
+
+/* The error of a call that may not be made during a capture. */
+cudaError_t unsafe_call(void);
