@@ -188,6 +188,15 @@ def test_the_user_names_the_optimizer(run: Run) -> None:
     assert found.script["closing"] == "Adam"
 
 
+@pytest.mark.parametrize("named", ["Lion", "2"])
+def test_an_optimizer_that_the_script_does_not_have_ends_no_step(run: Run, named: str) -> None:
+    found = run(TWO_OPTIMIZERS, step_optimizer=named)
+    assert found.code == 0, found.log
+    assert found.rows is None
+    assert (found.script["steps"], found.script["optimizers"]) == (0, ["Adam", "SGD"])
+    assert "parameters" not in found.said  # the script came to its own end
+
+
 def test_accumulated_micro_batches_are_one_step(run: Run) -> None:
     found = run("""
         total = 0.0

@@ -68,6 +68,10 @@ def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
         ({"world_size": None}, "independent copies"),  # no process group
         ({"world_size": 1}, "independent copies"),
         ({"reduced_bytes": 4}, "independent copies"),  # a loss for the log
+        ({"reduced_bytes": 64 * 4, "trained_elements": 1_000_000}, "independent copies"),  # 64 metrics
+        ({"reduced_bytes": 2_000, "trained_elements": 1_000_000}, "one model"),  # PowerSGD sends no less
+        ({"reduced_bytes": 63, "trained_elements": 10}, "independent copies"),
+        ({"reduced_bytes": 64, "trained_elements": 10}, "one model"),
         ({"reduced_bytes": None}, None),  # the profiler failed
         ({"groups": {"9": []}}, "one model"),
         ({"reduced_bytes": 0, "has_messages": True}, None),  # a pipeline
@@ -75,6 +79,14 @@ def test_the_batch_is_unknown_if_a_rank_could_not_count_it() -> None:
 )
 def test_ranks_that_combine_their_gradients_train_one_model(other: dict[str, Any], train: str | None) -> None:
     assert script_facts.of_run(RUN, ranks(**other))["ranks_train"] == train
+
+
+def test_the_rank_that_reduces_least_and_the_one_that_trains_most_decide() -> None:
+    facts = ranks(reduced_bytes=10_000, trained_elements=1_000_000)
+    assert script_facts.of_run(RUN, facts)["ranks_train"] == "one model"
+    for other in ({"reduced_bytes": 256}, {"trained_elements": 100_000_000}):
+        one_differs = facts | {"2": facts["2"] | other}
+        assert script_facts.of_run(RUN, one_differs)["ranks_train"] == "independent copies"
 
 
 def test_groups_must_lead_from_every_rank_to_every_other() -> None:
