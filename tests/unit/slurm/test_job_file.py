@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ HEADS = {
     ],
     "mpi": [],
 }  # fmt: skip
+JOB_SET = Path(__file__).parents[2] / "data/jobset/jobset-v0.12.0.schema.json"
 
 
 @pytest.mark.parametrize("scheduler", HEADS)
@@ -66,6 +69,61 @@ def test_kubernetes_gets_a_job_set_with_a_pod_for_each_node(script: Script) -> N
     assert container["resources"]["limits"] == {"cpu": 16, "nvidia.com/gpu": 4}
     mounted = {mount["name"] for mount in container["volumeMounts"]}
     assert mounted == {volume["name"] for volume in job["template"]["spec"]["volumes"]}
+
+
+def problems(manifest: Path) -> str:
+    """The mistakes that the schema of JobSet finds."""
+    program = Path(sys.executable).with_name("check-jsonschema")
+    done = subprocess.run(
+        [program, "--schemafile", JOB_SET, manifest], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        (*SIZE, "--session", "July_1", "--tag", "it's"),
+        (
+            "--nodes",
+            "64",
+            "--device",
+            "cpu",
+            "--results",
+            "/shared/r",
+            "--repeats",
+            "5",
+            "--set",
+            "measure.steps=7",
+        ),
+    ],
+)
+def test_a_manifest_is_valid_by_the_schema_that_jobset_publishes(
+    script: Script, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    done = script("--for", "k8s", *arguments, image="registry.example/bench:1")
+    assert done.code == 0, done.said
+    (tmp_path / "manifest.yaml").write_text(done.text)
+    assert problems(tmp_path / "manifest.yaml") == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("completions: 2", "completion: 2", "'completion' was unexpected"),
+        ("backoffLimit: 0", "backoffLimit: none", "'none' is not of type 'integer'"),
+        ("- name: BENCH_TASKS", "- title: BENCH_TASKS", "'name' is a required property"),
+        ("  replicatedJobs:", "  jobs:", "'jobs' was unexpected"),
+    ],
+)
+def test_the_schema_finds_a_mistake_in_a_manifest(
+    script: Script, tmp_path: Path, before: str, after: str, said: str
+) -> None:
+    text = script("--for", "k8s", *SIZE, image="registry.example/bench:1").text
+    assert before in text
+    (tmp_path / "manifest.yaml").write_text(text.replace(before, after))
+    assert said in problems(tmp_path / "manifest.yaml")
 
 
 @pytest.mark.parametrize(
