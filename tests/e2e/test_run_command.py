@@ -205,6 +205,17 @@ def test_ranks_that_do_not_combine_gradients_are_copies(tmp_path: Path, marked: 
     assert "The ranks train independent copies of the model" in done.stdout
 
 
+def test_metrics_that_ranks_reduce_are_not_gradients(tmp_path: Path, marked: Marked) -> None:
+    alone = SCRIPT.replace("    model = Distributed", "    pass # model = Distributed").replace("64", "16384")
+    (tmp_path / "train.py").write_text(alone + "    distributed.all_reduce(torch.ones(64))\n")
+    words = ("--world", "2", "--repeats", "1", "--", "python", "train.py", "--batch", "32")
+    done = measure(marked, tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert ask(tmp_path / "r", "SELECT ranks_train FROM runs") == [{"ranks_train": "independent copies"}]
+    sent = ask(tmp_path / "r", "SELECT DISTINCT op, message_bytes FROM profile_collectives")
+    assert {"op": "all_reduce", "message_bytes": 64 * 4} in sent
+
+
 def test_a_suite_runs_a_command_with_its_batch_and_its_variables(tmp_path: Path, marked: Marked) -> None:
     (tmp_path / "mine.yaml").write_text(
         "title: Mine\n"
@@ -244,6 +255,16 @@ def test_a_command_that_fails_is_a_row_with_the_reason(
     assert found["error"].startswith(said)
     if status == "failed" and words[1] != "spawn":
         assert "the last words" in found["error"]
+
+
+def test_an_optimizer_that_the_command_does_not_have_is_named(tmp_path: Path, marked: Marked) -> None:
+    options = ("--world", "1", "--repeats", "1", "--session", "s", "--step-optimizer", "Lion")
+    done = measure(marked, tmp_path, *options, "--", "python", "failing.py", "9", "end")
+    assert done.returncode == 1, done.stderr
+    assert outcome(tmp_path, "script.1x1.r0")["error"].startswith(
+        "the command ended without an error and without a step of the optimizer Lion: its optimizers are 0 SGD "
+        "(--step-optimizer, or step_optimizer of a suite)"
+    )
 
 
 def test_with_isolate_a_run_does_not_see_what_another_wrote(tmp_path: Path, marked: Marked) -> None:
