@@ -115,7 +115,7 @@ def test_a_step_that_is_captured_is_no_step(gpus: Gpus) -> None:
 with torch.cuda.graph(graph, stream=stream):
     train()
     train()
-print("CAPTURED", bench_probe.record.RECORDER.taken)
+print("CAPTURED", bench_probe.record.RECORDER.counting.taken)
 for _ in range(100):
     graph.replay()
     train()

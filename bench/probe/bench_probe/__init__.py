@@ -26,7 +26,7 @@ def step(loss=None, examples=None, tokens=None):
     trained on in the step; null: what the probe counts itself."""
     recorder = _recorder()
     if recorder is not None:
-        recorder.step_of_the_script(loss, examples, tokens)
+        recorder.closing.step_of_the_script(loss, examples, tokens)
 
 
 def phase(name):

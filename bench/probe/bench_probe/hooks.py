@@ -8,6 +8,7 @@ import os
 import threading
 
 import torch
+from bench_probe import losses
 from bench_probe.batches import count, digest, has_gradient
 from bench_probe.spans import Span
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -39,9 +40,12 @@ def install(recorder):
         getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler),
     }:
         if "step" in vars(scaler):
-            scaler.scale, scaler.step = _scaled(recorder, scaler.scale), _or_skipped(recorder, scaler.step)
-    atexit.register(recorder.leave)
-    os.register_at_fork(after_in_child=recorder.fall_silent)
+            scaler.scale, scaler.step = (
+                losses.around_scale(recorder, scaler.scale),
+                _or_skipped(recorder, scaler.step),
+            )
+    atexit.register(recorder.ending.leave)
+    os.register_at_fork(after_in_child=recorder.ending.fall_silent)
 
 
 def _around_backward(recorder, backward):
@@ -51,9 +55,9 @@ def _around_backward(recorder, backward):
             recorder.thread = threading.get_ident()
         if not recorder.in_backward and recorder.is_mine():
             recorder.seen.add("backward")
-            recorder.note_losses(tensors)
-            if recorder.source is not None:
-                recorder.source[0] = recorder.is_source_known = True
+            losses.note_all(recorder, tensors)
+            if recorder.counting.source is not None:
+                recorder.counting.source[0] = recorder.counting.is_source_known = True
         outer, recorder.in_backward = recorder.in_backward, True
         try:
             with Span(recorder, "backward"):
@@ -86,9 +90,9 @@ def _around_load(recorder, load):
         if not recorder.is_mine():  # meanwhile another thread has begun to train
             return batch
         examples, tokens = count(batch)
-        recorder.source = source
-        recorder.step.loads.append((recorder.source, begin, recorder.device.mark(), examples, tokens))
-        if recorder.wants_digest:
+        recorder.counting.source = source
+        recorder.step.loads.append((source, begin, recorder.device.mark(), examples, tokens))
+        if recorder.counting.wants_digest:
             recorder.step.digest = digest(batch)
         return batch
 
@@ -122,7 +126,7 @@ def _counted(recorder, function, change):
 
     @functools.wraps(function)
     def call(profile):
-        recorder.profilers += change
+        recorder.ending.profilers += change
         return function(profile)
 
     return call
@@ -194,34 +198,13 @@ def _seen(recorder, compiled, function):
         step, spans, begin = recorder.step, len(recorder.step.spans), recorder.device.mark()
         if not any(step.given):
             step.given = count((arguments, options))
-        if recorder.wants_digest and step.digest is None:
+        if recorder.counting.wants_digest and step.digest is None:
             step.digest = digest((arguments, options))
         result = compiled(*arguments, **options)
         if recorder.step is step and not recorder.depth and len(step.spans) == spans and has_gradient(result):
             recorder.seen.add("forward")
             step.spans.append(("forward", begin, recorder.device.mark()))
         return result
-
-    return call
-
-
-def _scaled(recorder, scale):
-    """GradScaler multiplies the loss; remember what it was."""
-
-    @functools.wraps(scale)
-    def call(scaler, outputs):
-        scaled = scale(scaler, outputs)
-        if recorder.is_listening and scaled is not outputs:
-            recorder.step.is_scaled = True
-            pairs = (
-                [(scaled, outputs)]
-                if isinstance(scaled, torch.Tensor)
-                else zip(scaled, outputs, strict=False)
-            )
-            for after, before in pairs:
-                if isinstance(after, torch.Tensor):
-                    after._bench_unscaled = before.detach()
-        return scaled
 
     return call
 
@@ -234,9 +217,9 @@ def _or_skipped(recorder, step):
         before = recorder.closed
         result = step(scaler, optimizer, *arguments, **options)
         if recorder.closed == before:
-            recorder.know(optimizer)
-            if recorder.closes(optimizer):
-                recorder.skipped += 1
+            recorder.closing.know(optimizer)
+            if recorder.closing.closes(optimizer):
+                recorder.counting.skipped += 1
                 recorder.close()
         return result
 

@@ -47,7 +47,7 @@ class Models:
         recorder = self.recorder
         wanted = {
             id(parameter)
-            for optimizer in recorder.optimizers
+            for optimizer in recorder.closing.optimizers
             for group in optimizer.param_groups
             for parameter in group["params"]
         }
@@ -122,7 +122,7 @@ class _Before(_Hook):
             examples, tokens = count((arguments, options))
             step.examples += examples
             step.tokens += tokens
-            if recorder.wants_digest and not step.loads:
+            if recorder.counting.wants_digest and not step.loads:
                 step.digest = digest((arguments, options))
 
 
@@ -147,4 +147,6 @@ class _After(_Hook):
             begin = step.validations.pop()[0] if step.is_validating else models.began
             step.validations.append((begin, end))
             step.is_validating = True
-            recorder.source = None  # of this batch, and not of the one on which a backward pass follows
+            recorder.counting.source = (
+                None  # of this batch, and not of the one on which a backward pass follows
+            )

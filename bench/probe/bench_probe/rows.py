@@ -6,10 +6,34 @@ import math
 import time
 from collections import Counter, deque
 
+import torch
+from bench_probe.devices import Cuda
 from bench_probe.spans import covered_ns
-from bench_probe.step_file import UNKNOWN_PHASE
+from bench_probe.step_file import UNKNOWN_PHASE, StepFile
 
 _PHASES = ("data", "forward", "backward", "optimizer")
+
+
+def rows_of(recorder):
+    """The rows of a process that takes its first step, on the device that holds the optimizers' parameters."""
+    optimizers, job = recorder.closing.optimizers, recorder.job
+    used = {p.device for o in optimizers for group in o.param_groups for p in group["params"]}
+    gpus = [device for device in used if device.type == "cuda"]
+    if gpus:
+        recorder.device = Cuda(min(gpus, key=lambda gpu: gpu.index))
+    elif not used and torch.cuda.is_initialized():  # a script without an optimizer of torch
+        recorder.device = Cuda(torch.device("cuda", torch.cuda.current_device()))
+    path = recorder.ending.scratch / f"steps.rank{job['rank']}.raw"
+    try:
+        file = StepFile(path, recorder.counting.last, job["identity"], further=job["profiled"])
+    except FileExistsError:
+        recorder.ending.note_other_process()
+        recorder.is_done, recorder.is_listening = True, False
+        raise RuntimeError(
+            f"bench: another process of rank {job['rank']} takes steps, too: bench starts the ranks, so the script "
+            "must not start processes that train"
+        ) from None
+    return Rows(file, recorder.device, recorder.seen, recorder.named_phases)
 
 
 class Rows:

@@ -14,9 +14,6 @@ from itertools import chain
 from bench_probe.rows import Rows
 from bench_probe.step_file import StepFile
 
-_KEPT = ("rows", "taken", "closed", "validations", "skipped")
-"""Attributes of the recorder that steps of the check must not change."""
-
 
 class SelfCheck:
     """The steps of the check, of one rank. All ranks of a run draw the same order."""
@@ -25,8 +22,9 @@ class SelfCheck:
         self._recorder = recorder
         order = random.Random(seed)  # noqa: S311 - it protects no secret
         self._kinds = list(chain(*(order.sample(("bare", "instrumented"), 2) for _ in range(pairs))))
-        self._kept = {name: getattr(recorder, name) for name in _KEPT}
-        path = recorder.scratch / f"selfcheck.rank{recorder.job['rank']}"
+        self._kept = recorder.rows, recorder.closed
+        self._counted = vars(recorder.counting).copy()
+        path = recorder.ending.scratch / f"selfcheck.rank{recorder.job['rank']}"
         recorder.rows = Rows(StepFile(path, pairs, {}), recorder.device, recorder.seen, recorder.named_phases)
         path.unlink()
         self.rows = []
@@ -39,8 +37,8 @@ class SelfCheck:
         recorder = self._recorder
         kind = self._kinds[len(self.rows)]
         if kind == "instrumented":
-            recorder.taken = recorder.job["warmup"]
-            recorder.count(step)
+            recorder.counting.taken = recorder.counting.warmup
+            recorder.counting.count(step)
             recorder.rows.store_all()
         else:
             recorder.device.wait()
@@ -58,5 +56,7 @@ class SelfCheck:
 
     def end(self):
         """Give the recorder back what the check has borrowed."""
-        vars(self._recorder).update(self._kept)
+        recorder = self._recorder
+        recorder.rows, recorder.closed = self._kept
+        vars(recorder.counting).update(self._counted)
         self.is_done = True

@@ -1,0 +1,144 @@
+"""What follows the measured steps: pairs of the self-check, profiled steps, the end of the script, and its outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import torch
+from bench_probe import events
+from bench_probe.profiled import Profile
+from bench_probe.selfcheck import SelfCheck
+
+_LEAVE_S = 10.0
+"""Time for a script to end after its last step: to close its files and its process group."""
+
+
+class Ending:
+    """The end of a recorded process."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self.scratch = Path(recorder.job["scratch"])
+        self.check = self._profile = None
+        self._check_rows = []
+        self.profilers = 0
+        """Profilers of the script that are running."""
+        self._trained_elements = None
+        """Elements of the optimizers' parameters, once the script has taken all its steps."""
+
+    def has_begun(self):
+        """Whether the last measured step has ended."""
+        counting = self._recorder.counting
+        return self.check is not None or self._profile is not None or counting.taken == counting.last
+
+    def go_on(self):
+        """A step has ended that is the last measured one, or that follows it: a pair of the self-check comes next, or a
+        profiled step, or the end."""
+        recorder = self._recorder
+        if self.check is None and self._profile is None and recorder.job.get("pairs"):
+            recorder.rows.store_all()
+            self.check = SelfCheck(recorder, recorder.job["pairs"], recorder.job["seed"])
+        if self.check is not None:
+            if not self.check.is_done:
+                return
+            self._end_check()
+            recorder.is_listening = True
+        if self._profile is None:
+            is_taken = self.profilers > 0 or torch._C._autograd._profiler_enabled()
+            first = recorder.counting.taken
+            self._profile = Profile(recorder.job, self.scratch, recorder.device, first, is_taken)
+        self._profile.next()
+        if self._profile.is_done:
+            self._finish()
+
+    def _end_check(self):
+        self._check_rows, self.check = self.check.rows, None
+
+    def _finish(self):
+        """End the script: it has taken all of its steps."""
+        recorder = self._recorder
+        recorder.rows.store_all()
+        recorder.is_done, recorder.is_listening = True, False
+        optimizers, roots = recorder.closing.optimizers, recorder.models.roots
+        trained = {id(each): each for o in optimizers for g in o.param_groups for each in g["params"]}
+        parameters = {id(each): each for root in roots for each in root.parameters()} or trained
+        self._trained_elements = sum(each.numel() for each in trained.values())
+        self._write(parameters=sum(each.numel() for each in parameters.values()))
+        threading.Thread(target=_leave_late, daemon=True).start()
+        raise SystemExit(0)
+
+    def leave(self):
+        """At the end of the process: say how far it came, if it did not come to the end."""
+        recorder = self._recorder
+        if recorder.is_copy or recorder.is_done:
+            return
+        recorder.is_done, recorder.is_listening = True, False
+        if self.check is not None:
+            self.check.end()
+            self._end_check()
+        if recorder.rows is not None:
+            with contextlib.suppress(Exception):
+                recorder.rows.store_passed()
+        if self._profile is not None:
+            self._profile.abandon()
+        self._write()
+
+    def fall_silent(self):
+        """In a fork of the process: a worker of a DataLoader must not use the device."""
+        self._recorder.is_listening, self._recorder.is_copy = False, True
+
+    def note_other_process(self):
+        """Another process of the rank takes steps, too."""
+        (self.scratch / f"processes.rank{self._recorder.job['rank']}").touch()
+
+    def _write(self, **facts):
+        recorder, profile = self._recorder, self._profile
+        closing, counting, rows = recorder.closing, recorder.counting, recorder.rows
+        counts = rows.counts if rows else {"examples": 0, "tokens": 0, "steps": 0}
+        facts |= {
+            "script": {
+                "steps": counting.taken,
+                "optimizers": closing.names,
+                "late_optimizers": closing.late,
+                "closing": closing.name,
+                "is_scripts_own": closing.is_scripts_own,
+                "has_own_loss": closing.has_own_loss,
+                "named_phases": sorted(recorder.named_phases),
+                "trained_elements": self._trained_elements,
+                "models": [type(root).__name__ for root in recorder.models.roots],
+                "seen": sorted(recorder.seen),
+                "examples_from": counting.examples_from,
+                "counts": {**counts, "skipped": counting.skipped},
+                "batch": rows.batches.most_common(1)[0][0] if rows and rows.batches else None,
+                "digest": counting.digest,
+                "pauses": rows.pauses[:10_000] if rows else [],
+                "groups": profile.groups if profile else {},
+                "world_size": events.world_size(),
+                "profile_problem": profile.problem if profile else None,
+                "torch": torch.__version__,
+            },
+            "selfcheck": self._check_rows,
+            "device_name": recorder.device.name,
+        }
+        path = self.scratch / f"outcome.rank{recorder.job['rank']}.json"
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(facts))
+        if recorder.closed:
+            temporary.rename(path)
+        else:  # perhaps a process that the one that trains has started, whose outcome stays
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+            temporary.unlink()
+
+
+def _leave_late():
+    time.sleep(_LEAVE_S)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
