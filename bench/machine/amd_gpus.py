@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -59,11 +60,14 @@ def handles(amdsmi: ModuleType) -> list[Any]:
     """amdsmi's handle of each GPU in HIP's order, if amdsmi tells it, which ROCm 6.4 began to; else in amdsmi's."""
     try:
         found = list(amdsmi.amdsmi_get_processor_handles())
+    except errors(amdsmi):
+        return []
+    try:
         order = [amdsmi.amdsmi_get_gpu_enumeration_info(handle)["hip_id"] for handle in found]
     except (AttributeError, KeyError):
         return found
     except errors(amdsmi):
-        return []
+        return found
     if not all(isinstance(number, int) for number in order):
         return found
     return [found[place] for place in sorted(range(len(found)), key=order.__getitem__)]
@@ -87,11 +91,10 @@ def _uuid(amdsmi: ModuleType, handle: Any) -> str | None:
 def _uuids_of_the_kernel() -> list[str | None]:
     found: list[str | None] = []
     for file in sorted(KERNEL_NODES.glob("*/properties"), key=lambda file: int(file.parent.name)):
-        with suppress(OSError, ValueError):  # a GPU that the control group does not give
-            lines = file.read_text().split("\n")
-            facts = {name: int(value) for name, value in (line.split() for line in lines if line)}
-            if facts.get("simd_count"):
-                number = facts.get("unique_id")
+        with suppress(OSError):  # a GPU that the control group does not give
+            facts = dict(re.findall(r"^(simd_count|unique_id) (\d+)$", file.read_text(), re.MULTILINE))
+            if int(facts.get("simd_count", 0)):
+                number = int(facts.get("unique_id", 0))
                 found.append(f"GPU-{number:016x}" if number else None)
     return found
 

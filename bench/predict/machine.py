@@ -131,9 +131,12 @@ def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabr
 def local_memory(device: DeviceType, ranks_per_node: int) -> int | None:
     """Bytes per rank on this machine: the smallest GPU's (null without a GPU), or a share of the free main memory."""
     from bench.doctor.gather import memory_available_bytes
+    from bench.doctor.gather_amd import gather_amd
     from bench.doctor.gather_nvidia import gather_nvidia
+    from bench.machine import gpu_vendor
 
     if device == "cuda":
-        known = [gpu.memory_bytes for gpu in gather_nvidia().gpus if gpu.memory_bytes is not None]
+        found = gather_amd() if gpu_vendor.is_amd() else gather_nvidia()
+        known = [gpu.memory_bytes for gpu in found.gpus if gpu.memory_bytes is not None]
         return min(known, default=None)
     return memory_available_bytes() // ranks_per_node

@@ -27,8 +27,8 @@ def check(facts: Facts) -> Verdicts:
             f"in job {job}, in no step: {here}, but without a step runs stay on this one",
             "start it through srun, one task per node",
         )
-    if gpus == "0" and facts.nvidia.gpus:
+    if gpus == "0" and facts.gpus:
         yield warn(
-            f"the job was given no GPU, yet CUDA may see {counted(len(facts.nvidia.gpus), 'GPU')} of another job",
+            f"the job was given no GPU, yet CUDA may see {counted(len(facts.gpus), 'GPU')} of another job",
             "ask for them (--gpus-per-node), or measure with --device cpu",
         )

@@ -11,6 +11,7 @@ from bench.common.errors import InputError
 from bench.doctor.gather_amd import gather_amd
 from bench.launch.roll_call import own_answer
 from bench.machine import amd_gpus, container, environment, gpu_vendor, gpus, slots
+from bench.predict.machine import local_memory
 from bench.slurm import apptainer
 from tests.unit.amd.conftest import mi250x
 
@@ -32,6 +33,14 @@ def test_gpus_stay_in_the_order_of_an_amdsmi_that_does_not_tell_the_other(
 ) -> None:
     monkeypatch.delattr(amdsmi, "amdsmi_get_gpu_enumeration_info")
     assert amd_gpus.uuids(amd_gpus.load()) == UUIDS[::-1]
+
+
+def test_gpus_without_a_number_in_hip_are_still_gpus(
+    amdsmi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = amdsmi.AmdSmiLibraryException(amdsmi.NOT_SUPPORTED)
+    monkeypatch.setattr(amdsmi, "gpus", [mi250x(1) | {"hip_id": lacking}, mi250x(0)])
+    assert [gpu.uuid for gpu in gpus.visible()] == UUIDS[::-1]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +178,10 @@ def test_cpus_near_a_gpu_are_those_of_its_place_on_the_bus(amdsmi: ModuleType) -
     folder.mkdir(parents=True)
     (folder / "local_cpulist").write_text("8-11,40\n")
     assert [(gpu.index, gpu.cpus) for gpu in gpus.visible()] == [(0, []), (1, [8, 9, 10, 11, 40])]
+
+
+def test_a_prediction_knows_the_smallest_memory(amdsmi: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(amdsmi, "gpus", [mi250x(0), mi250x(1, total_mib=1024)])
+    local_memory.cache_clear()
+    assert local_memory("cuda", 2) == 2**30
+    local_memory.cache_clear()
