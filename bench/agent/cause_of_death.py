@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.agent.script_ends import tail
 from bench.records.messages import Fault
 from bench.records.vocabulary import Status
 from bench.train.rank_job import NO_OUTCOME
@@ -20,8 +21,15 @@ _PEER_LOST = (
     "closed by peer",
     "broken pipe",
     "ncclremoteerror",
+    "remote process exited or there was a network error",  # NCCL's text for it
 )
 """Parts of errors, in lower case, that a rank raises because another rank died."""
+_LOGGED = re.compile(r"(?:\[rank\d+\]:)?\[[EF]\d{4} [^\]]*\] ?(.+)")
+"""An error in torch's log: time and place, then the message."""
+_MOST_LOGGED = 4
+"""Errors of torch's log that a row quotes: the cause comes a few lines before the last one."""
+_LONGEST = 500
+"""Characters of a log that a row quotes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +42,8 @@ class Death:
     """The outcome that the rank wrote itself; empty if it wrote none."""
     limited: bool = False
     """Whether the kernel enforced a memory limit on it."""
+    log: Path | None = None
+    """Its output; null if it is not known."""
 
 
 def kernel_oom_kills() -> int | None:
@@ -65,7 +75,24 @@ def first_to_die(failed: dict[int, Death], node: int, kernel_kills_before: int |
             f"{_exit_text(death.exit_code)} at its memory limit: a library used memory that it was refused"
         )
         return Fault(status="oom", error=error, rank=rank, node=node)
-    return Fault(status="failed", error=_exit_text(death.exit_code), rank=rank, node=node)
+    words = last_words(death.log) if death.exit_code == -signal.SIGABRT and death.log else None
+    error = _exit_text(death.exit_code) + (f"; its log says: {words}" if words else "")
+    return Fault(status="failed", error=error, rank=rank, node=node)
+
+
+def last_words(log: Path) -> str | None:
+    """The words in a log that say why its process called abort(); null if the log says nothing.
+
+    These are the message of a C++ exception, else torch's last errors, else the last line, as a C library writes it.
+    Python writes its stacks below them."""
+    before_stacks = tail(log).partition("Fatal Python error: Aborted")[0]
+    lines = [line.strip() for line in before_stacks.splitlines() if line.strip()]
+    raised = [line.removeprefix("what():").strip() for line in lines if line.startswith("what():")]
+    logged = [found[1] for line in lines if (found := _LOGGED.match(line))]
+    words = "; ".join(raised[-1:] or logged[-_MOST_LOGGED:] or lines[-1:])[:_LONGEST]
+    return (
+        "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in words) or None
+    )
 
 
 def _lost_a_peer(death: Death) -> bool:

@@ -13,7 +13,8 @@ from bench.records.run_spec import RunSpec
 from bench.train import script
 from bench.train.rank_job import NO_PROGRAM, outcome_file, step_file
 
-_TAIL_BYTES = 1 << 14
+_TAIL_BYTES = 1 << 16
+"""More than the stacks that Python writes when a process aborts."""
 _SHOWN_LINES = 8
 _OF_THE_PROFILER = re.compile(r"(STAGE|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d .*\.cpp:\d+\]")
 """Lines that torch's profiler writes, which the probe has started."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _EXAMPLES = 2
+_LIMIT_S = 600.0
+"""For a rank that waits for no other."""
 
 
 def check(job: Mapping[str, Any], workload: Workload) -> None:
@@ -67,7 +69,8 @@ def alone(device: torch.device, *, cpu_too: bool) -> Iterator[None]:
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            process_group.join(f"file://{folder}/rendezvous", 0, 1, device, cpu_too=cpu_too)
+            where = f"file://{folder}/rendezvous"
+            process_group.join(where, 0, 1, device, timeout_s=_LIMIT_S, cpu_too=cpu_too)
             try:
                 yield
             finally:

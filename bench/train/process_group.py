@@ -8,13 +8,19 @@ more: it has no authentication, and any client that reaches it and speaks its pr
 
 from __future__ import annotations
 
+import math
+import os
 import socket
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import torch
     from torch.distributed import Store  # type: ignore[attr-defined]
+
+_MARGIN_S = 60.0
+"""Time that the agents have to end a run which takes too long, before torch does."""
 
 
 def join(
@@ -23,17 +29,20 @@ def join(
     world_size: int,
     device: torch.device,
     *,
+    timeout_s: float,
     cpu_too: bool = False,
     shared: bool = False,
 ) -> None:
     """Make the default process group.
 
-    `cpu_too`: GPU ranks also exchange tensors in host memory. `shared`: several ranks share a GPU, see `backend`."""
+    `timeout_s`: limit of the whole run, which its agents enforce; torch's own limits must not be shorter. `cpu_too`:
+    GPU ranks also exchange tensors in host memory. `shared`: several ranks share a GPU, see `backend`."""
     import torch.distributed as dist
 
+    limit = _raise_limits(timeout_s)
     chosen = backend(device.type, cpu_too=cpu_too, shared=shared)
     where = (
-        {"store": _store(rendezvous, rank)}
+        {"store": _store(rendezvous, rank, limit)}
         if rendezvous.startswith("store://")
         else {"init_method": rendezvous}
     )
@@ -41,10 +50,26 @@ def join(
         chosen,
         rank=rank,
         world_size=world_size,
+        timeout=limit,
         # with a device NCCL connects at once, before the first step; gloo takes no device
         device_id=device if "nccl" in chosen else None,
         **where,
     )
+
+
+def _raise_limits(timeout_s: float) -> timedelta:
+    """Raise the limits at which torch ends a process that waits for others; returns the new limit.
+
+    The agents say which rank the others wait for; torch would end all of them with SIGABRT, after 10 minutes."""
+    from torch.distributed import distributed_c10d
+
+    limit = timedelta(seconds=timeout_s + _MARGIN_S)
+    # groups that a strategy makes later, such as those of a device mesh, take these
+    distributed_c10d.default_pg_timeout = limit
+    distributed_c10d.default_pg_nccl_timeout = limit  # type: ignore[attr-defined] # it is not exported
+    # NCCL's watchdog may itself wait for the device
+    os.environ.setdefault("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", str(math.ceil(limit.total_seconds())))
+    return limit
 
 
 def backend(device_type: str, *, cpu_too: bool = False, shared: bool = False) -> str:
@@ -66,7 +91,7 @@ def reserve(address: str) -> socket.socket:
     return reserved
 
 
-def _store(rendezvous: str, rank: int) -> Store:
+def _store(rendezvous: str, rank: int, limit: timedelta) -> Store:
     from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 
     parts = urlsplit(rendezvous)
@@ -81,11 +106,12 @@ def _store(rendezvous: str, rank: int) -> Store:
             parts.hostname,
             parts.port,
             is_master=True,
+            timeout=limit,
             wait_for_workers=False,
             master_listen_fd=listener.detach(),
         )
     else:
-        store = TCPStore(parts.hostname, parts.port, is_master=False)
+        store = TCPStore(parts.hostname, parts.port, is_master=False, timeout=limit)
     return PrefixStore(parts.path, store)
 
 

@@ -193,7 +193,13 @@ def _join(job: RankJob, spec: RunSpec, device: torch.device) -> None:
     try:
         cpu_too = strategies.needs_cpu_group(spec.strategy, spec.strategy_options)
         process_group.join(
-            job.rendezvous, job.rank, spec.world_size, device, cpu_too=cpu_too, shared=job.shares_gpus
+            job.rendezvous,
+            job.rank,
+            spec.world_size,
+            device,
+            timeout_s=spec.measure.timeout_s,
+            cpu_too=cpu_too,
+            shared=job.shares_gpus,
         )
     except torch.OutOfMemoryError:
         raise
