@@ -28,6 +28,7 @@ from bench.measure.recorder import LastStep
 from bench.records.messages import Fault, Gpu, Place, Progress
 from bench.records.run_spec import RunSpec
 from bench.session.stop import StopRequest
+from bench.train import transport
 from bench.train.rank_job import RankJob, outcome_file, step_file
 
 _TICK_S = 0.1
@@ -122,7 +123,10 @@ class RankGroup:
             fault = control.report(Fault(status="failed", error=str(error), rank=None, node=self._part.node))
         finally:
             self._kill()
-        return RanksOutcome(fault=fault, outcomes={rank: self._outcome(rank) for rank in self._processes})
+        outcomes = {rank: self._outcome(rank) for rank in self._processes}
+        if fault is not None and fault.status != "interrupted":
+            self._keep_nccl_logs(outcomes)
+        return RanksOutcome(fault=fault, outcomes=outcomes)
 
     def _fork(self) -> None:
         part = self._part
@@ -181,6 +185,7 @@ class RankGroup:
                 if self._is_script
                 else self._outcome(rank),
                 limited=limited and self._part.run.device_type == "cpu",
+                log=self._log(rank),
             )
             for rank, code in exit_codes.items()
             # how a script ends after its last step does not matter
@@ -221,6 +226,13 @@ class RankGroup:
         for process in self._processes.values():
             process.join()
         join_groups([process.pid for process in self._processes.values() if process.pid], _GONE_S)
+
+    def _keep_nccl_logs(self, outcomes: dict[int, dict[str, Any]]) -> None:
+        """NCCL's log is in the scratch folder, which is removed: the ranks that did not finish keep its last lines."""
+        for rank, outcome in outcomes.items():
+            if "parameters" not in outcome:
+                with suppress(OSError):  # a full disk: the rows, which come next, say so
+                    transport.keep_nccl_log(self._scratch, rank, self._log(rank))
 
     def _log(self, rank: int) -> Path:
         return self._logs / f"rank{rank}.log"

@@ -24,6 +24,8 @@ _UNUSED = re.compile(
     re.S,
 )
 """DistributedDataParallel's message about parameters without a gradient, if it does not search for them."""
+_NCCL_SAID = re.compile(r"^(?:NCCL )?last error:\s*(\S.*)", re.M | re.I)
+"""NCCL's own explanation, in an error of torch whose first line only names the kind of failure."""
 _MOST_UNUSED = 10
 """Parameters that the error names."""
 _NOTICED = re.compile(
@@ -92,6 +94,8 @@ def describe(error: BaseException) -> str:
             "that: take the others out of the model, freeze them, or set strategy: {name: ddp, find_unused_parameters: "
             f"true}}; trained parameters without gradient, by place: {', '.join(places[:_MOST_UNUSED])}{more}"
         )
+    if said := _NCCL_SAID.search(message):
+        first += f"; NCCL: {said[1].strip()}"
     if re.match(r"Caught \w+ in DataLoader worker process \d+\.\nOriginal ", message):
         # DataLoader's message is the traceback of its process: the exception follows the last frame.
         frames = [number for number, line in enumerate(lines) if line.startswith("  ")]

@@ -1,7 +1,7 @@
 """The transport between ranks, such as InfiniBand or shared memory.
 
 NCCL names it only in its log, which goes to a file in the run's scratch folder. NCCL writes these messages while it
-makes communicators, never in a step.
+makes communicators, never in a step. If a rank fails, the important lines go to the end of the rank's own log.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 
 _VARIABLE_OF_NCCL = "NCCL_SOCKET_IFNAME"
+_KEPT_LINES = 50
+"""Last lines of NCCL's log that a failed rank keeps, and most warnings before them."""
 
 
 def meet_on(interface: str | None, *, nodes: int) -> None:
@@ -56,6 +58,18 @@ def of_nccl(scratch: Path, rank: int) -> str | None:
         return parse_nccl_log(_log(scratch, rank).read_text(errors="replace"), library())
     except FileNotFoundError:
         return None
+
+
+def keep_nccl_log(scratch: Path, rank: int, log: Path) -> None:
+    """Append the warnings and the last lines of NCCL's log to the log of a rank; nothing if NCCL wrote none."""
+    try:
+        lines = _log(scratch, rank).read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return
+    warnings = [line for line in lines[:-_KEPT_LINES] if " NCCL WARN " in line]
+    kept = [f"--- warnings and last {_KEPT_LINES} lines of NCCL's log", *warnings[-_KEPT_LINES:]]
+    with log.open("a") as file:
+        file.writelines(f"{line}\n" for line in [*kept, *lines[-_KEPT_LINES:]])
 
 
 def of_gloo(*, gpus_shared: bool) -> str:

@@ -2,13 +2,43 @@
  * own values, as if all ranks had the same. */
 #include "device.h"
 
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
 #include <nccl.h>
+
+typedef unsigned long long u64;
 
 struct ncclComm {
     int ranks, rank;
+    u64 id; /* the same on all ranks */
+    unsigned splits; /* how often it was split */
 };
+
+/* --- the log --- */
+
+static char last_error[256];
+
+static void say(const char *level, const char *format, ...) {
+    const char *path = getenv("NCCL_DEBUG_FILE"), *wanted = getenv("NCCL_DEBUG");
+    if (path == NULL || wanted == NULL || (strcmp(wanted, "INFO") != 0 && strcmp(level, "INFO") == 0)) return;
+    FILE *log = fopen(path, "a");
+    if (log == NULL) return;
+    va_list values;
+    va_start(values, format);
+    fprintf(log, "standin:%d:%d [%d] NCCL %s ", getpid(), getpid(), current_device(), level);
+    vfprintf(log, format, values);
+    fputc('\n', log);
+    va_end(values);
+    fclose(log);
+}
+
+/* --- communicators --- */
 
 static size_t bytes_of(ncclDataType_t type) {
     switch (type) {
@@ -19,17 +49,34 @@ static size_t bytes_of(ncclDataType_t type) {
     }
 }
 
-static ncclResult_t make(ncclComm_t *made, int ranks, int rank) {
+static ncclResult_t make(ncclComm_t *made, int ranks, int rank, u64 id) {
     if (enter("ncclCommInitRank") != cudaSuccess) return ncclUnhandledCudaError;
     *made = malloc(sizeof **made);
     if (*made == NULL) return ncclSystemError;
-    **made = (struct ncclComm){ranks, rank};
+    **made = (struct ncclComm){ranks, rank, id, 0};
+    say("INFO", "Using network Socket");
+    for (int peer = 0; peer < ranks; peer++)
+        if (peer != rank) say("INFO", "Channel 00/0 : %d[%d] -> %d[%d] via SHM/direct/direct", rank, rank, peer, peer);
+    say("INFO", "comm %llx rank %d nranks %d - Init COMPLETE", id, rank, ranks);
     return ncclSuccess;
+}
+
+static u64 number_in(ncclUniqueId id) {
+    u64 number;
+    memcpy(&number, &id, sizeof number);
+    return number;
 }
 
 /* STANDIN_NCCL_NS and 100 GB/s; the bytes are those that a rank receives. */
 static ncclResult_t move(void *to, const void *from, size_t own_bytes, size_t all_bytes, cudaStream_t stream) {
+    static long collectives;
     if (enter("NCCL") != cudaSuccess) return ncclUnhandledCudaError;
+    long number = __atomic_add_fetch(&collectives, 1, __ATOMIC_RELAXED);
+    if (number == setting("STANDIN_NCCL_FAULT_AT", 0)) {
+        snprintf(last_error, sizeof last_error, "collective %ld: the stand-in's network is down", number);
+        say("WARN", "%s", last_error);
+        return ncclSystemError;
+    }
     if (to != from) memmove(to, from, own_bytes);
     add_work(stream, setting("STANDIN_NCCL_NS", 20000) + (nanoseconds)(all_bytes / 100));
     return ncclSuccess;
@@ -42,32 +89,60 @@ ncclResult_t ncclGetVersion(int *version) {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
     memset(id, 7, sizeof *id);
-    return ncclSuccess;
+    return getrandom(id, sizeof(u64), 0) == sizeof(u64) ? ncclSuccess : ncclSystemError;
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *made, int ranks, ncclUniqueId id, int rank) {
-    (void)id;
-    return make(made, ranks, rank);
+    return make(made, ranks, rank, number_in(id));
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *made, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
-    (void)id, (void)config;
-    return make(made, ranks, rank);
+    (void)config;
+    return make(made, ranks, rank, number_in(id));
 }
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t *made, int ranks, int rank, int count, ncclUniqueId *ids,
                                       ncclConfig_t *config) {
-    (void)count, (void)ids, (void)config;
-    return make(made, ranks, rank);
+    (void)count, (void)config;
+    return make(made, ranks, rank, number_in(*ids));
 }
 
-/* The size of the part is not known here: no rank sees the others' colors. STANDIN_SPLIT_RANKS says it. */
+/* What the ranks of a communicator tell each other when they split it. */
+struct split {
+    int left; /* how many have read it */
+    struct choice {
+        bool is_made;
+        int color, key;
+    } of[];
+};
+
+/* All ranks call it. They meet in shared memory, which the last one removes; NCCL waits here, too. */
 ncclResult_t ncclCommSplit(ncclComm_t whole, int color, int key, ncclComm_t *made, ncclConfig_t *config) {
-    (void)whole, (void)config;
+    (void)config;
     *made = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "/standin-%llx-%u", whole->id, ++whole->splits);
+    size_t bytes = sizeof(struct split) + (size_t)whole->ranks * sizeof(struct choice);
+    int file = shm_open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return ncclSystemError;
+    struct split *split = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (split == MAP_FAILED) return ncclSystemError;
+    split->of[whole->rank].color = color, split->of[whole->rank].key = key;
+    __atomic_store_n(&split->of[whole->rank].is_made, true, __ATOMIC_RELEASE);
+    int ranks = 0, rank = 0;
+    for (int each = 0; each < whole->ranks; each++) {
+        const struct choice *other = &split->of[each];
+        while (!__atomic_load_n(&other->is_made, __ATOMIC_ACQUIRE)) wait_until(now() + 100000);
+        if (other->color != color) continue;
+        ranks++;
+        rank += other->key < key || (other->key == key && each < whole->rank);
+    }
+    if (__atomic_add_fetch(&split->left, 1, __ATOMIC_ACQ_REL) == whole->ranks) shm_unlink(name);
+    munmap(split, bytes);
     if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
-    int ranks = (int)setting("STANDIN_SPLIT_RANKS", 2);
-    return make(made, ranks, key % ranks);
+    u64 id = (whole->id * 31 + whole->splits) * 31 + (u64)color;
+    return make(made, ranks, rank, id);
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t group, ncclResult_t *error) {
@@ -92,7 +167,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
 
 const char *ncclGetLastError(ncclComm_t group) {
     (void)group;
-    return "";
+    return last_error;
 }
 
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t operation,
