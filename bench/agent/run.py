@@ -160,14 +160,16 @@ def _store_what_the_probe_left(part: RunPart, outcome: RanksOutcome, scratch: Pa
 
 
 def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
-    """Facts of the first rank that trained, with the device names and the slowest values of all ranks."""
+    """Facts of the first rank that trained, with the device names, the slowest values and the problems of all ranks."""
     ranks = [facts for facts in outcome.outcomes.values() if "parameters" in facts]
     if not ranks:
         return {}
     names = {facts["device_name"] for facts in ranks if facts.get("device_name")}
     slowest = {key: largest(facts.get(key) for facts in ranks) for key in OF_THE_SLOWEST}
     scripts = {str(rank): facts["script"] for rank, facts in outcome.outcomes.items() if "script" in facts}
-    return ranks[0] | {"device_names": sorted(names), "scripts": scripts} | slowest
+    problem = next(filter(None, (facts.get("profile_problem") for facts in ranks)), None)
+    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": problem}
+    return ranks[0] | joined | slowest
 
 
 def largest(values: Iterable[float | None]) -> float | None:

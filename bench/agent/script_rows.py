@@ -19,6 +19,7 @@ from bench.measure.profile.profiled_step import (
     StepProfile,
     compute_intervals,
     is_nccl,
+    problem_of,
     profile,
     windows,
 )
@@ -30,8 +31,6 @@ _MARK = "bench.step "
 _KINDS = ("cpu_op", "user_annotation", "kernel")
 _REDUCTIONS = ("all_reduce", "reduce_scatter", "reduce", "all_to_all")
 """Collectives that can combine gradients."""
-
-_NO_KERNELS = "torch's profiler recorded no kernels: another program may use CUPTI, or the driver is too old"
 
 
 def with_a_common_zero(ranks: list[StepRows]) -> list[StepRows]:
@@ -59,14 +58,14 @@ def store_profile(
         return {"reduced_bytes": None, "has_messages": False}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     steps = list(_profiles(lines, run.world_size))
-    knows_device = run.device_type == "cpu" or any(line["kind"] == "kernel" for line in lines)
+    problem = problem_of(run.device_type, {line["kind"] for line in lines})
     for number, step in steps:
-        if knows_device:
+        if problem is None:
             for table, rows in step.rows(number).items():
                 _append(scratch, table, writer, rows)
         _append(scratch, "profile_groups", writer, list(_groups(number, step, groups.get(str(number), []))))
-    if not knows_device:
-        return {"reduced_bytes": None, "has_messages": False, "profile_problem": _NO_KERNELS}
+    if problem is not None:
+        return {"reduced_bytes": None, "has_messages": False, "profile_problem": problem}
     known = [sent for _, step in steps if (sent := _reduced_bytes(step)) is not None]
     ops = {op.lower() for _, step in steps for op in step.collectives}
     return {

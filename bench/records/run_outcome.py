@@ -46,6 +46,8 @@ class RunOutcome:
     """Whether the ranks of a script combine their gradients; null for one rank, for other workloads, and if unknown."""
     recorded_by: str | None = None
     """How the probe obtained each figure of a script, as JSON; null for other workloads."""
+    profile_problem: str | None = None
+    """Why a rank has no rows of profiled steps although steps were profiled."""
     flops_per_step: float | None = None
     """FLOPs of one optimizer step over all ranks."""
     flops_note: str | None = None

@@ -260,19 +260,23 @@ class Runner:
 _FACTS_OF_RANKS = (
     "parameters", "units", "tokens_per_example", "couples_examples", "same_batch", "dataset_size",
     "memory_before_bytes", "examples_per_step", "sharding", "metric",
+    "profile_problem",
 )  # fmt: skip
 """Fields of an outcome that only a rank can know."""
 
 
 def _merged_facts(reports: list[Report]) -> dict[str, Any]:
     """The report of the first agent's ranks, with the devices and the slowest rank of all agents."""
-    rank_facts: dict[str, Any] = next((report.rank_facts for report in reports if report.rank_facts), {})
+    known = [report.rank_facts for report in reports if report.rank_facts]
+    rank_facts: dict[str, Any] = next(iter(known), {})
+    problem = next(filter(None, (facts.get("profile_problem") for facts in known)), None)
     names = {name for report in reports for name in report.rank_facts.get("device_names", [])}
     slowest = {key: largest(report.rank_facts.get(key) for report in reports) for key in OF_THE_SLOWEST}
     scripts = {
         rank: facts for report in reports for rank, facts in report.rank_facts.get("scripts", {}).items()
     }
-    return rank_facts | {"device_names": sorted(names), "scripts": scripts} | slowest
+    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": problem}
+    return rank_facts | joined | slowest
 
 
 @contextmanager

@@ -46,6 +46,7 @@ def of_run(spec: RunSpec, scripts: Scripts) -> dict[str, Any]:
         "same_batch": len(set(digests)) == 1 if known and len(ranks) > 1 else None,
         "ranks_train": _ranks_train(spec, ranks),
         "recorded_by": json.dumps(_recorded_by(spec, first)),
+        "profile_problem": next(filter(None, (facts["profile_problem"] for facts in ranks)), None),
     }
 
 
@@ -118,5 +119,4 @@ def _recorded_by(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, str]:
         "examples": examples,
         "skipped_steps": str(facts["counts"]["skipped"]),
         "torch": facts["torch"],
-        **({"profile": f"failed: {facts['profile_problem']}"} if facts["profile_problem"] else {}),
     }

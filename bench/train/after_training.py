@@ -36,11 +36,11 @@ def batches_after(spec: RunSpec, strategy: Strategy, trained: int) -> int:
     return 2 * selfcheck.pairs_of(spec, trained) + (kinds * (1 + steps) if steps else 0)
 
 
-def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
     """Take all these steps. Writes rows of the tables `selfcheck`, `profile` and `profile_collectives`, and a trace, to
-    `scratch`."""
+    `scratch`. Returns why there are no rows of profiled steps, if steps were profiled without success."""
     if not batches_after(training.spec, training.strategy, training.steps):
-        return
+        return None
     if training.spec.measure.memory_limit_bytes is not None:
         memory_limit.lift()  # the profiler's own memory is not the training's
     training.compilations.stop()
@@ -50,12 +50,13 @@ def run(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None
         if pairs := selfcheck.pairs_of(training.spec, training.steps):
             selfcheck.run(training, pairs, scratch, writer)
         if profiled_steps(training.spec):
-            _profile(training, clock, scratch, writer)
+            return _profile(training, clock, scratch, writer)
+        return None
     finally:
         training.garbage.release()
 
 
-def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) -> None:
+def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) -> str | None:
     from bench.train.profiling import Profiling
 
     spec = training.spec
@@ -84,6 +85,7 @@ def _profile(training: Training, clock: Clock, scratch: Path, writer: Writer) ->
     except Exception:
         clock.abandon()
         raise
+    return profiling.problem
 
 
 class _Unsynchronised:

@@ -24,6 +24,7 @@ from bench.measure.profile.profiled_step import (
     Event,
     compute_intervals,
     is_nccl,
+    problem_of,
     profile,
     windows,
 )
@@ -47,6 +48,8 @@ class Profiling:
         self._writer = writer
         self._device = device
         self._trace = trace
+        self.problem: str | None = None
+        """Why there are no rows; null until the recording has ended."""
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -79,6 +82,9 @@ class Profiling:
 
     def _write(self, kineto: list[Any]) -> None:
         events = [_event(each) for each in kineto if each.activity_type() in _KINDS]
+        self.problem = problem_of(self._device.type, {event.kind for event in events})
+        if self.problem is not None:
+            return
         messages = [_message(each) for each in kineto if each.name().startswith(("gloo:", "c10d::"))]
         threads = frozenset(event.thread for event in events if event.name.startswith("gloo:"))
         collectives = [

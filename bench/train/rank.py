@@ -146,7 +146,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
     file = scratch / evals.FILE_NAME
     validation = Validation(training=training, rank=job.rank, file=file, barrier_ns=barrier_ns)
     training.run(clock, (lambda _: None) if spec.probe else validation)
-    after_training.run(training, clock, scratch, writer)
+    profile_problem = after_training.run(training, clock, scratch, writer)
     all_same = same()
     counted = counts.outcome(spec, training.steps, device)
     process_group.leave()
@@ -159,6 +159,7 @@ def _train(job: RankJob, spec: RunSpec, device: torch.device) -> dict[str, Any]:
         "couples_examples": couples_examples(workload, training.model),
         "metric": getattr(type(workload), "metric", None),
         "same_batch": all_same,
+        "profile_problem": profile_problem,
         "memory_before_bytes": memory.before_bytes,
         **training.compilations.outcome(),
         # a method may have imported more since

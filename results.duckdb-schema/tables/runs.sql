@@ -31,6 +31,7 @@ CREATE TABLE runs (
     same_batch BOOLEAN,            -- whether all ranks had the same first batch; null for one rank, or one group that shares its batch
     ranks_train VARCHAR,           -- one model, independent copies: no gradients are combined; null unless a script, for one rank, and if unknown
     recorded_by JSON,              -- how the probe obtained each figure of a script; null for other workloads
+    profile_problem VARCHAR,       -- why a rank has no rows in profile although steps were profiled; null: no problem
     parameters BIGINT,             -- number of parameters of the whole model
     units INTEGER,  -- parts that FSDP shards separately: the blocks that the workload names, plus the rest
     flops_per_step DOUBLE,         -- FLOPs of forward and backward over all ranks, from the model's mathematics

@@ -7,8 +7,10 @@ import json
 
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD
+from tests.unit.analysis.conftest import ask
 
 SLOW_NS = 300_000_000
+TWO = "  - {name: two, strategy: ddp, scaling: none, batch_per_rank: 4, world: [2], measure: {steps: 2, profiled: 2}}"
 CASE = "  - {name: one, strategy: ddp, scaling: none, batch_per_rank: 4, world: [1], measure: {steps: 2, profiled: 2}}"
 
 
@@ -26,3 +28,17 @@ def test_a_profiled_step_does_not_hold_the_work_of_the_step_before(gpus: Gpus) -
     )
     (_, first_us), (_, second_us) = marks
     assert SLOW_NS / 1e3 < first_us < second_us + 0.5 * SLOW_NS / 1e3
+
+
+def test_a_profile_without_kernels_is_not_a_step_without_communication(gpus: Gpus) -> None:
+    """The stand-in has no CUPTI records, as a GPU that another program profiles."""
+    done = gpus.suite(HEAD + TWO)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = ask(gpus.results, "SELECT status, profile_problem FROM runs")
+    assert run["status"] == "ok"
+    assert "no kernels" in run["profile_problem"]
+    (finding,) = ask(gpus.results, "FROM diagnosis WHERE finding = 'unusable_profile'")
+    assert "recorded no kernels" in finding["evidence"]
+    assert ask(gpus.results, "FROM profile") == ask(gpus.results, "FROM communication") == []
+    (parts,) = ask(gpus.results, "SELECT known_by, communication_ms FROM run_parts")
+    assert parts == {"known_by": None, "communication_ms": None}

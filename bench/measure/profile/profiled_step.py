@@ -10,7 +10,7 @@ thread waits for gloo or runs Python is in no operator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ _OPERATOR = re.compile(r"(?!c10d|_c10d)\w+::\w+")
 """`aten::mm`, `fsdp::...` or another library's; `c10d::...` are requests for collectives."""
 _REDUCER = "torch::distributed::reducer::"
 """DDP's copies of gradients into its buckets."""
+
+
+_NO_KERNELS = "torch's profiler recorded no kernels: another program may use CUPTI, or the driver is too old"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +126,12 @@ def compute_intervals(events: Sequence[Event], collective_threads: frozenset[int
     return union(
         event.interval for event in events if event.thread not in collective_threads and _computes(event)
     )
+
+
+def problem_of(device_type: str, kinds: Collection[str]) -> str | None:
+    """Why events of these kinds do not show the work of the device; null if they do. Without a GPU's kernels, a step
+    would seem to communicate nothing."""
+    return _NO_KERNELS if device_type == "cuda" and "kernel" not in kinds else None
 
 
 def is_nccl(name: str) -> bool:
