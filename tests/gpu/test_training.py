@@ -1,4 +1,4 @@
-"""Training on stand-in GPUs: every strategy, and the faults of a device."""
+"""Training on stand-in GPUs: the faults of a device and of its driver."""
 
 from __future__ import annotations
 
@@ -16,39 +16,9 @@ train: {precision: bf16, learning_rate: 1e-3}
 measure: {warmup: 2, steps: 10, repeats: 1, timeout_s: 120}
 cases:
 """
-STRATEGIES = """
-  - {name: single, strategy: single, scaling: none, batch_per_rank: 4, world: [1],
-     train: {clip_norm: 1.0, ema_decay: 0.9}}
-  - {name: fp16, strategy: single, scaling: none, batch_per_rank: 4, world: [1],
-     train: {precision: fp16, accumulate: 2, checkpointing: true}}
-  - {name: workers, strategy: single, scaling: none, batch_per_rank: 4, world: [1], data: {workers: 2}}
-  - {name: ddp, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1, 2]}
-  - {name: fsdp, strategy: fsdp, scaling: weak, batch_per_rank: 4, world: [2], train: {accumulate: 2, clip_norm: 1.0}}
-  - {name: offload, strategy: {name: fsdp, cpu_offload: true}, scaling: weak, batch_per_rank: 4, world: [2]}
-  - {name: hybrid, strategy: {name: fsdp, shard_size: 2}, scaling: weak, batch_per_rank: 4, world: [4]}
-  - {name: fsdp1, strategy: fsdp1, scaling: weak, batch_per_rank: 4, world: [2]}
-"""
 FULL_MIB = 26
 """Memory of a GPU that the workload of HEAD fills by more than nine tenths."""
 ONE = "  - {name: one, strategy: single, scaling: none, batch_per_rank: 4, world: [1]}\n"
-
-
-def test_every_strategy_trains_and_only_ranks_touch_the_gpus(gpus: Gpus) -> None:
-    gpus.count = 4
-    done = gpus.suite(HEAD + STRATEGIES)
-    assert done.returncode == 0, done.stdout + done.stderr
-    runs = ask(gpus.results, "SELECT DISTINCT status, device_name, steps_completed FROM runs")
-    assert runs == [{"status": "ok", "device_name": "NVIDIA A100-SXM4-80GB", "steps_completed": 12}]
-    (steps,) = ask(
-        gpus.results,
-        "SELECT count(*) AS n, bool_and(data_ns + forward_ns + backward_ns + optimizer_ns = step_ns) AS adds_up, "
-        "bool_and(memory_allocated_bytes BETWEEN 1 AND memory_reserved_bytes) AS has_memory FROM steps "
-        "WHERE kind <> 'no_sync'",
-    )
-    ranks = 1 + 1 + 1 + (1 + 2) + 2 + 2 + 4 + 2
-    assert steps == {"n": 12 * ranks, "adds_up": True, "has_memory": True}
-    # the check before the session, and the ranks; never the process from which they are forked
-    assert {call["process"][:11] for call in gpus.calls()} == {"bench: pref", "bench: rank"}
 
 
 def test_a_full_memory_is_out_of_memory(gpus: Gpus) -> None:
@@ -89,6 +59,22 @@ def test_an_illegal_access_is_a_failure_with_its_words(gpus: Gpus) -> None:
     (run,) = ask(gpus.results, "SELECT status, error, failed_rank FROM runs")
     assert (run["status"], run["failed_rank"]) == ("failed", 0)
     assert "illegal memory access" in run["error"]
+
+
+def test_a_machine_without_a_driver_runs_nothing_on_gpus(gpus: Gpus) -> None:
+    """Neither libcuda nor NVML can be loaded."""
+    gpus.settings["init_error"] = 100
+    gpus.readings["init"] = "!12"
+    done = gpus.suite(HEAD + ONE)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "needs a GPU, this machine has none" in done.stderr
+
+
+def test_the_doctor_says_that_the_fabric_manager_is_down(gpus: Gpus) -> None:
+    gpus.settings["init_error"] = 802
+    done = gpus.bench("doctor")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "nvidia-fabricmanager" in done.stdout
 
 
 @pytest.mark.parametrize(("error", "words"), [(35, "driver"), (802, "not yet initialized")])

@@ -209,6 +209,22 @@ def test_a_torch_that_cannot_use_the_gpus_says_which_part_is_too_old() -> None:
     assert [faults(f) for f in (old_driver, without_cuda, otherwise)] == [[("torch", "fail")]] * 3
 
 
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("Error 802: system not yet initialized", "fabric manager"),
+        ("The NVIDIA driver on your system is too old (found version 13020).", "libcuda.so.1"),
+        ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "exclusive"),
+        ("out of memory", "nvidia-smi"),
+    ],
+)
+def test_a_torch_that_cannot_use_the_gpus_names_what_helps(error: str, remedy: str) -> None:
+    facts = replace(GPU_MACHINE, torch=replace(TORCH, cuda_error=error))
+    (found,) = [finding for finding in judge(facts) if finding.topic == "torch"]
+    assert found.remedy is not None
+    assert remedy in found.remedy
+
+
 CHANGES: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
     "torch does not import": ({"torch": None, "torch_error": "No module named 'torch'"}, ("torch", "fail")),
     "torchvision of another torch": (

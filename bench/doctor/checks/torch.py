@@ -6,6 +6,17 @@ from bench.doctor.facts import Facts, Torch
 from bench.doctor.finding import Verdict, Verdicts, fail, ok
 
 _REINSTALL = "rebuild the environment: delete .venv and call ci/quickstart"
+_LOOK = "see CUDA_VISIBLE_DEVICES and `nvidia-smi`"
+_REMEDIES = {
+    # CUDA's texts, from driver_types.h
+    "system not yet initialized": "GPUs with NVSwitch need the fabric manager, in the driver's version: "
+    "`systemctl start nvidia-fabricmanager`, or tell the administrators",
+    "driver on your system is too old": "libcuda.so.1 is missing here or older than the driver: in a container, use "
+    "the option that brings the host's; else update the driver",
+    "busy or unavailable": "another process has a GPU for itself (compute mode exclusive): see `nvidia-smi -q -d "
+    "COMPUTE`, or choose others with CUDA_VISIBLE_DEVICES",
+}
+"""What helps, by a part of CUDA's error."""
 
 
 def check(facts: Facts) -> Verdicts:
@@ -42,6 +53,6 @@ def _unusable(torch: Torch, facts: Facts) -> Verdict:
             f"{seen}, but the driver runs CUDA up to {newest[0]}.{newest[1]} and torch needs {torch.cuda_build}",
             "update the driver, or install a torch that is built for the driver's CUDA",
         )
-    return fail(
-        f"{seen}, but torch cannot use them: {torch.cuda_error}", "see CUDA_VISIBLE_DEVICES and `nvidia-smi`"
-    )
+    error = str(torch.cuda_error)
+    remedy = next((remedy for words, remedy in _REMEDIES.items() if words in error), _LOOK)
+    return fail(f"{seen}, but torch cannot use them: {error}", remedy)

@@ -95,14 +95,16 @@ enum result nvmlSystemGetDriverVersion(char *text, unsigned bytes) {
 
 enum result nvmlSystemGetCudaDriverVersion_v2(int *version) {
     *version = (int)setting("cuda", 13020);
-    return SUCCESS;
+    char text[TEXT_BYTES];
+    return find("cuda", text, SUCCESS);
 }
 
 /* --- GPUs and their slices --- */
 
 enum result nvmlDeviceGetCount_v2(unsigned *count) {
     *count = (unsigned)setting("count", 0);
-    return SUCCESS;
+    char text[TEXT_BYTES];
+    return find("count", text, SUCCESS);
 }
 
 enum result nvmlDeviceGetHandleByIndex_v2(unsigned index, gpu *found) {

@@ -51,3 +51,49 @@ def test_a_failed_rank_keeps_the_warnings_and_the_end_of_nccls_log(tmp_path) -> 
     assert first == "output"
     assert "NCCL's log" in title
     assert kept == [warning, *lines[-50:]]
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
+    """The environment of a rank whose user has set nothing."""
+    monkeypatch.setattr(os, "environ", {"HOME": str(tmp_path)})
+    return os.environ  # type: ignore[return-value]
+
+
+def test_gloo_and_nccl_meet_on_the_interface_of_the_agents(variables: dict[str, str]) -> None:
+    transport.meet_on("eth1", nodes=2)
+    assert variables["GLOO_SOCKET_IFNAME"] == "eth1"
+    assert variables["NCCL_SOCKET_IFNAME"] == "=eth1"  # the equals sign excludes eth10
+
+
+def test_an_interface_that_the_user_has_set_stays(variables: dict[str, str]) -> None:
+    variables |= {"GLOO_SOCKET_IFNAME": "ib0", "NCCL_SOCKET_IFNAME": "^lo"}
+    transport.meet_on("eth1", nodes=2)
+    assert (variables["GLOO_SOCKET_IFNAME"], variables["NCCL_SOCKET_IFNAME"]) == ("ib0", "^lo")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_set"), [("NCCL_SOCKET_IFNAME = ib0", True), ("#NCCL_SOCKET_IFNAME=ib0", False)]
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_an_interface_in_nccls_own_file_stays(
+    variables: dict[str, str], tmp_path: Path, line: str, is_set: bool, named: bool
+) -> None:
+    file = tmp_path / ("site.conf" if named else ".nccl.conf")
+    file.write_text(f"NCCL_DEBUG=WARN\n{line}\n")
+    if named:
+        variables["NCCL_CONF_FILE"] = str(file)
+    transport.meet_on("eth1", nodes=2)
+    assert ("NCCL_SOCKET_IFNAME" in variables) is not is_set
+
+
+def test_nccl_chooses_its_interface_on_one_node(variables: dict[str, str]) -> None:
+    transport.meet_on("lo", nodes=1)
+    assert variables["GLOO_SOCKET_IFNAME"] == "lo"
+    assert "NCCL_SOCKET_IFNAME" not in variables
+
+
+def test_without_a_known_interface_both_choose(variables: dict[str, str]) -> None:
+    transport.meet_on(None, nodes=2)
+    assert "GLOO_SOCKET_IFNAME" not in variables
+    assert "NCCL_SOCKET_IFNAME" not in variables
