@@ -325,6 +325,13 @@ def _impossible_in_torch(case: Case) -> Broken:
     asked = strategies.Asked(train=case.train, measure=case.measure)
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
+    is_fused_in_fp16 = case.train.precision == "fp16" and case.train.fused_optimizer
+    if is_fused_in_fp16 and getattr(strategies.load(case.strategy.name), "sharded_scaler", False):
+        yield (
+            ("train", "fused_optimizer"),
+            f"torch's loss scaler for {case.strategy.name} cannot tell a fused optimizer about overflows on other "
+            "ranks: use train.precision bf16, or leave out fused_optimizer",
+        )
     if case.strategy.name != "fsdp" or not getattr(workloads.load(case.workload.name), "batch_norm", False):
         return
     gathered = case.strategy.options["param_dtype"] or case.train.precision

@@ -1,5 +1,5 @@
 """test_nvml_errors.py runs this program under the stand-in driver: lets each entry point of NVML fail in each way, and
-prints as a line of JSON what every reader of NVML in bench makes of it.
+prints as a line of JSON what each reader of NVML in bench answers.
 
     python tests/gpu/read_nvml.py
 """
@@ -30,7 +30,7 @@ OF_A_GPU = (
 
 
 def answers() -> dict[str, Any]:
-    """What bench knows of the GPUs."""
+    """Facts of the GPUs, as each part of bench reads them."""
     doctor = gather_nvidia.gather_nvidia()
     return {
         "slots": slots.detect().cuda_devices_per_node,

@@ -29,11 +29,44 @@ CASES = """
      train: {clip_norm: 1.0, precision: fp16}}
   - {name: hybrid, strategy: {name: fsdp, shard_size: 2}, scaling: weak, batch_per_rank: 4, world: [4]}
   - {name: flat, strategy: {name: fsdp1, sharding_strategy: shard_grad_op, use_orig_params: false},
-     scaling: weak, batch_per_rank: 4, world: [2], train: {precision: fp16, accumulate: 2, clip_norm: 1.0}}
+     scaling: weak, batch_per_rank: 4, world: [2],
+     train: {precision: fp16, accumulate: 2, clip_norm: 1.0}, workload: {watched: false}}
   - {name: flat_hybrid, strategy: {name: fsdp1, shard_size: 2}, scaling: weak, batch_per_rank: 4, world: [4]}
 """
 
 
+WATCHED = '''
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from bench.workloads.transformer_lm import TransformerLmOptions, Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(TransformerLmOptions):
+    """Options of transformer_lm."""
+
+    watched: bool = True
+    """Whether measured steps, but the last one, raise wherever the host would wait for the device."""
+
+
+class Watched(Workload):
+    """transformer_lm."""
+
+    Options = Options
+    losses = 0
+
+    def loss(self, model, batch):
+        if self.options.watched and next(iter(batch.values())).is_cuda:
+            self.losses += 1
+            # the first measured micro-batch is the fifth or an earlier one, the last is the twelfth or a later one
+            if self.losses in (5, 12):
+                torch.cuda.set_sync_debug_mode("error" if self.losses == 5 else "default")
+        return super().loss(model, batch)
+'''
 FOUND = """
   - name: found           # below 3,072 tokens: see tests/gpu/driver/README.md
     workload: {name: transformer_lm, layers: 1, d_model: 64, heads: 2, sequence_length: 8, vocab_size: 4096,
@@ -54,9 +87,10 @@ def test_every_option_of_every_strategy_is_tried() -> None:
     assert there_are - {(one["name"], option) for one in named for option in one} == set()
 
 
-def test_every_strategy_trains_and_only_ranks_touch_the_gpus(gpus: Gpus) -> None:
+def test_every_strategy_trains_without_waiting_and_only_ranks_touch_the_gpus(gpus: Gpus) -> None:
     gpus.count = 4
-    done = gpus.suite(HEAD + CASES)
+    (gpus.folder / "watched.py").write_text(WATCHED)
+    done = gpus.suite(HEAD.replace("transformer_lm", "./watched.py:Watched") + CASES)
     assert done.returncode == 0, done.stdout + done.stderr
     runs = ask(gpus.results, "SELECT DISTINCT status, device_name FROM runs WHERE NOT probe")
     assert runs == [{"status": "ok", "device_name": "NVIDIA A100-SXM4-80GB"}]

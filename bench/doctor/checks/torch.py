@@ -16,7 +16,7 @@ _REMEDIES = {
     "busy or unavailable": "another process has a GPU for itself (compute mode exclusive): see `nvidia-smi -q -d "
     "COMPUTE`, or choose others with CUDA_VISIBLE_DEVICES",
 }
-"""What helps, by a part of CUDA's error."""
+"""Remedies, by a part of CUDA's error."""
 
 
 def check(facts: Facts) -> Verdicts:

@@ -49,6 +49,15 @@ def test_powersgd_in_fp16_is_refused_and_in_bf16_is_not(tmp_path: Path) -> None:
     assert suite(tmp_path, halved, train={"precision": "fp16"}).cases
 
 
+def test_a_fused_optimizer_under_fsdp1_in_fp16_is_refused(tmp_path: Path) -> None:
+    train = {"precision": "fp16", "fused_optimizer": True}
+    assert "cannot tell a fused optimizer about overflows" in refusal(
+        tmp_path, {"name": "fsdp1"}, train=train
+    )
+    assert suite(tmp_path, {"name": "fsdp"}, train=train).cases
+    assert suite(tmp_path, {"name": "fsdp1"}, train=train | {"precision": "bf16"}).cases
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_batchnorm_in_half_precision_under_fsdp_is_refused_with_what_runs(
     tmp_path: Path, precision: str
