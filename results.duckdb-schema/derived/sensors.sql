@@ -12,15 +12,23 @@ readings AS (
         CASE WHEN device IS NULL THEN 'host' ELSE 'GPU' END AS kind,
         CASE WHEN device IS NULL THEN cpu_busy_share ELSE gpu_busy_share END AS busy_share,
         -- Cast to a type that cannot overflow: a damaged file must not end the load.
-        floor(40 * ((time_ns::DOUBLE - first_ns) / (last_ns::DOUBLE - first_ns + 1))) AS bin
+        floor(40 * ((time_ns::DOUBLE - first_ns) / (last_ns::DOUBLE - first_ns + 1))) AS bin,
+        energy_j - lag(energy_j) OVER in_time AS energy_j_since,
+        -- of the same readings: null if the counter is missing, or began again
+        CASE WHEN energy_j_since >= 0 THEN (time_ns::DOUBLE - lag(time_ns) OVER in_time) / 1e9 END AS counted_s
     FROM samples
     JOIN ends USING (session_id, run_id, attempt)
+    WINDOW in_time AS (PARTITION BY session_id, run_id, attempt, node, device ORDER BY time_ns)
 ),
 final AS (
     SELECT
         session_id, run_id, attempt, kind,
         min(time_ns) / 1e9 AS time_s,  -- time of the first reading of the bin, since the ranks' common barrier
-        avg(power_w) AS power_w,  -- per device, mean over devices
+        -- power_w: per device, mean over devices: increase of the energy counters ÷ time, since a GPU's reading of its
+        -- power is a mean over up to a second or a moment; the mean of these readings if the counters do not rise
+        coalesce(
+            nullif(sum(energy_j_since) FILTER (counted_s > 0), 0) / sum(counted_s), avg(power_w)
+        ) AS power_w,
         max(temperature_c) AS temperature_c,  -- hottest device
         min(sm_clock_mhz) AS clock_mhz,  -- slowest device
         avg(busy_share) AS utilisation

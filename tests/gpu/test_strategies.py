@@ -109,8 +109,9 @@ def test_every_strategy_trains_without_waiting_and_only_ranks_touch_the_gpus(gpu
         assert case["has_memory"]
     assert len(ranks) == len(yaml.safe_load(CASES))
     calls = gpus.calls()
-    assert {call["process"][:11] for call in calls} == {"bench: rank"}
-    assert len({call["parent"] for call in calls}) == 1  # the fork server
+    # the check before the session, and the ranks; never the process from which they are forked
+    assert {call["process"][:11] for call in calls} == {"bench: pref", "bench: rank"}
+    assert len({call["parent"] for call in calls}) == 1
     assert not {call["parent"] for call in calls} & {call["pid"] for call in calls}
 
 

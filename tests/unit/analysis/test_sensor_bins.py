@@ -24,6 +24,15 @@ def test_a_run_has_up_to_forty_bins_of_each_kind_of_device(measure):
     assert [row["utilisation"] for row in rows] == pytest.approx([0.92] * 40 + [0.55] * 40)
 
 
+@pytest.mark.parametrize(
+    ("counter", "power_w"), [({}, 600.0), ({"energy_j": None}, 250.0), ({"energy_j": 7.0}, 250.0)]
+)  # it rises by 120 J in 0.2 s; it is missing; it does not move
+def test_power_is_the_rise_of_the_energy_counter_where_there_is_one(measure, counter, power_w):
+    ask = measure(_case(gpu={"power_w": 250.0, **counter}))
+    rows = ask("SELECT power_w FROM sensors WHERE kind = 'GPU'")
+    assert [row["power_w"] for row in rows] == pytest.approx([power_w] * 40)
+
+
 def test_percent_of_the_files_are_fractions_in_the_table(measure):
     case = _case(other_cpu_pct=33.0, gpu={"gpu_util_pct": 70.0})
     shares = "gpu_busy_share, cpu_busy_share, other_cpu_share"
