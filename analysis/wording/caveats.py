@@ -9,6 +9,9 @@ from analysis.database.rows import Row
 from analysis.wording import unlike_runs, verdicts
 from analysis.wording.plain_text import counted
 
+_PROFILES = ("trace", "operations")
+"""Formats of imports whose steps ran under a profiler."""
+
 
 def caveats(
     session: Row,
@@ -114,6 +117,12 @@ def _of_gloo(session: Row) -> Iterator[str]:
 
 def _of_an_import(imported: str | None, points: list[Row]) -> Iterator[str]:
     if imported is None:
+        return
+    if json.loads(imported).get("format") in _PROFILES:
+        yield (
+            "scalebench did not measure these times: the steps ran under a profiler elsewhere, which slows short steps "
+            "down. There are no other steps, so there is neither throughput nor speedup."
+        )
         return
     if not any(point["throughput"] is not None for point in points):
         yield (

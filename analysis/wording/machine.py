@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from analysis.database.rows import Row, session_rows
 from analysis.wording.numbers import estimate
-from analysis.wording.plain_text import number, word
+from analysis.wording.plain_text import counted, number, word
 
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _FLOPS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
@@ -23,6 +23,8 @@ class Machine:
     """Rows of collective_peaks: by case, operation and size."""
     multiplications: Sequence[Row] = ()
     """Rows of matmul_peaks: by case, precision and size."""
+    profiles: Sequence[Row] = ()
+    """Rows of profiles. They are worth a sentence if the session has only them, as one of imported traces."""
 
     def __bool__(self) -> bool:
         return bool(self.exchanges or self.multiplications)
@@ -43,7 +45,9 @@ def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> Machine:
         )
 
     return Machine(
-        exchanges=ordered("collective_peaks", "op"), multiplications=ordered("matmul_peaks", "precision")
+        exchanges=ordered("collective_peaks", "op"),
+        multiplications=ordered("matmul_peaks", "precision"),
+        profiles=ordered("profiles", "case_name"),
     )
 
 
@@ -75,7 +79,33 @@ def sentence(machine: Machine, name: Callable[[str], str] = str) -> str:
             f"A rank{device} multiplies at {f'{value} {interval}'.rstrip()} {unit} in {word(best['precision'], name)}, "
             f"{shape(best)}."
         )
+    if not found and machine.profiles:
+        found = list(_of_a_profile(max(machine.profiles, key=lambda row: row["world_size"]), name))
     return " ".join(found)
+
+
+def _of_a_profile(row: Row, name: Callable[[str], str]) -> Iterator[str]:
+    """Sentences on the profiled steps of a placement."""
+    on = f"{name(row['case_name'])} on {counted(row['world_size'], 'ranks')}"
+    on += f" over {row['nodes']:,} nodes" if row["nodes"] > 1 else ""
+    if row["profiled_step_ms"] is not None:
+        hidden = (
+            "" if row["overlap"] is None else f"; computation hides {row['overlap']:.0%} of the communication"
+        )
+        yield (
+            f"{on}: a profiled step takes {number(row['profiled_step_ms'], 3)} ms, {row['exposed_share']:.1%} of it "
+            f"exposed communication{hidden}.".replace("%", " %")
+        )
+    if row["even_ms"]:
+        subject = (
+            "Without stragglers it"
+            if row["profiled_step_ms"] is not None
+            else f"{on}: without stragglers a step"
+        )
+        yield (
+            f"{subject} would take {number(row['even_ms'], 4)} ms instead of {number(row['replayed_ms'], 4)} ms, which "
+            f"is {number(row['slowdown'], 3)} times as long."
+        )
 
 
 def bus_gbps(row: Row) -> tuple[str, str]:

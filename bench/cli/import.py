@@ -18,10 +18,11 @@ from bench.cli._options import results_option
 @click.option("--title", metavar="TEXT", help="Title of the session's page.  [default: suite and file]")
 @click.option("--tag", "tags", metavar="T", multiple=True, help="Add a tag to the session; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice(["auto", "csv", "table", "log", "nccl"]), default="auto", show_default=True,
+    "--format", "kind", type=click.Choice(["auto", "csv", "table", "log", "nccl", "trace", "operations"]),
+    default="auto", show_default=True,
     help="Format of FILE; auto detects it.",
 )  # fmt: skip
-@click.option("--case", metavar="NAME", help="Case name for all rows of a table, or all logs.")
+@click.option("--case", metavar="NAME", help="Case name for all rows of a table, all logs, or a profile.")
 @click.option("--strategy", metavar="NAME", help="Strategy of rows without one, such as ddp.")
 @click.option(
     "--workload", metavar="NAME",
@@ -35,12 +36,12 @@ from bench.cli._options import results_option
     "--world",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ranks of all logs, if the logs do not state them.",
+    help="Ranks of all logs or traces, if these do not state them.",
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 def command(no_load: bool, **options: Any) -> int:
-    """Make a session from FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, or output of
-    nccl-tests.
+    """Make a session from FILE: a CSV of whole trainings, a table that a program printed, Slurm logs, output of
+    nccl-tests, or the traces of torch.profiler, one of each rank.
 
     All or nothing: if a row is wrong, nothing is written, and every bad value is named. docs/import.md shows the
     formats."""

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bench.common.errors import InputError
-from bench.importing.formats import csv_file, nccl_json, nccl_text, slurm_log, table
+from bench.importing.formats import (
+    csv_file,
+    nccl_json,
+    nccl_text,
+    slurm_log,
+    table,
+    trace_events,
+)
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, Source
 
-FORMATS = ("csv", "table", "log", "nccl")
+FORMATS = ("csv", "table", "log", "nccl", "trace", "operations")
+_PARQUET = b"PAR1"
+PROFILES = ("trace", "operations")
+"""Formats that are no text of timings: they are read as streams or as Parquet."""
+
+
+def detect_profile(path: Path) -> str | None:
+    """One of PROFILES; null for a file of text. Raises InputError if the file cannot be read."""
+    if trace_events.matches(path):
+        return "trace"
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return "operations" if file.read(len(_PARQUET)) == _PARQUET else None
 
 
 def detect_format(source: Source) -> str:
@@ -24,5 +46,5 @@ def detect_format(source: Source) -> str:
     raise InputError(
         f"{source.name}: neither a CSV (first line {','.join(csv_file.REQUIRED)}), nor a table (a line of headings "
         "such as `GPUs  Time (s)`), nor a log (a line `Total training time: 362.45 s`), nor output of nccl-tests (its "
-        "JSON or its table); choose one with --format"
+        "JSON or its table), nor a trace of torch.profiler, nor a Parquet file of operations; choose one with --format"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -19,9 +20,18 @@ from bench.common.files import write_json
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.importing.checks import check, number_repeats
-from bench.importing.detect import detect_format
-from bench.importing.formats import collectives, csv_file, nccl_json, nccl_text, slurm_log, table
+from bench.importing.detect import PROFILES, detect_format, detect_profile
+from bench.importing.formats import (
+    collectives,
+    csv_file,
+    nccl_json,
+    nccl_text,
+    profiled_run,
+    slurm_log,
+    table,
+)
 from bench.importing.formats.collectives import CollectiveRun
+from bench.importing.formats.profiled_run import ProfiledRun
 from bench.importing.measurement import Measurement
 from bench.importing.parse_cells import MAX_BYTES_OF_TABLES, BadValueError, Source, read_source
 from bench.records.run_outcome import RunOutcome
@@ -32,6 +42,7 @@ from bench.session.folder import SessionFolder, new_session_id, utc_now
 _SUITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,80}")
 _SEVERAL_FILES = ("log", "nccl")
 """Formats of which one import may read several files: each file is one run."""
+Rows = Measurement | CollectiveRun | ProfiledRun
 UNKNOWN_STRATEGY = "unknown"
 """Views group rows by strategy, so it cannot be null."""
 
@@ -62,7 +73,7 @@ class Imported:
     format: str
     """One of detect.FORMATS."""
     sources: tuple[Source, ...]
-    rows: tuple[Measurement | CollectiveRun, ...]
+    rows: tuple[Rows, ...]
 
 
 def import_session(request: ImportRequest) -> Path:
@@ -92,7 +103,11 @@ def import_session(request: ImportRequest) -> Path:
 
 def read_files(request: ImportRequest) -> Imported:
     """Read, parse and check every file of the request. Raises InputError."""
-    sources = [read_source(path) for path in _paths(request.files)]
+    paths = _paths(request.files)
+    profiles = [detect_profile(path) if request.kind == "auto" else request.kind for path in paths]
+    if any(kind in PROFILES for kind in profiles):
+        return _read_profiles(paths, profiles, request)
+    sources = [read_source(path) for path in paths]
     formats = [detect_format(source) if request.kind == "auto" else request.kind for source in sources]
     kind = formats[0]
     for source in sources:
@@ -108,6 +123,34 @@ def read_files(request: ImportRequest) -> Imported:
     _refuse_unused_options(kind, request)
     rows = _parse(kind, sources, request)
     return Imported(format=kind, sources=tuple(sources), rows=tuple(rows))
+
+
+def _read_profiles(paths: Sequence[Path], kinds: Sequence[str | None], request: ImportRequest) -> Imported:
+    """Traces of one run, read one after the other, or one file of operations. Raises InputError."""
+    kind = kinds[0]
+    if kind not in PROFILES or set(kinds) != {kind}:
+        odd = next(path for path, other in zip(paths, kinds, strict=True) if other != kinds[0])
+        raise InputError(f"{odd.name}: not the same format as {paths[0].name}: import each format separately")
+    _refuse_unused_options(kind, request)
+    from bench.importing.formats import joined_traces, kineto, operations  # these load numpy
+
+    case = request.case or table.case_of(request.suite) or "imported"
+    if kind == "operations":
+        if len(paths) > 1:
+            raise InputError(f"{paths[1].name}: one file of operations is one job: import each separately")
+        run = operations.run_of(paths[0], case, request.world)
+        with paths[0].open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        files = [Source(name=paths[0].name, text="", sha256=sha256, size_bytes=paths[0].stat().st_size)]
+    else:
+        traces = [kineto.read(path) for path in paths]
+        run = joined_traces.run_of(traces, case, request.world)
+        files = [
+            Source(name=one.name, text="", sha256=one.sha256, size_bytes=path.stat().st_size)
+            for one, path in zip(traces, paths, strict=True)
+        ]
+    run = replace(run, strategy=request.strategy)
+    return Imported(format=kind, sources=tuple(files), rows=(run,))
 
 
 def _paths(files: Sequence[str]) -> list[Path]:
@@ -133,9 +176,13 @@ def _refuse_unused_options(kind: str, request: ImportRequest) -> None:
         "table": (("--world", request.world),),
         "log": (),
         "nccl": (*of_timings, ("--strategy", request.strategy)),
+        "trace": (("--examples", request.examples),),
+        "operations": (("--examples", request.examples),),
     }[kind]
     if given := [name for name, value in unused if value is not None]:
-        name = {"csv": "a CSV", "nccl": "output of nccl-tests"}.get(kind, f"a {kind}")
+        name = {"csv": "a CSV", "nccl": "output of nccl-tests", "operations": "a file of operations"}.get(
+            kind, f"a {kind}"
+        )
         raise InputError(f"{', '.join(given)}: {name} already says that: leave it out")
 
 
@@ -177,9 +224,12 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
         _write_run(run, one, spec)
     now = utc_now()
     tags = dict.fromkeys([*request.tags, *(one.tag for one in imported.rows if one.tag)])
-    several = "logs" if imported.format == "log" else "files"
+    several = {"log": "logs", "trace": "traces"}.get(imported.format, "files")
     sources = imported.sources
     names = sources[0].name if len(sources) == 1 else f"{len(sources)} {several}"
+    names += "".join(
+        f" ({one.coverage})" for one in imported.rows if isinstance(one, ProfiledRun) and one.coverage
+    )
     head = SessionHead(
         session_id=session_id,
         suite=request.suite,
@@ -197,10 +247,10 @@ def _write(folder: Path, session_id: str, request: ImportRequest, imported: Impo
     write_json(folder / "session.json", head.to_json())
 
 
-def _spec(one: Measurement | CollectiveRun, session_id: str, request: ImportRequest) -> dict[str, Any]:
+def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
     """The fields of bench.records.run_spec.RunSpec that are known of an imported run."""
     ranks = one.world_size // one.nodes
-    default_workload = "imported" if isinstance(one, Measurement) else collectives.WORKLOAD
+    default_workload = collectives.WORKLOAD if isinstance(one, CollectiveRun) else "imported"
     return {
         "session_id": session_id,
         "run_id": f"{one.case}.{one.nodes}x{ranks}.r{one.repeat}",
@@ -223,17 +273,19 @@ def _spec(one: Measurement | CollectiveRun, session_id: str, request: ImportRequ
         **({"round": one.round, "position": one.position} if isinstance(one, Measurement) else {}),
         "probe": False,
         "tags": list(dict.fromkeys([*request.tags, *([one.tag] if one.tag else [])])),
-        **({"device_type": "cuda"} if isinstance(one, CollectiveRun) else {}),
+        **({} if isinstance(one, Measurement) else {"device_type": one.device_type}),
     }
 
 
-def _write_run(folder: Path, one: Measurement | CollectiveRun, spec: dict[str, Any]) -> None:
+def _write_run(folder: Path, one: Rows, spec: dict[str, Any]) -> None:
     """run.json, and the run's collectives or its one validation as Parquet."""
     owner = {name: str(spec[name]) for name in ("session_id", "run_id", "attempt")}
     owner |= {"node": "0", "schema_version": str(SCHEMA_VERSION)}
     imported: dict[str, Any] = {"place": one.place}
     if isinstance(one, CollectiveRun):
         collectives.write_rows(folder, one, owner)
+    elif isinstance(one, ProfiledRun):
+        profiled_run.write_rows(folder, one, owner)
     else:
         imported |= {"seconds": one.seconds, "examples": one.examples, "epochs": one.epochs}
         if one.val_loss is not None or one.val_accuracy is not None:
@@ -242,7 +294,7 @@ def _write_run(folder: Path, one: Measurement | CollectiveRun, spec: dict[str, A
         status="ok",
         elapsed_s=one.seconds,
         slurm_job_id=one.job_id,
-        device_name=one.device_name if isinstance(one, CollectiveRun) else None,
+        device_name=None if isinstance(one, Measurement) else one.device_name,
     )
     run = {
         "schema_version": SCHEMA_VERSION,
@@ -251,7 +303,7 @@ def _write_run(folder: Path, one: Measurement | CollectiveRun, spec: dict[str, A
         "attempt": 0,
         "spec": spec,
         "outcome": outcome.to_json(),
-        "fingerprint": one.fingerprint if isinstance(one, CollectiveRun) else {},
+        "fingerprint": {} if isinstance(one, Measurement) else one.fingerprint,
         "imported": imported,
     }
     write_json(folder / "run.json", run)

@@ -16,7 +16,7 @@ from analysis.wording.machine import Machine
 _TABLES = (
     "summary", "coverage", "not_ok", "runs", "environment", "fingerprint", "configuration", "laws", "strategies",
     "batches", "exchanges", "multiplications", "hardware_use", "straggler_counts", "slow_ranks", "parity",
-    "predictions", "losses", "findings", "rules", "perturbation",
+    "predictions", "losses", "findings", "rules", "perturbation", "profiles",
 )  # fmt: skip
 
 
@@ -38,7 +38,11 @@ class Contents:
 
     @property
     def machine(self) -> Machine:
-        return Machine(exchanges=self.rows("exchanges"), multiplications=self.rows("multiplications"))
+        return Machine(
+            exchanges=self.rows("exchanges"),
+            multiplications=self.rows("multiplications"),
+            profiles=self.rows("profiles"),
+        )
 
     @property
     def is_of_a_machine(self) -> bool:

@@ -48,6 +48,7 @@ class CollectiveRun:
     timings: tuple[Timing, ...]
     repeat: int = 0
 
+    device_type = "cuda"
     scaling = "none"
     strategy = "process_group"
     seconds = None

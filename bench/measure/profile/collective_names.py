@@ -30,6 +30,7 @@ _OPS = {
     "alltoall": "all_to_all",
     "barrier": "barrier",
 }
+_OLD_KERNEL = re.compile(r"nccl([A-Za-z]+?)(?:(?:Ring|Tree|CollNet)(?:LL|LL128)?)?Kernel")
 _OTHER_WORDS = re.compile(r"_|base|coalesced|into|tensor|single|v$")
 
 
@@ -166,7 +167,7 @@ def _torch_dtype(dtype: str) -> str:
 
 
 def _op_in(kernel: str) -> str:
-    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, and `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of
-    symmetric memory -> `AllReduce`."""
-    found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel)
+    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of symmetric
+    memory, and before NCCL 2.8 `ncclAllReduceRingLLKernel_sum_f32(...)` -> `AllReduce`."""
+    found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel) or _OLD_KERNEL.match(kernel)
     return found[1] if found else kernel[:32]

@@ -10,6 +10,8 @@ thread waits for gloo or runs Python is in no operator.
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,6 +146,46 @@ def _computes(event: Event) -> bool:
         return event.name.startswith(_COMPILED)
     is_operator = _OPERATOR.fullmatch(event.name) is not None or event.name.startswith(_REDUCER)
     return event.kind == "cpu_op" and is_operator
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Launched:
+    """A kernel on a device that works behind the host."""
+
+    launch_ns: int | None
+    """Moment of its launch on the host; null if it is unknown, as for kernels from before the recording."""
+    stream: int
+    interval: Interval
+
+
+def device_windows(
+    marks: Sequence[tuple[int, Interval]], kernels: Sequence[Launched]
+) -> list[tuple[int, Interval]]:
+    """Number and interval of each step on a device for which the host does not wait at the steps' marks.
+
+    `marks`: number and interval of the steps on the host. A step lasts until the last kernel ends that it launched; the
+    next one begins there. The first one begins when each stream has done what was launched before."""
+    begins = sorted((interval[0], number, interval[1]) for number, interval in marks)
+    ends = {number: end for _, number, end in begins}
+    before = begins[0][0]
+    known: set[int] = set()
+    for kernel in sorted(kernels, key=lambda kernel: kernel.interval):
+        launch_ns = kernel.launch_ns
+        at = -1 if launch_ns is None else bisect_right(begins, (launch_ns, sys.maxsize, sys.maxsize)) - 1
+        if launch_ns is not None and at >= 0 and launch_ns < begins[at][2]:
+            number = begins[at][1]
+            ends[number] = max(ends[number], kernel.interval[1])
+            known.add(kernel.stream)
+        elif at < 0 and kernel.stream not in known:
+            before = max(before, kernel.interval[1])
+    if not known:
+        return [(number, (begin, end)) for begin, number, end in begins]
+    found = []
+    for begin, number, _ in begins:
+        window = max(begin, before), max(begin, before, ends[number])
+        found.append((number, window))
+        before = window[1]
+    return found
 
 
 def windows(events: Sequence[Event], mark: str) -> Iterator[tuple[int, Interval]]:

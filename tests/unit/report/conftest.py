@@ -19,7 +19,7 @@ from bench.records.run_spec import RunSpec
 from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.named_losses_rows import add_named_losses
-from tests.profile_rows import Figures, add_profile
+from tests.profile_rows import Figures, add_profile, add_timeline
 from tests.unit.analysis.conftest import load_first
 
 SCALING = "20261121T014925Z-smoke-3f9a"
@@ -61,6 +61,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         session_id=SCALING,
     )
     add_profile(session, _profiled, {"all_reduce": (1, 1_000_000, 40_000_000)})
+    add_timeline(session)
     _make(
         folder,
         GPUS,

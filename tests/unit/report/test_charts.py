@@ -81,6 +81,7 @@ def test_the_charts_stand_in_the_stated_order():
         "step_time_distribution",
         "phases",
         "communication",
+        "timeline",
         "wall_time",
         "step_time_by_rank",
         "stragglers",
