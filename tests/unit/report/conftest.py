@@ -75,6 +75,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     )
     add_profile(folder / GPUS, _profiled, {"all_gather": (2, 2_000_000, 40_000_000)})
+    add_timeline(folder / GPUS)
     for ranks in (1, 2):
         add_named_losses(folder / GPUS / f"fsdp.{ranks}x8.r0", "adversary", "divergence")
     failed = {(n, repeat): "failed" for n in (1, 2) for repeat in range(3)}
