@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,7 @@ from bench.measure.profile.profiled_step import (
 
 SLICES = 200
 """Slices of a step on the timeline: the page can draw no more of them."""
+MOST_STEPS = 1_000
 LARGEST_NUMBER = 2**31 - 1
 _MARK = re.compile(r"(?:ProfilerStep#|bench\.step )(\d{1,10})", re.ASCII)
 _RANK_IN_NAME = re.compile(r"rank[-_.]?(\d{1,7})(?![0-9])", re.IGNORECASE | re.ASCII)
@@ -261,6 +263,8 @@ class _Found:
             if number > LARGEST_NUMBER:
                 raise self._fault(f"{name!r}: no number of a step")
             self._marks.setdefault(number, self._interval(value))
+            if len(self._marks) > MOST_STEPS:
+                raise self._fault(f"has step {MOST_STEPS + 1:,}: profile fewer steps")
         elif name == "record_param_comms":
             external = _id(args, "External id", "external id")
             if external is not None:
@@ -310,20 +314,22 @@ class _Found:
                 f"{self._name}: no kernel, operator or collective in its {self._count:,} events: it is no trace of "
                 "torch.profiler, or nothing ran while it recorded"
             )
+        begins = [each.begin_ns for each in collectives]
         for number, window in self._windows(computing, collectives):
             length = window[1] - window[0]
             if length > _LONGEST_STEP_NS:
                 raise InputError(
                     f"{self._name}: step {number} takes {length / 1e9:,.0f} s: its times are not of one clock"
                 )
-            begun = tuple(each for each in collectives if window[0] <= each.begin_ns < window[1])
-            step = profile(window, computing, begun)
+            begun = tuple(collectives[bisect_left(begins, window[0]) : bisect_left(begins, window[1])])
+            inside = _overlapping(computing, window)
+            step = profile(window, inside, begun)
             if step.step_ns > 0:
                 yield TracedStep(
                     number=number,
                     window=window,
                     profile=step,
-                    slices=_slices(window, computing, begun),
+                    slices=_slices(window, inside, begun),
                     collectives=begun,
                 )
 
@@ -396,6 +402,12 @@ def _elements(dims: object) -> Iterator[int]:
         return
     for one in dims:
         yield from _elements(one)
+
+
+def _overlapping(disjoint: list[Interval], window: Interval) -> list[Interval]:
+    """The intervals that overlap the window, of intervals in ascending order."""
+    first = bisect_right(disjoint, window[0], key=lambda interval: interval[1])
+    return disjoint[first : bisect_left(disjoint, window[1], key=lambda interval: interval[0])]
 
 
 def _slices(window: Interval, computing: Sequence[Interval], collectives: Sequence[Collective]) -> Slices:

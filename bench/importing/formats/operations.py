@@ -14,11 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench.common.errors import InputError
 from bench.importing.formats.profiled_run import ProfiledRun, replay_rows
 from bench.importing.replay import Nanoseconds, Operation, Replay, WhatIf, even_durations
 
+_LARGEST_S = 1e10
+"""Seconds since 1970 reach it in 2286."""
+_LONGEST_STEP_S = 1e6
+_MOST_MISSING = 10
+"""Operations of all steps ÷ rows: with more, the table of them would need much more memory than the file."""
 _LARGEST_NUMBER = 2**31 - 1
 LARGEST_ROWS = 20_000_000
 _COLUMNS = ("dp_rank", "stage", "step", "optype", "start_ts", "duration", "seq_id", "mc")
@@ -58,20 +65,11 @@ class Job:
 
 def read(path: Path) -> Job:
     """Raises InputError if the file is damaged, lacks a column, or has no step with all operations."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        file = pq.ParquetFile(path)
-        missing = [name for name in _COLUMNS if name not in file.schema_arrow.names]
-        if missing:
-            raise InputError(
-                f"{path.name}: no column {', '.join(missing)}: a Parquet file must have one row per operation, as "
-                "StragglerAnalysis writes them"
-            )
-        if file.metadata.num_rows > LARGEST_ROWS:
-            raise InputError(f"{path.name}: {file.metadata.num_rows:,} rows: {LARGEST_ROWS:,} at most")
-        table = file.read(columns=list(_COLUMNS))
+        with path.open("rb") as opened:  # pyarrow takes no name that is not UTF-8
+            file = pq.ParquetFile(opened)
+            _check_shape(path.name, file)
+            table = file.read(columns=list(_COLUMNS))
         numbers = {
             name: table[name].combine_chunks().cast(pa.int64()).to_numpy(zero_copy_only=False)
             for name in ("dp_rank", "stage", "step", "seq_id", "mc")
@@ -87,6 +85,17 @@ def read(path: Path) -> Job:
     return _job(path.name, numbers, times, kinds)
 
 
+def _check_shape(name: str, file: pq.ParquetFile) -> None:
+    missing = [column for column in _COLUMNS if column not in file.schema_arrow.names]
+    if missing:
+        raise InputError(
+            f"{name}: no column {', '.join(missing)}: a Parquet file must have one row per operation, as "
+            "StragglerAnalysis writes them"
+        )
+    if file.metadata.num_rows > LARGEST_ROWS:
+        raise InputError(f"{name}: {file.metadata.num_rows:,} rows: {LARGEST_ROWS:,} at most")
+
+
 def _refuse_unknown(name: str, numbers: dict[str, Any], times: dict[str, Any], kinds: Any) -> None:
     if not len(kinds):
         raise InputError(f"{name}: no rows")
@@ -98,6 +107,8 @@ def _refuse_unknown(name: str, numbers: dict[str, Any], times: dict[str, Any], k
         may_be_negative = column in ("start_ts", "mc")  # an operation of no model chunk has the number -1
         if not np.isfinite(values).all() or (not may_be_negative and values.min() < 0):
             raise InputError(f"{name}: column {column}: a value is missing, below zero or not finite")
+    if max(np.abs(values).max() for values in times.values()) > _LARGEST_S:
+        raise InputError(f"{name}: columns start_ts and duration: a time is beyond {_LARGEST_S:.0e} s")
     if numbers["mc"].max() > 0:
         raise InputError(f"{name}: several model chunks per stage (column mc): only one is supported")
 
@@ -107,6 +118,13 @@ def _job(name: str, numbers: dict[str, Any], times: dict[str, Any], kinds: Any) 
     index: dict[Key, int] = {}
     workers = zip(numbers["dp_rank"], numbers["stage"], kinds, numbers["seq_id"], strict=True)
     rows = np.array([index.setdefault((int(r), int(s), k, int(q)), len(index)) for r, s, k, q in workers])
+    replicas, stages = int(numbers["dp_rank"].max()) + 1, int(numbers["stage"].max()) + 1
+    if replicas * stages > len(index):
+        raise InputError(
+            f"{name}: {replicas:,} replicas of {stages:,} stages, but only {len(index):,} operations in a step"
+        )
+    if len(index) * len(steps) > _MOST_MISSING * len(rows):
+        raise InputError(f"{name}: in most steps most workers have not all operations")
     begins = np.full((len(index), len(steps)), np.nan)
     durations = begins.copy()
     begins[rows, step_index], durations[rows, step_index] = times["start_ts"], times["duration"]
@@ -116,12 +134,17 @@ def _job(name: str, numbers: dict[str, Any], times: dict[str, Any], kinds: Any) 
     if not whole.any():
         raise InputError(f"{name}: in no step does every worker have all operations")
     begins, durations = 1e9 * begins[:, whole], 1e9 * durations[:, whole]
+    begins -= begins.min(axis=0)
+    if (begins + durations).max() > 1e9 * _LONGEST_STEP_S:
+        raise InputError(
+            f"{name}: a step takes more than {_LONGEST_STEP_S:.0e} s: its times are not of one clock"
+        )
     return Job(
         steps=tuple(int(step) for step in steps[whole]),
-        replicas=int(numbers["dp_rank"].max()) + 1,
-        stages=int(numbers["stage"].max()) + 1,
+        replicas=replicas,
+        stages=stages,
         keys=tuple(index),
-        begins=begins - begins.min(axis=0),
+        begins=begins,
         durations=durations,
     )
 

@@ -167,7 +167,7 @@ def _torch_dtype(dtype: str) -> str:
 
 
 def _op_in(kernel: str) -> str:
-    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of symmetric
-    memory, and before NCCL 2.8 `ncclAllReduceRingLLKernel_sum_f32(...)` -> `AllReduce`."""
+    """`ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)`, `ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16(...)` of
+    symmetric memory, and before NCCL 2.8 `ncclAllReduceRingLLKernel_sum_f32(...)` -> `AllReduce`."""
     found = re.match(r"nccl(?:Symk?)?(?:Dev)?Kernel_(\w+?)_", kernel) or _OLD_KERNEL.match(kernel)
     return found[1] if found else kernel[:32]

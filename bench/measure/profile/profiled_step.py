@@ -12,14 +12,15 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.measure.profile.collective_names import Collective
 from bench.measure.profile.intervals import Interval, minus, total, union, within
 from bench.measure.rank_tables import UNKNOWN
 
+K = TypeVar("K", bound=Hashable)
 _COMPILED = "## Call CompiledFxGraph"
 """torch.compile's mark around its code, whose loops on a CPU are in no operator."""
 _OPERATOR = re.compile(r"(?!c10d|_c10d)\w+::\w+")
@@ -100,15 +101,19 @@ def profile(window: Interval, compute: Sequence[Interval], collectives: Sequence
         communication_ns=total(busy),
         exposed_communication_ns=total(minus(busy, computing)),
         compute_ns=total(computing),
-        collectives={
-            op: _op_profile([each for each in begun if each.op == op], window)
-            for op in sorted({each.op for each in begun})
-        },
-        groups={
-            group: _op_profile([each for each in begun if each.group == group], window)
-            for group in {each.group for each in begun}
-        },
+        collectives=dict(sorted(_profiles(begun, lambda each: each.op, window).items())),
+        groups=_profiles(begun, lambda each: each.group, window),
     )
+
+
+def _profiles(
+    begun: Sequence[Collective], key: Callable[[Collective], K], window: Interval
+) -> dict[K, OpProfile]:
+    """The profile of the collectives with each key."""
+    grouped: dict[K, list[Collective]] = {}
+    for each in begun:
+        grouped.setdefault(key(each), []).append(each)
+    return {name: _op_profile(calls, window) for name, calls in grouped.items()}
 
 
 def _op_profile(calls: list[Collective], window: Interval) -> OpProfile:

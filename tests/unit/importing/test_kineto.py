@@ -338,6 +338,16 @@ def test_a_longest_value_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         kineto.read(path)
 
 
+def test_very_many_steps_are_refused(tmp_path: Path) -> None:
+    trace = two_steps()
+    for number in range(1_000):
+        trace.step(100 + number, 0, 1)
+    with pytest.raises(
+        InputError, match=r"rank-0\.json: traceEvents\[\d+\]: has step 1,001: profile fewer steps"
+    ):
+        kineto.read(trace.write(tmp_path / "rank-0.json"))
+
+
 def test_a_text_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_events, "LARGEST_TEXT", 1_000_000)
     path = tmp_path / "t.json.gz"

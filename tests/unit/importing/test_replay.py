@@ -117,6 +117,15 @@ BROKEN: dict[str, tuple[Callable[[list[dict[str, Any]]], list[dict[str, Any]]], 
     "another operation": (_each(optype="<b>sleep</b>"), "unknown kind of operation: <b>sleep</b>; known: "),
     "an unknown time": (_each(duration=float("nan")), "column duration: a value is missing, below zero or not finite"),
     "less than nothing": (_each(duration=-1.0), "column duration: a value is missing, below zero or not finite"),
+    "the end of time": (_each(duration=1e300), "a time is beyond 1e"),
+    "two clocks": (
+        lambda rows: [row | {"start_ts": 5e9 if row["optype"] == "gc" else row["start_ts"]} for row in rows],
+        "not of one clock",
+    ),
+    "a far replica": (lambda rows: [rows[0] | {"dp_rank": 10**9}, *rows], "1,000,000,001 replicas of 2 stages"),
+    "a step of its own for each row": (
+        lambda rows: [row | {"step": number} for number, row in enumerate(rows)], "in most steps most workers have not",
+    ),
     "text for a number": (_each(step="first"), "the Parquet file cannot be read"),
     "no number": (_each(stage=None), "the Parquet file cannot be read|column stage"),
     "the same twice": (lambda rows: rows + rows[:1], "two rows have the same"),
@@ -151,6 +160,12 @@ def test_a_damaged_job_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1_000])
     with pytest.raises(InputError, match=r"^job\.parquet: the Parquet file cannot be read"):
         read_files(ImportRequest(files=(str(path),), suite="demo"))
+
+
+def test_a_job_whose_name_is_not_utf8_is_taken_in(tmp_path: Path) -> None:
+    path = JOBS["even"].write(tmp_path / "job.parquet").rename(tmp_path / "\udcff.parquet")
+    (run,) = read_files(ImportRequest(files=(str(path),), suite="demo")).rows
+    assert run.world_size == 4
 
 
 def test_two_jobs_are_two_imports(tmp_path: Path) -> None:

@@ -147,3 +147,16 @@ def test_the_sql_beside_a_chart_can_be_pasted(results, ask):
         pasted = connection.sql(named_queries.pasteable("throughput", HOSTILE)).pl()
     assert pasted.height == ask("throughput", HOSTILE).height == 2
     assert named_queries.pasteable("cases", "it's").count("'it''s'") == 1
+
+
+def test_a_timeline_joins_neighbouring_slices_in_which_a_rank_does_the_same(ask):
+    rows = select(ask("timeline"), panel="ddp 1x2")
+    found = rows.select("rank", "part", "begin_ms", "end_ms").rows()
+    assert found == [
+        (0, "compute alone", 0.0, 5.0),
+        (0, "communication behind compute", 5.0, 6.0),
+        (0, "exposed communication", 6.0, 7.0),
+        (1, "compute alone", 1.0, 6.0),
+        (1, "communication behind compute", 6.0, 7.0),
+        (1, "exposed communication", 7.0, 8.0),
+    ]
