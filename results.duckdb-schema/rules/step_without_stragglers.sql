@@ -15,12 +15,13 @@ SELECT
     ) AS evidence,
     CASE
         WHEN slowest_share > 0.5
-        THEN format('the slowest 3 % of the workers ({}) explain {} of it', slowest, percent_text(least(slowest_share, 1)))
+        THEN format('the slowest 3 % of the workers ({}) explain {} of it', slowest,
+            percent_text(least(slowest_share, 1)))
         ELSE format('the slowest 3 % of the workers ({}) explain {} of it, so most of it is spread', slowest,
             percent_text(greatest(slowest_share, 0)))
     END AS details,
     CASE
-        WHEN slowest_share > 0.5 THEN format('Check the GPUs, cores and data of {}.', slowest)
+        WHEN slowest_share > 0.5 THEN format('Check the GPUs, cores and data of these workers: {}.', slowest)
         ELSE 'Look for uneven work: sequence lengths, stages of a pipeline, experts, data loading.'
     END AS advice
 FROM step_without_stragglers
