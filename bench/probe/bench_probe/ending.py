@@ -1,4 +1,4 @@
-"""What follows the measured steps: pairs of the self-check, profiled steps, the end of the script, and its outcome."""
+"""The steps after the measured ones (pairs of the self-check, profiled steps), the end of the script, its outcome."""
 
 from __future__ import annotations
 

@@ -83,23 +83,26 @@ def test_ranks_per_node_sets_the_slots_by_hand(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("visible", "count"),
+    ("visible", "expected"),
     [
-        ("", 0),
-        ("-1", 0),
-        ("NoDevFiles", 0),
-        ("0", 1),
-        ("3,1", 2),
-        (" 0 , 2 ", 2),
-        ("GPU-bbbb", 1),
-        ("GPU-aaaa1,2", 2),
-        ("MIG-one", 1),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("0", UUIDS[:1]),
+        ("3,1", [UUIDS[3], UUIDS[1]]),
+        (" 0 , 2 ", [UUIDS[0], UUIDS[2]]),
+        ("GPU-bbbb", UUIDS[2:3]),
+        ("GPU-aaaa1,2", [UUIDS[0], UUIDS[2]]),
+        ("MIG-one", ["MIG-one"]),
     ],
 )
-def test_cuda_visible_devices_is_respected(monkeypatch: pytest.MonkeyPatch, visible: str, count: int) -> None:
+def test_cuda_visible_devices_is_respected(
+    monkeypatch: pytest.MonkeyPatch, visible: str, expected: list[str]
+) -> None:
     given_gpus(monkeypatch, 4)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert len(gpus.visible()) == count
+    found = gpus.visible()
+    assert [(gpu.index, gpu.uuid) for gpu in found] == list(enumerate(expected))
 
 
 @pytest.mark.parametrize(

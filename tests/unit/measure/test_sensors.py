@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pyarrow.parquet as pq
-import pynvml
 import pytest
 
 from bench.measure import write_parquet
-from bench.measure.sensors import nvml
 from bench.measure.sensors.other_processes import OtherProcesses
 from bench.measure.sensors.process import Sensors
 from bench.measure.sensors.sample import HOST, ROW
@@ -83,44 +81,3 @@ def test_what_a_sensor_does_not_have_is_null(tmp_path: Path) -> None:
     assert table["power_w"] == [None, 301.5]
     assert table["throttle_reasons"] == [None, 4]
     assert table["rss_bytes"] == [None, None]
-
-
-UUIDS = ["GPU-aaaa1111", "GPU-aaaa2222", "GPU-bbbb3333"]
-
-
-@pytest.mark.parametrize(
-    ("visible", "expected"),
-    [
-        (None, [0, 1, 2]),
-        ("2,0", [2, 0]),
-        ("GPU-bb, GPU-aaaa1", [2, 0]),
-        ("1,-1,2", [1]),
-        ("GPU-aaaa,2", []),  # of two GPUs
-        ("NoDevFiles", []),
-        ("", []),
-    ],
-)
-def test_a_sensor_has_its_gpus_place_among_those_that_cuda_sees(
-    monkeypatch: pytest.MonkeyPatch, visible: str | None, expected: list[int]
-) -> None:
-    """NVML's answers for three GPUs; the tests marked `gpu` ask the real one."""
-
-    def by_uuid(uuid: str) -> int:
-        if uuid not in UUIDS:
-            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
-        return UUIDS.index(uuid)
-
-    monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: len(UUIDS))
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetHandleByIndex", lambda index: index)
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetUUID", lambda index: UUIDS[index])
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetHandleByUUID", by_uuid)
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetTemperature", lambda handle, _kind: 30 + handle)
-    if visible is None:
-        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    else:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    sensors = nvml.gpu_sensors()
-    assert [sensor.device for sensor in sensors] == list(range(len(expected)))
-    seen = [sensor._readings["temperature_c"]() - 30 for sensor in sensors]
-    assert seen == expected
