@@ -15,46 +15,24 @@ WAITING = '''
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar
 
 import torch
 from torch import distributed, nn
 
-from bench.strategies.ddp import DdpOptions
 from bench.strategies.ddp import Strategy as Ddp
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(DdpOptions):
-    """Options of ddp."""
-
-    limit_s: float = 0.0
-    """Limit of NCCL's watchdog; 0: the one that bench has set."""
-
-
 class Waiting(Ddp):
-    """ddp with a second group, which prints the time that NCCL waits in each."""
-
-    Options: ClassVar = Options
+    """ddp with a second group, which prints the time that NCCL waits in each, and makes it 3 seconds."""
 
     def wrap(self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str) -> nn.Module:
         groups = [distributed.group.WORLD, distributed.new_group()]
         waits_s = [each._get_backend(device).options._timeout.total_seconds() for each in groups]
         print(json.dumps({"waits_s": waits_s}), flush=True)
-        if self.options.limit_s:
-            distributed.set_timeout(timedelta(seconds=self.options.limit_s))
+        distributed.set_timeout(timedelta(seconds=3))
         return super().wrap(model, blocks, device=device, precision=precision)
 '''
-
-
-def waiting(gpus: Gpus, timeout_s: int, limit_s: float) -> str:
-    (gpus.folder / "waiting.py").write_text(WAITING)
-    strategy = f"{{name: ./waiting.py:Waiting, limit_s: {limit_s}}}"
-    done = gpus.suite(HEAD.replace("120", str(timeout_s)) + DDP.replace("ddp", strategy))
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return (gpus.results / "s/one.1x2.r0/rank0.log").read_text()
 
 
 def test_a_collective_that_fails_has_nccls_words_and_its_log(gpus: Gpus) -> None:
@@ -69,17 +47,21 @@ def test_a_collective_that_fails_has_nccls_words_and_its_log(gpus: Gpus) -> None
     assert "NCCL INFO Using network Socket" in log
 
 
-def test_nccl_waits_longer_than_the_agents_in_every_group(gpus: Gpus) -> None:
-    log = waiting(gpus, 1_200, 0.0)
-    (waits_s,) = [json.loads(line)["waits_s"] for line in log.splitlines() if "waits_s" in line]
-    assert min(waits_s) > 1_200
-
-
-def test_a_watchdog_that_ends_the_ranks_is_quoted(gpus: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nccl_waits_longer_than_the_agents_and_a_watchdog_that_ends_the_ranks_is_quoted(
+    gpus: Gpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch waits for 10 minutes unless it is told otherwise; here the strategy tells it so."""
     for owner in ("NCCL", "FR"):
         monkeypatch.setenv(f"TORCH_{owner}_WAIT_TIMEOUT_DUMP_MILSEC", "100")
     gpus.settings["hang_at"] = 600
-    waiting(gpus, 120, 3.0)
+    (gpus.folder / "waiting.py").write_text(WAITING)
+    done = gpus.suite(
+        HEAD.replace("120", "1200") + DDP.replace("strategy: ddp", "strategy: ./waiting.py:Waiting")
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    lines = (gpus.results / "s/one.1x2.r0/rank0.log").read_text().splitlines()
+    (waits_s,) = [json.loads(line)["waits_s"] for line in lines if "waits_s" in line]
+    assert min(waits_s) > 1_200
     (run,) = ask(gpus.results, "SELECT status, error FROM runs")
     assert run["status"] == "failed"
     assert "killed by SIGABRT; its log says: " in run["error"]

@@ -14,7 +14,7 @@ SENSORS = {
 }  # fmt: skip
 FACTS = {"name": "name", "memory_used": "memory_bytes", "power_limit": "power_limit_w"}
 """Readings of the stand-in, and bench's names for them."""
-TOLD_BY_THE_DOCTOR = ("handle", "name", "memory_used", "mig_mode")
+TOLD_BY_THE_DOCTOR = ("handle", "name", "memory_used")
 
 
 def test_every_error_of_every_entry_point_hides_only_its_own_reading(gpus: Gpus) -> None:
@@ -49,9 +49,7 @@ def check_gpu(entry: str, found: dict, whole: dict) -> None:
     lost |= {f"gpu1_{FACTS[entry]}"} if entry in FACTS else set()
     assert found["facts"] == {key: value for key, value in whole["facts"].items() if key not in lost}
     assert found["doctor"]["gpus"][0] == whole["doctor"]["gpus"][0]
-    is_told = found["doctor"]["gpus"][1][1] is not None
-    if (entry, found["kind"]) != ("mig_mode", "not_supported"):  # a GPU without slices
-        assert is_told is (entry in TOLD_BY_THE_DOCTOR)
+    assert (found["doctor"]["gpus"][1][1] is not None) is (entry in TOLD_BY_THE_DOCTOR)
     if entry == "handle":
         assert "1" not in found["sensors"]
     else:
