@@ -85,6 +85,8 @@ def last_words(log: Path) -> str | None:
 
     These are the message of a C++ exception, else torch's last errors, else the last line, as a C library writes it.
     Python writes its stacks below them."""
+    if not log.exists():  # it died before it opened its log
+        return None
     before_stacks = tail(log).partition("Fatal Python error: Aborted")[0]
     lines = [line.strip() for line in before_stacks.splitlines() if line.strip()]
     raised = [line.removeprefix("what():").strip() for line in lines if line.startswith("what():")]

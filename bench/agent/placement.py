@@ -56,19 +56,26 @@ def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]
 def _slots(offer: Offer, device_type: DeviceType, threads: int) -> list[tuple[list[int], Gpu | None]]:
     """CPUs and GPU of each rank that fits here, the same at every world size."""
     count = offer.capacity(device_type, threads)
-    if device_type == "cuda":
-        gpus = [offer.gpus[slot % len(offer.gpus)] for slot in range(count)]
-        return list(zip(cpus.near_gpus(offer.cores, gpus), gpus, strict=True))
-    return [(given, None) for given in _cpus_of_slots(offer.cores, count, max(threads, 1))]
+    if device_type == "cpu":
+        return [(given, None) for given in _cpus_of_slots(offer.cores, count, max(threads, 1))]
+    if not offer.gpus:
+        return []
+    gpus = [offer.gpus[slot % len(offer.gpus)] for slot in range(count)]
+    return list(zip(cpus.near_gpus(offer.cores, gpus), gpus, strict=True))
 
 
 def _cpus_of_slots(cores: Sequence[Sequence[int]], count: int, threads: int) -> list[list[int]]:
     """CPUs of each of `count` ranks without a GPU: one for each thread, because more would be idle or, worse, taken by
-    a loader worker. Ranks that need no whole core get a core each for as long as there are some."""
-    siblings = max(map(len, cores), default=1)
-    if threads % siblings:
-        cores = [[core[sibling]] for sibling in range(siblings) for core in cores if sibling < len(core)]
-    return [given[:threads] for given in cpus.split(cores, count)] if count else []
+    a loader worker. A rank has cores of its own if there are enough, and its threads a core each if that suffices."""
+    own = len(cores) // max(1, count)
+    shares = [cpus.core_by_core(cores[slot * own : (slot + 1) * own]) for slot in range(count)]
+    if all(len(share) >= threads for share in shares):
+        return [share[:threads] for share in shares]
+    in_order = cpus.core_by_core(cores) if threads == 1 else [cpu for core in cores for cpu in core]
+    size = min(threads, max(1, len(in_order) // count))
+    return [
+        [in_order[(slot * size + place) % len(in_order)] for place in range(size)] for slot in range(count)
+    ]
 
 
 def _sampled_as(gpu: Gpu, offer: Offer, first: Offer) -> int | None:
@@ -136,8 +143,8 @@ def _own_cores(
     count: int, tasks: int, local: int, part: Share | None, seen: Sequence[Gpu], own: Sequence[Gpu]
 ) -> list[list[int]]:
     """Cores for this task, out of the first `count` CPUs that it may use: its part of them. If the part is unknown and
-    Slurm bound each task to its own cores, all of them; otherwise the tasks of the node split them, by what is near
-    their GPUs if each has its own."""
+    Slurm bound each task to its own cores, all of them. Otherwise the tasks of the node split them: each has those near
+    its GPUs, if it has some, and a part of the rest."""
     allowed = os.sched_getaffinity(0)
     cores = cpus.cores(allowed)
     if count < len(allowed):
@@ -149,12 +156,15 @@ def _own_cores(
         part = Share(index=0, of=1) if bound else Share(index=local, of=tasks)
     if part.of == 1:
         return cores
-    if own and len(seen) > len(own):
-        near = dict(zip((gpu.index for gpu in seen), cpus.near_gpus(cores, seen), strict=True))
-        chosen = [cpu for gpu in own for cpu in near[gpu.index]]
-    else:
-        chosen = cpus.split(cores, part.of)[part.index]
-    return cpus.cores(chosen)
+    if not part.of <= len(seen) > len(own):
+        return cpus.cores(cpus.split(cores, part.of)[part.index])
+    near = dict(zip((gpu.index for gpu in seen), cpus.near_gpus(cores, seen), strict=True))
+    taken = {cpu for given in near.values() for cpu in given}
+    left = [core for core in cores if taken.isdisjoint(core)]
+    return cpus.cores(
+        {cpu for gpu in own for cpu in near[gpu.index]}
+        | {cpu for core in left[part.index :: part.of] for cpu in core}
+    )
 
 
 def _own_part(seen: Sequence[_T], on_node: int, tasks: int, local: int) -> Sequence[_T]:

@@ -28,7 +28,7 @@ from bench.session.stop import StopRequest
 from bench.train import process_group
 
 READY_S = 300.0
-"""Longest time for a follower to import torch."""
+"""Longest time for a follower to import torch and to try its GPUs."""
 
 
 class Agents:
@@ -48,7 +48,7 @@ class Agents:
         """By task, why an agent is gone."""
 
     def await_ready(self) -> None:
-        """Wait until every follower has imported torch or is lost, or a stop is requested."""
+        """Wait until every follower has imported torch and tried its GPUs or is lost, or a stop is requested."""
         waiting = set(self._followers)
         with closing(Hub({task: follower.channel for task, follower in self._followers.items()})) as hub:
             deadline, look_s = time.monotonic() + READY_S, 0.0
@@ -68,7 +68,7 @@ class Agents:
         try:
             message = follower.channel.poll()
             if message is None and late:
-                raise Lost(f"it did not load torch within {READY_S:g} s")
+                raise Lost(f"it did not load torch and try its GPUs within {READY_S:g} s")
             if isinstance(message, Unusable):
                 raise Lost(message.reason)
         except Lost as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing import connection
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ from bench.records.run_spec import RunSpec
 from bench.session.recovery import agent_scratch
 from bench.session.stop import StopRequest
 
+_GPUS_S = 120.0
+"""Longest time for the first use of this agent's GPUs."""
+
 
 def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     """Take part in a session that another task of the step leads. Returns this process's exit code."""
@@ -74,7 +78,7 @@ def _take_part(channel: Channel, offer: Offer, *, tries_gpus: bool) -> int:
     try:
         server.start()
         gpus_json = json.dumps([asdict(gpu) for gpu in offer.gpus])
-        if tries_gpus and (problem := server.ask("bench.train.check_gpus", gpus_json)):
+        if tries_gpus and (problem := server.ask("bench.train.check_gpus", gpus_json, receive=_within_limit)):
             raise InputError(problem)
     except InputError as error:
         channel.send(Unusable(reason=str(error)))
@@ -89,6 +93,12 @@ def _take_part(channel: Channel, offer: Offer, *, tries_gpus: bool) -> int:
             raise InputError(f"task {offer.task} on {offer.node_name}: {error}: {remedy}") from error
         finally:
             agent.stop()
+
+
+def _within_limit(answer: Connection, _pid: int) -> bytes:
+    if not answer.poll(_GPUS_S):
+        raise InputError(f"its GPUs could not be used within {_GPUS_S:g} s: the driver may hang")
+    return answer.recv_bytes()
 
 
 def obey(channel: Channel, offer: Offer, agent: Agent, server: WarmServer, stop: StopRequest) -> int:

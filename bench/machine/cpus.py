@@ -49,6 +49,12 @@ def as_text(cpus: Collection[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
+def core_by_core(cores: Sequence[Sequence[int]]) -> list[int]:
+    """The CPUs in an order that shares cores as late as possible: one of each core, then the second of each."""
+    siblings = max(map(len, cores), default=0)
+    return [core[sibling] for sibling in range(siblings) for core in cores if sibling < len(core)]
+
+
 def split(cores: Sequence[Sequence[int]], parts: int) -> list[list[int]]:
     """The CPUs of each of `parts` equal shares: whole cores, or single CPUs if there are fewer cores than shares. If
     there are fewer CPUs than shares, shares have CPUs in common."""

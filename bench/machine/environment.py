@@ -95,7 +95,8 @@ def _built_for() -> dict[str, str]:
 
 
 def _gpus() -> dict[str, str]:
-    """Facts of the driver and of every GPU; of a GPU in MIG mode, name and memory are those of its smallest slice."""
+    """Facts of the driver and of every GPU; of a GPU in MIG mode, the name is of its first slice, the memory of its
+    smallest."""
     if gpu_vendor.is_amd():
         return amd_gpus.facts()
     import pynvml
@@ -108,8 +109,10 @@ def _gpus() -> dict[str, str]:
         with suppress(pynvml.NVMLError):  # a GPU without a power limit, or a lost one, hides no other fact
             facts[name] = str(read(*handle))
 
-    def memory_bytes(handle: Any) -> int:
-        return int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+    def memory_bytes(handle: Any) -> int | None:
+        with suppress(pynvml.NVMLError):
+            return int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+        return None
 
     def power_limit_w(handle: Any) -> float:
         return float(pynvml.nvmlDeviceGetPowerManagementLimit(handle)) / 1e3
@@ -123,7 +126,9 @@ def _gpus() -> dict[str, str]:
             cut = slices(handle)
             if cut is not None:
                 facts[f"gpu{index}_slices"] = str(len(cut))
-            for part in [handle] if cut is None else sorted(cut, key=memory_bytes)[:1]:
+            parts = [handle] if cut is None else cut
+            for part in parts[:1]:
                 note(f"gpu{index}_name", pynvml.nvmlDeviceGetName, part)
-                note(f"gpu{index}_memory_bytes", memory_bytes, part)
+            if sizes := [size for part in parts if (size := memory_bytes(part)) is not None]:
+                facts[f"gpu{index}_memory_bytes"] = str(min(sizes))
     return facts

@@ -15,6 +15,8 @@ from bench.common.errors import InputError
 from bench.machine import amd_gpus, gpu_vendor
 from bench.records.messages import Gpu
 
+UNKNOWN_GPU = "unknown"
+"""The GPU of slices that do not tell it: they count as slices of the same one."""
 _WORD_BITS = 64
 """Bits of a word of NVML's masks."""
 
@@ -146,16 +148,13 @@ def _gpu(index: int, handle: Any) -> Gpu:
     """Every fact that NVML tells."""
     if handle is None:
         return Gpu(index=index)
-    sliced = None
+    uuid = _uuid(handle)
+    if uuid is None or not uuid.startswith("MIG-"):
+        return Gpu(index=index, uuid=uuid, cpus=_near_cpus(handle))
     with suppress(pynvml.NVMLError):
-        if pynvml.nvmlDeviceIsMigDeviceHandle(handle):
-            sliced = pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)
-    return Gpu(
-        index=index,
-        uuid=_uuid(handle),
-        sliced_gpu=None if sliced is None else _uuid(sliced),
-        cpus=_near_cpus(handle if sliced is None else sliced),
-    )
+        whole = pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)
+        return Gpu(index=index, uuid=uuid, sliced_gpu=_uuid(whole) or UNKNOWN_GPU, cpus=_near_cpus(whole))
+    return Gpu(index=index, uuid=uuid, sliced_gpu=UNKNOWN_GPU)
 
 
 def _near_cpus(handle: Any) -> list[int]:

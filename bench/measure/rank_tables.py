@@ -30,7 +30,7 @@ _OF_RANKS = (
     "selfcheck",
     "rank_places",
 )
-_TEXT_BYTES = {"gpu_uuid": 64, "cpus": 512}
+_TEXT_BYTES = {"gpu_uuid": 64, "cpus": 4096}
 """Longest text of a column, if not 32."""
 _NUMPY_TYPES = {"INTEGER": "<i8", "BIGINT": "<i8", "DOUBLE": "<f8"}
 TABLES = {

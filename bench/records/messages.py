@@ -17,7 +17,7 @@ class Gpu:
     uuid: str | None = None
     """Null if it does not tell it."""
     sliced_gpu: str | None = None
-    """UUID of the GPU of which it is a slice; null: it is a whole GPU."""
+    """UUID of the GPU of which it is a slice, or `unknown`; null: it is a whole GPU."""
     needs_its_name: bool = False
     """Whether CUDA shows it only to a process that has its UUID in CUDA_VISIBLE_DEVICES: where a GPU is cut into
     slices, a process sees one of them."""

@@ -96,9 +96,8 @@ def _receive(stacks: Path, answer: Connection, pid: int) -> bytes:
             waited_s = time.monotonic() - began_s
             if waited_s >= limit_s:
                 late = f"did not end within {limit_s:g} s (measure.timeout_s){_place(stacks, pid)}"
-                raise _with_earlier_problems(
-                    doing, f"{doing['call']} {late}: make it faster, or raise measure.timeout_s"
-                )
+                remedy = doing.get("remedy", "make it faster, or raise measure.timeout_s")
+                raise _with_earlier_problems(doing, f"{doing['call']} {late}: {remedy}")
             sys.stderr.write(
                 f"bench: {doing['cases']}: still waiting for {doing['call']} ({waited_s:.0f} s of {limit_s:g} s)\n"
             )

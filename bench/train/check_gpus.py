@@ -20,10 +20,25 @@ def main(answer: Connection, gpus_json: str) -> None:
 
 def problem(gpus: Sequence[Gpu]) -> str | None:
     """Why torch cannot use one of them; null if it can use all. CUDA need not be initialised before the call."""
-    problems = (
-        _alone(gpu) if gpu.needs_its_name else _problem(gpu.index, f"GPU {gpu.index}") for gpu in gpus
+    return _too_few(gpus) or next(
+        filter(None, (_alone(g) if g.needs_its_name else _problem(g.index, f"GPU {g.index}") for g in gpus)),
+        None,
     )
-    return next(filter(None, problems), None)
+
+
+def _too_few(gpus: Sequence[Gpu]) -> str | None:
+    """A sentence if CUDA shows fewer GPUs than the driver; null if it shows none, which `_problem` explains."""
+    import torch
+
+    if any(gpu.needs_its_name for gpu in gpus):
+        return None
+    shown = torch._C._cuda_getDeviceCount()  # torch.cuda.device_count() asks the driver, too
+    if not 0 < shown <= max(gpu.index for gpu in gpus):
+        return None
+    silent = [f"GPU {gpu.index} does not answer the driver" for gpu in gpus if gpu.uuid is None][:1]
+    return "; ".join([f"CUDA shows this process only {shown} GPU{'s' * (shown != 1)}", *silent]) + (
+        ": name those that work in CUDA_VISIBLE_DEVICES"
+    )
 
 
 def _alone(gpu: Gpu) -> str | None:
@@ -45,9 +60,6 @@ def _problem(index: int, name: str) -> str | None:
 
     try:
         torch.cuda.init()
-        shown = torch.cuda.device_count()
-        if index >= shown:
-            return f"{name} is there, but CUDA shows this process only {shown} GPU{'s' * (shown != 1)}"
         capability = torch.cuda.get_device_capability(index)
         if torch.version.hip is None and not _has_code(capability, torch.cuda.get_arch_list()):
             return (
@@ -57,7 +69,8 @@ def _problem(index: int, name: str) -> str | None:
             )
         torch.zeros(1, device=torch.device("cuda", index))
         torch.cuda.synchronize(index)
-    except (RuntimeError, AssertionError) as error:  # AssertionError: a build without CUDA
+    # AssertionError: a build without CUDA
+    except (RuntimeError, AssertionError, torch.cuda.DeferredCudaCallError) as error:
         text = str(error).strip().splitlines()
         return f"torch cannot use {name}: {text[0] if text else type(error).__name__}"
     return None
@@ -70,8 +83,9 @@ def _has_code(capability: tuple[int, int], architectures: Sequence[str]) -> bool
         kind, _, number = architecture.partition("_")
         digits = number.rstrip("af")
         built = int(digits[:-1]), int(digits[-1])
-        if built == capability or (kind == "compute" and built < capability):
+        is_exact = number.endswith("a")
+        if built == capability or (kind == "compute" and built < capability and not is_exact):
             return True
-        if kind == "sm" and built[0] == capability[0] and built < capability and not number.endswith("a"):
+        if kind == "sm" and built[0] == capability[0] and built < capability and not is_exact:
             return True
     return False

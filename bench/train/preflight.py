@@ -6,7 +6,6 @@ The checks run in a process forked from the fork server, because they need torch
 from __future__ import annotations
 
 import faulthandler
-import functools
 import json
 import signal
 from collections.abc import Callable, Collection
@@ -33,7 +32,8 @@ _TF32 = (8, 0)
 
 def main(answer: Connection, question_json: str) -> None:
     """Entry of the forked process: answers with a JSON list of problems, empty if there are none. Before each call that
-    may take long it sends an object with `cases`, `call`, the `timeout_s` of a run, and the `problems` found so far.
+    may take long it sends an object with `cases`, `call`, the `timeout_s` of a run, the `problems` found so far, and
+    perhaps the `remedy` if it does not end.
 
     The question has `jobs`, the `gpus` of this agent, and the file `stacks`, to which SIGUSR1 writes the stacks of this
     process."""
@@ -48,9 +48,16 @@ def main(answer: Connection, question_json: str) -> None:
     def problems() -> list[str]:
         return [f"{_named(names)}: {problem}" for problem, names in cases.items()]
 
-    @functools.cache
-    def gpu_problem() -> str | None:
-        return check_gpus.problem([Gpu(**gpu) for gpu in question["gpus"]])
+    on_gpus = [job for job in question["jobs"] if job["device_type"] == "cuda"]
+    gpu_problem = None
+    if on_gpus:
+        names = [name for job in on_gpus for name in job["case_names"]]
+        doing = {"cases": _named(dict.fromkeys(names)), "call": "the first use of the GPUs", "problems": []}
+        remedy = "the driver may hang: see whether `nvidia-smi` answers"
+        answer.send_bytes(
+            json.dumps({**doing, "timeout_s": on_gpus[0]["timeout_s"], "remedy": remedy}).encode()
+        )
+        gpu_problem = check_gpus.problem([Gpu(**gpu) for gpu in question["gpus"]])
 
     for job in question["jobs"]:
 
@@ -59,9 +66,8 @@ def main(answer: Connection, question_json: str) -> None:
             answer.send_bytes(json.dumps({**doing, "problems": problems()}).encode())
 
         try:
-            if job["device_type"] == "cuda":
-                calls("CUDA")
-            problem = (job["device_type"] == "cuda" and gpu_problem()) or _problem(job, calls)
+            on_gpu = job["device_type"] == "cuda"
+            problem = gpu_problem if on_gpu and gpu_problem else _problem(job, calls)
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # of a later call of a user's method
             problem = describe(error) + place_of(error, job["workload"], job["strategy"], job["source"])
         if problem is not None:

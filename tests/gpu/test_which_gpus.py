@@ -80,6 +80,15 @@ def test_ranks_on_slices_of_one_gpu_train_by_way_of_gloo(gpus: Gpus) -> None:
     assert fact["value"].startswith("gloo over lo, by way of host memory")
 
 
+def test_a_slice_that_does_not_tell_its_memory_ends_no_session(gpus: Gpus) -> None:
+    cut(gpus, "0.0", "1.1")
+    gpus.readings["gpu0.mig0.memory_used"] = "!4"
+    done = gpus.suite(HEAD.replace("device: cuda", "device: cpu").replace("bf16", "fp32") + ONE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = ask(gpus.results, "SELECT key FROM environment WHERE key LIKE 'gpu%_memory_bytes'")
+    assert facts == [{"key": "gpu1_memory_bytes"}]
+
+
 def test_slices_of_two_gpus_use_nccl(gpus: Gpus) -> None:
     cut(gpus, "0.0", "1.1")
     done = gpus.suite(HEAD + TWO_RANKS)
@@ -102,7 +111,7 @@ def test_a_gpu_that_nvml_sees_and_cuda_does_not_is_refused(gpus: Gpus) -> None:
     gpus.settings["devices"] = 1
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "GPU 1 is there, but CUDA shows this process only 1 GPU" in done.stderr
+    assert "CUDA shows this process only 1 GPU: name those that work" in done.stderr
 
 
 def test_a_task_whose_gpu_cannot_be_used_takes_no_part(gpus: Gpus) -> None:
@@ -112,7 +121,7 @@ def test_a_task_whose_gpu_cannot_be_used_takes_no_part(gpus: Gpus) -> None:
     gpus.launcher = TWO_TASKS
     done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[2, 4]"))
     assert "task 1 on" in done.stderr
-    assert "GPU 3 is there, but CUDA shows this process only 3 GPUs" in done.stderr
+    assert "CUDA shows this process only 3 GPUs: name those that work" in done.stderr
     assert ask(gpus.results, "SELECT world_size, status FROM runs ORDER BY 1") == [
         {"world_size": 2, "status": "ok"},
         {"world_size": 4, "status": "skipped"},
@@ -123,7 +132,7 @@ def test_the_doctor_names_the_gpu_that_torch_cannot_use(gpus: Gpus) -> None:
     gpus.settings["devices"] = 1
     done = gpus.bench("doctor")
     assert done.returncode == 2
-    assert "GPU 1 is there, but CUDA shows this process only 1 GPU" in done.stdout
+    assert "CUDA shows this process only 1 GPU: name those that work" in done.stdout
 
 
 @pytest.mark.parametrize("reading", ["!4", "!3"], ids=["no permission", "not supported"])

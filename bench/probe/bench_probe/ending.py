@@ -89,10 +89,6 @@ class Ending:
             self._profile.abandon()
         self._write()
 
-    def fall_silent(self):
-        """In a fork of the process: a worker of a DataLoader must not use the device."""
-        self._recorder.is_listening, self._recorder.is_copy = False, True
-
     def note_other_process(self):
         """Another process of the rank takes steps, too."""
         (self.scratch / f"processes.rank{self._recorder.job['rank']}").touch()

@@ -45,7 +45,7 @@ def install(recorder):
                 _or_skipped(recorder, scaler.step),
             )
     atexit.register(recorder.ending.leave)
-    os.register_at_fork(after_in_child=recorder.ending.fall_silent)
+    os.register_at_fork(after_in_child=recorder.fall_silent)
 
 
 def _around_backward(recorder, backward):

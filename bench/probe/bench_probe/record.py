@@ -82,6 +82,10 @@ class Recorder:
         is_on = self.is_listening and not self.is_capturing
         return is_on and (self.thread is None or self.thread == threading.get_ident())
 
+    def fall_silent(self):
+        """In a fork of the process: a worker of a DataLoader must not use the device."""
+        self.is_listening, self.is_copy = False, True
+
     def before_optimizer(self, optimizer, _arguments, _options):
         if self.is_copy:
             self.ending.note_other_process()

@@ -14,6 +14,9 @@ from itertools import chain
 from bench_probe.rows import Rows
 from bench_probe.step_file import StepFile
 
+_COUNTED = ("taken", "validations", "skipped")
+"""Counts that steps of the check must not change."""
+
 
 class SelfCheck:
     """The steps of the check, of one rank. All ranks of a run draw the same order."""
@@ -23,7 +26,7 @@ class SelfCheck:
         order = random.Random(seed)  # noqa: S311 - it protects no secret
         self._kinds = list(chain(*(order.sample(("bare", "instrumented"), 2) for _ in range(pairs))))
         self._kept = recorder.rows, recorder.closed
-        self._counted = vars(recorder.counting).copy()
+        self._counted = {name: getattr(recorder.counting, name) for name in _COUNTED}
         path = recorder.ending.scratch / f"selfcheck.rank{recorder.job['rank']}"
         recorder.rows = Rows(StepFile(path, pairs, {}), recorder.device, recorder.seen, recorder.named_phases)
         path.unlink()

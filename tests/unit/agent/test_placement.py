@@ -292,3 +292,56 @@ def test_tasks_that_see_different_gpus_are_warned_about() -> None:
         "the tasks of n1 see different GPUs, so NCCL may connect them slowly or not at all: "
     )
     assert slot_warnings([dataclasses.replace(one, seen_gpus=seen) for one in apart]) == []
+
+
+SMT_20 = [[core, core + 20] for core in range(20)]
+DGX = [[core, core + 112] for core in range(112)]
+LAPTOP = [[0, 1], [2, 3], [4, 5], [6, 7], *[[cpu] for cpu in range(8, 16)]]
+
+
+@pytest.mark.parametrize(
+    ("machine", "slots", "threads", "expected"),
+    [
+        (DGX, 8, 1, [[0], [14], [28], [42], [56], [70], [84], [98]]),
+        (SMT_20, 4, 5, [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14], [15, 16, 17, 18, 19]]),
+        (SMT_20, 4, 10, [[0, 1, 2, 3, 4, 20, 21, 22, 23, 24]]),
+        (SMT_20, 8, 5, [[0, 20, 1, 21, 2], [22, 3, 23, 4, 24]]),
+        (LAPTOP, 12, 1, [[0], [2], [4], [6], [8], [9]]),
+        (LAPTOP, 8, 2, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12, 13], [14, 15]]),
+        (LAPTOP, 4, 4, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]]),
+    ],
+)
+def test_ranks_on_cpus_have_cores_of_their_own_where_there_are_enough(
+    machine: list[list[int]], slots: int, threads: int, expected: list[list[int]]
+) -> None:
+    found = cpus_of_ranks(offer(cores=machine, gpus=[], slots=slots), slots, threads=threads)
+    assert found[: len(expected)] == expected
+    assert all(len(given) == threads for given in found)
+    assert len({cpu for given in found for cpu in given}) == slots * threads
+
+
+def test_a_task_without_a_gpu_hosts_no_rank_on_gpus() -> None:
+    offers = [offer(slots=1), offer(task=1, local_task=1, gpus=[], slots=1)]
+    found = place_ranks(run_spec(device_type="cuda", ranks_per_node=1, world_size=1), offers)
+    assert list(found) == [0]
+
+
+@pytest.mark.parametrize(
+    ("near", "expected"),
+    [
+        ([[0, 1, 2, 3], [4, 5, 6, 7]], [[0, 1, 2, 3], [4, 5, 6, 7]]),
+        ([[0, 1, 2, 3], [0, 1, 2, 3]], [[0, 1, 4, 6], [2, 3, 5, 7]]),
+        ([[0, 1]], [[0, 1, 2, 3], [4, 5, 6, 7]]),
+    ],
+    ids=["a socket each", "CPUs that are near no GPU", "fewer GPUs than tasks"],
+)
+def test_tasks_of_a_node_split_all_of_its_cpus(
+    given: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    near: list[list[int]],
+    expected: list[list[int]],
+) -> None:
+    given(range(8), SLURM_STEP_ID="0", SLURM_CPUS_ON_NODE="8", SLURM_STEP_TASKS_PER_NODE="2")
+    seen = [Gpu(index=index, uuid=f"GPU-{index}", cpus=cpus) for index, cpus in enumerate(near)]
+    monkeypatch.setattr(gpus, "visible", lambda: seen)
+    assert [sorted(own_offer(step(task, (2,)), None).cpus) for task in range(2)] == expected
