@@ -61,10 +61,51 @@ static ncclResult_t make(ncclComm_t *made, int ranks, int rank, u64 id) {
     return ncclSuccess;
 }
 
-static u64 number_in(ncclUniqueId id) {
-    u64 number;
-    memcpy(&number, &id, sizeof number);
-    return number;
+/* What each rank of a communicator tells the others: ranks of one color make a part, in the order of their keys. */
+struct choice {
+    int color, key;
+};
+
+struct meeting {
+    int left; /* how many have read it */
+    struct {
+        bool is_made;
+        struct choice choice;
+    } of[];
+};
+
+/* All ranks call it, and each waits for the others, as in NCCL. They meet in shared memory, which the last one removes.
+ * Returns the number of ranks with the same color, and the place among them. */
+static ncclResult_t meet(u64 id, unsigned number, int ranks, int rank, struct choice own, int *same, int *place) {
+    char name[64];
+    snprintf(name, sizeof name, "/standin-%llx-%u", id, number);
+    size_t bytes = sizeof(struct meeting) + (size_t)ranks * sizeof(((struct meeting *)0)->of[0]);
+    int file = shm_open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return ncclSystemError;
+    struct meeting *met = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (met == MAP_FAILED) return ncclSystemError;
+    met->of[rank].choice = own;
+    __atomic_store_n(&met->of[rank].is_made, true, __ATOMIC_RELEASE);
+    *same = *place = 0;
+    for (int each = 0; each < ranks; each++) {
+        while (!__atomic_load_n(&met->of[each].is_made, __ATOMIC_ACQUIRE)) wait_until(now() + 100000);
+        struct choice other = met->of[each].choice;
+        if (other.color != own.color) continue;
+        ++*same;
+        *place += other.key < own.key || (other.key == own.key && each < rank);
+    }
+    if (__atomic_add_fetch(&met->left, 1, __ATOMIC_ACQ_REL) == ranks) shm_unlink(name);
+    munmap(met, bytes);
+    return ncclSuccess;
+}
+
+static ncclResult_t join(ncclComm_t *made, int ranks, int rank, ncclUniqueId given) {
+    u64 id;
+    memcpy(&id, &given, sizeof id);
+    int same, place;
+    ncclResult_t result = meet(id, 0, ranks, rank, (struct choice){0, rank}, &same, &place);
+    return result != ncclSuccess ? result : make(made, ranks, rank, id);
 }
 
 /* STANDIN_NCCL_NS and 100 GB/s; the bytes are those that a rank receives. */
@@ -93,56 +134,28 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *made, int ranks, ncclUniqueId id, int rank) {
-    return make(made, ranks, rank, number_in(id));
+    return join(made, ranks, rank, id);
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *made, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
     (void)config;
-    return make(made, ranks, rank, number_in(id));
+    return join(made, ranks, rank, id);
 }
 
 ncclResult_t ncclCommInitRankScalable(ncclComm_t *made, int ranks, int rank, int count, ncclUniqueId *ids,
                                       ncclConfig_t *config) {
     (void)count, (void)config;
-    return make(made, ranks, rank, number_in(*ids));
+    return join(made, ranks, rank, *ids);
 }
 
-/* What the ranks of a communicator tell each other when they split it. */
-struct split {
-    int left; /* how many have read it */
-    struct choice {
-        bool is_made;
-        int color, key;
-    } of[];
-};
-
-/* All ranks call it. They meet in shared memory, which the last one removes; NCCL waits here, too. */
 ncclResult_t ncclCommSplit(ncclComm_t whole, int color, int key, ncclComm_t *made, ncclConfig_t *config) {
     (void)config;
     *made = NULL;
-    char name[64];
-    snprintf(name, sizeof name, "/standin-%llx-%u", whole->id, ++whole->splits);
-    size_t bytes = sizeof(struct split) + (size_t)whole->ranks * sizeof(struct choice);
-    int file = shm_open(name, O_RDWR | O_CREAT, 0600);
-    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return ncclSystemError;
-    struct split *split = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (split == MAP_FAILED) return ncclSystemError;
-    split->of[whole->rank].color = color, split->of[whole->rank].key = key;
-    __atomic_store_n(&split->of[whole->rank].is_made, true, __ATOMIC_RELEASE);
+    struct choice own = {color, key};
     int ranks = 0, rank = 0;
-    for (int each = 0; each < whole->ranks; each++) {
-        const struct choice *other = &split->of[each];
-        while (!__atomic_load_n(&other->is_made, __ATOMIC_ACQUIRE)) wait_until(now() + 100000);
-        if (other->color != color) continue;
-        ranks++;
-        rank += other->key < key || (other->key == key && each < whole->rank);
-    }
-    if (__atomic_add_fetch(&split->left, 1, __ATOMIC_ACQ_REL) == whole->ranks) shm_unlink(name);
-    munmap(split, bytes);
-    if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
-    u64 id = (whole->id * 31 + whole->splits) * 31 + (u64)color;
-    return make(made, ranks, rank, id);
+    ncclResult_t result = meet(whole->id, ++whole->splits, whole->ranks, whole->rank, own, &ranks, &rank);
+    if (result != ncclSuccess || color == NCCL_SPLIT_NOCOLOR) return result;
+    return make(made, ranks, rank, (whole->id * 31 + whole->splits) * 31 + (u64)color);
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t group, ncclResult_t *error) {
