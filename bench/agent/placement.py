@@ -6,6 +6,7 @@ import itertools
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from bench.launch.step import Share, Step
@@ -23,7 +24,7 @@ def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]
     """Places of the run's ranks by the task that hosts them, node by node on the first nodes that have an agent.
 
     Raises LookupError with the reason if these agents cannot host the run."""
-    nodes = _by_node(sorted(offers, key=lambda offer: (offer.node, offer.local_task)))
+    nodes = _by_node(offers)
     if len(nodes) < run.nodes:
         raise LookupError(f"needs {run.nodes} nodes, this step has {len(nodes)} left")
     found: dict[int, list[Place]] = {}
@@ -49,7 +50,8 @@ def place_ranks(run: RunSpec, offers: Sequence[Offer]) -> dict[int, list[Place]]
             found.setdefault(offer.task, []).append(place)
     leader = min(offer.task for offer in offers)
     if leader not in found:  # the ranks meet on the leader's node, where rank 0 has to be
-        raise LookupError(f"needs {run.threads} CPUs for a rank, the leading task has fewer")
+        lacking = "a GPU" if run.device_type == "cuda" else f"{run.threads} CPUs"
+        raise LookupError(f"needs {lacking} for the first rank, which the leading task does not have")
     return found
 
 
@@ -100,9 +102,15 @@ def shares_gpus(places: Mapping[int, Sequence[Place]], offers: Sequence[Offer]) 
 
 
 def _by_node(offers: Sequence[Offer]) -> list[list[Offer]]:
+    """The offers of each node, by task. Of tasks that offer the same GPU, only the first one offers it."""
     found: dict[int, list[Offer]] = {}
-    for offer in offers:
-        found.setdefault(offer.node, []).append(offer)
+    for offer in sorted(offers, key=lambda offer: (offer.node, offer.local_task)):
+        on_node = found.setdefault(offer.node, [])
+        taken = {gpu.uuid for other in on_node for gpu in other.gpus if gpu.uuid is not None}
+        own = [gpu for gpu in offer.gpus if gpu.uuid not in taken]
+        if len(own) < len(offer.gpus):
+            offer = replace(offer, gpus=own, slots=offer.slots if offer.fixed else len(own))  # noqa: PLW2901
+        on_node.append(offer)
     return list(found.values())
 
 

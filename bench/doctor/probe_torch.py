@@ -24,9 +24,9 @@ def probe() -> dict[str, Any]:
 
     try:
         visible = gpus.visible()
-    except InputError:  # a wrong CUDA_VISIBLE_DEVICES, which has a check of its own
-        visible = []
-    cuda_error = check_gpus.problem(visible) if visible else _cuda_error()
+        cuda_error = check_gpus.problem(visible) if visible else _cuda_error()
+    except InputError as error:  # a wrong CUDA_VISIBLE_DEVICES
+        visible, cuda_error = [], str(error)
     devices = 0 if cuda_error else len(visible) or torch.cuda.device_count()
     for_gpus = torch.version.cuda is not None or torch.version.hip is not None
     has_nccl = for_gpus and distributed.is_nccl_available()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench.machine import amd_gpus, gpu_vendor
+from bench.machine import amd_gpus, gpu_vendor, gpus
 
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 """Also visible in a container that was started without the driver's libraries."""
@@ -38,9 +38,16 @@ def container_kind() -> str | None:
 
 
 def gpus_left_out(visible_gpus: int) -> str | None:
-    """A warning with a remedy if the machine has GPUs for this torch and this container sees none; otherwise null."""
+    """A warning with a remedy if the machine has GPUs for this torch and this process sees none; otherwise null."""
+    if visible_gpus or gpu_vendor.visible_devices() == "":
+        return None
+    if not gpu_vendor.is_amd() and (problem := gpus.nvml_problem()) is not None:
+        return (
+            f"NVML does not start ({problem}), so no GPU can be used: after an update of the driver the machine must "
+            "restart; `bench doctor` says more"
+        )
     kind = container_kind()
-    if kind is None or visible_gpus or gpu_vendor.visible_devices() == "":
+    if kind is None:
         return None
     if gpu_vendor.is_amd():
         if amd_gpus.kernel_driver() is None:

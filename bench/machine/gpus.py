@@ -62,6 +62,18 @@ def nvml() -> Iterator[bool]:
         pynvml.nvmlShutdown()
 
 
+def nvml_problem() -> str | None:
+    """Why NVML does not start; null if it does, and on a machine without a driver."""
+    try:
+        pynvml.nvmlInit()
+    except (pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded):
+        return None
+    except pynvml.NVMLError as error:
+        return str(error)
+    pynvml.nvmlShutdown()
+    return None
+
+
 def gpu_count() -> int:
     """All GPUs of the machine, those that CUDA_VISIBLE_DEVICES hides, too."""
     try:
@@ -133,7 +145,11 @@ def _chosen(wanted: str, handles: dict[int, Any]) -> list[Any]:
                 f"CUDA_VISIBLE_DEVICES={wanted} names a GPU twice: CUDA would show none; name each once"
             )
         found[key] = parts
-    return [part for parts in found.values() for part in parts]
+    chosen = [part for parts in found.values() for part in parts]
+    told = [one for part in chosen if part is not None and (one := _uuid(part)) is not None]
+    if len(set(told)) < len(told):  # a slice, and the GPU that it is part of
+        raise InputError(f"CUDA_VISIBLE_DEVICES={wanted} names a slice twice: name each once")
+    return chosen
 
 
 def _slice(word: str) -> Any:

@@ -7,14 +7,15 @@ import polars as pl
 
 from analysis.report.drawing import theme
 from analysis.report.drawing.bars import Parts, stacked
-from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct
+from analysis.report.drawing.chart import Cases, Chart, Drawing
 
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
+    known = rows.select("phase", "phase_order").unique().sort("phase_order")  # a script may lack a phase
     parts = Parts(
         part="phase",
-        names=distinct(rows.sort("phase_order"), "phase"),
-        colours=theme.PHASE_COLOURS,
+        names=known.get_column("phase").to_list(),
+        colours=[theme.PHASE_COLOURS[order - 1] for order in known.get_column("phase_order")],
         value="phase_ms",
         title="mean time of a step (ms)",
         tooltip=[

@@ -89,7 +89,14 @@ def _by_rank(traces: Sequence[RankTrace]) -> dict[int, RankTrace]:
                 f"{each.name}: rank {rank} is already in {other.name}: one import takes one file of each rank, and one "
                 "profile of one run"
             )
+        if copy := next((other for other in found.values() if other.sha256 == each.sha256), None):
+            raise InputError(f"{each.name}: the same trace as {copy.name}: each rank has a trace of its own")
         found[rank] = each
+    for each in found.values():
+        if not {step.number for step in each.steps} & {step.number for step in traces[0].steps}:
+            raise InputError(
+                f"{each.name}: no step in common with {traces[0].name}: import each run separately"
+            )
     return dict(sorted(found.items()))
 
 

@@ -387,6 +387,7 @@ def _message(name: str, begin_ns: int, end_ns: int, args: Mapping[str, Any]) -> 
         begin_ns=begin_ns,
         end_ns=end_ns,
         elements=tuple(_elements(args.get("Input Dims"))),
+        has_shapes="Input Dims" in args,
         dtype=next((text_of(kind) for kind in kinds if kind and kind != "Scalar"), ""),
     )
 

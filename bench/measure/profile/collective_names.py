@@ -59,6 +59,8 @@ class Message:
     elements: tuple[int, ...]
     """Elements of each tensor of the event, in its order."""
     dtype: str
+    has_shapes: bool = True
+    """Whether torch's profiler recorded shapes; otherwise `elements` is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +90,13 @@ def of_gloo(messages: Iterable[Message], ranks: int) -> list[Collective]:
         else:
             op, elements = op_of(message.name.removeprefix("gloo:")), sum(message.elements)
             elements *= ranks if op == "all_gather" else 1
+        is_known = request is not None or message.has_shapes
         found.append(
             Collective(
-                op=_op_or_control(op, elements, message.dtype),
+                op=_op_or_control(op, elements, message.dtype) if is_known else op,
                 begin_ns=message.begin_ns,
                 end_ns=message.end_ns,
-                message_bytes=bytes_of(elements, message.dtype),
+                message_bytes=bytes_of(elements, message.dtype) if is_known else None,
             )
         )
     return found

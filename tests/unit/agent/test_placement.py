@@ -261,8 +261,23 @@ SLICES = [Gpu(index=0, uuid="MIG-a", sliced_gpu="GPU-0"), Gpu(index=1, uuid="MIG
     ids=["a GPU each", "slices of one GPU", "one GPU", "two tasks", "two tasks that see the same GPU"],
 )
 def test_ranks_that_nccl_would_refuse_are_known(offers: list[Offer], shared: bool) -> None:
-    places = place_ranks(run_spec(device_type="cuda", ranks_per_node=2, world_size=2), offers)
+    run = run_spec(device_type="cuda", ranks_per_node=2, world_size=2, oversubscribed=True)
+    places = place_ranks(run, offers)
     assert shares_gpus(places, offers) is shared
+
+
+def test_a_gpu_that_two_tasks_see_is_one_slot() -> None:
+    offers = [
+        offer(gpus=gpus_of([0, 1]), slots=2, fixed=False),
+        offer(task=1, local_task=1, gpus=gpus_of([1, 2]), slots=2, fixed=False),
+    ]
+    assert (total(offers).slots_per_node, total(offers).cuda_devices_per_node) == (3, 3)
+    found = place_ranks(run_spec(device_type="cuda", ranks_per_node=3, world_size=3), offers)
+    assert [place.gpu.uuid for here in found.values() for place in here if place.gpu] == [
+        "GPU-0",
+        "GPU-1",
+        "GPU-2",
+    ]
 
 
 def test_ranks_of_two_nodes_with_the_same_gpu_numbers_share_none() -> None:

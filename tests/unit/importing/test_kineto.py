@@ -191,19 +191,30 @@ def test_missing_ranks_are_said_and_leave_out_the_replay(tmp_path: Path, take: T
 
 
 def test_the_rank_and_the_nodes_can_be_in_the_files_names(tmp_path: Path) -> None:
-    for name in ("rank-0.json", "rank-1.json"):
-        two_steps(rank=None).write(tmp_path / name)  # type: ignore[arg-type]
+    for late in (0, 1):
+        two_steps(rank=None, late=late).write(tmp_path / f"rank-{late}.json")  # type: ignore[arg-type]
     (run,) = read_files(
         ImportRequest(files=(str(tmp_path / "rank-*.json"),), suite="demo", kind="trace", world=2)
     ).rows
     assert run.world_size == 2
     hosts = ("n1_77.1700000000001", "n2_78.1700000000002")
     files = [
-        str(two_steps(rank=rank).write(tmp_path / f"{host}.pt.trace.json.gz"))
+        str(two_steps(rank=rank, late=rank).write(tmp_path / f"{host}.pt.trace.json.gz"))
         for rank, host in enumerate(hosts)
     ]
     (run,) = read_files(ImportRequest(files=tuple(files), suite="demo")).rows
     assert (run.world_size, run.nodes) == (2, 2)
+
+
+def test_traces_of_two_runs_or_one_trace_twice_are_refused(tmp_path: Path) -> None:
+    first = str(two_steps(rank=None).write(tmp_path / "rank-0.json"))  # type: ignore[arg-type]
+    (tmp_path / "rank-1.json").write_bytes((tmp_path / "rank-0.json").read_bytes())
+    with pytest.raises(InputError, match=r"rank-1\.json: the same trace as rank-0\.json"):
+        read_files(ImportRequest(files=(first, str(tmp_path / "rank-1.json")), suite="demo", world=2))
+    later = (tmp_path / "rank-0.json").read_text().replace("ProfilerStep#", "ProfilerStep#9")
+    (tmp_path / "rank-1.json").write_text(later)
+    with pytest.raises(InputError, match=r"rank-1\.json: no step in common with rank-0\.json"):
+        read_files(ImportRequest(files=(first, str(tmp_path / "rank-1.json")), suite="demo", world=2))
 
 
 def test_a_step_is_replayed_without_its_straggler(tmp_path: Path, table: Any) -> None:

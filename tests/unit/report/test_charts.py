@@ -9,6 +9,7 @@ import pytest
 
 from analysis.report import named_queries
 from analysis.report.charts import all_charts
+from analysis.report.drawing import theme
 from analysis.report.drawing.bars import BARS
 from analysis.report.drawing.chart import base, drawing, few_sizes, layered, panels, specification
 from analysis.report.drawing.curves import extremes, workers_axis
@@ -244,6 +245,17 @@ def test_of_many_bars_those_that_matter_are_drawn_and_the_note_counts_them(read,
     assert f"the {BARS} of 90" in drawn.note
     filters = [step["filter"]["oneOf"] for unit in units_of(spec) for step in unit["transform"]]
     assert {len(labels) for labels in filters} == {BARS}
+
+
+def test_phases_of_a_script_without_a_loader_keep_their_colours(read):
+    """A script without a DataLoader has no data phase."""
+    rows, cases = read[SCALING].charts["phases"], read[SCALING].cases
+    (spec,) = views_of("phases", rows.filter(pl.col("phase") != "data"), cases)
+    scale = encodings(units_of(spec)[0])["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == dict(
+        zip(["forward", "backward", "optimizer"], theme.PHASE_COLOURS[1:], strict=True)
+    )
+    assert "optimizer" in legend(spec)
 
 
 def test_learning_is_drawn_by_step_by_epoch_and_by_wall_time_as_far_as_they_are_known(read):
