@@ -169,22 +169,29 @@ def device_windows(
     """Number and interval of each step on a device for which the host does not wait at the steps' marks.
 
     `marks`: number and interval of the steps on the host. A step lasts until the last kernel ends that it launched; the
-    next one begins there. The first one begins when each stream has done what was launched before."""
+    next one begins there. The first one begins when each stream has done what was launched before. A kernel whose
+    launch is unknown was launched before if it begins before the first kernel of a step on its stream; on a stream
+    without one, before the first of any stream."""
     begins = sorted((interval[0], number, interval[1]) for number, interval in marks)
     ends = {number: end for _, number, end in begins}
-    before = begins[0][0]
-    known: set[int] = set()
-    for kernel in sorted(kernels, key=lambda kernel: kernel.interval):
+    first_of_stream: dict[int, int] = {}
+    others = []
+    for kernel in kernels:
         launch_ns = kernel.launch_ns
         at = -1 if launch_ns is None else bisect_right(begins, (launch_ns, sys.maxsize, sys.maxsize)) - 1
         if launch_ns is not None and at >= 0 and launch_ns < begins[at][2]:
-            number = begins[at][1]
-            ends[number] = max(ends[number], kernel.interval[1])
-            known.add(kernel.stream)
-        elif at < 0 and kernel.stream not in known:
-            before = max(before, kernel.interval[1])
-    if not known:
+            begin_ns, end_ns = kernel.interval
+            ends[begins[at][1]] = max(ends[begins[at][1]], end_ns)
+            first_of_stream[kernel.stream] = min(begin_ns, first_of_stream.get(kernel.stream, begin_ns))
+        elif at < 0:
+            others.append(kernel)
+    if not first_of_stream:
         return [(number, (begin, end)) for begin, number, end in begins]
+    first = min(first_of_stream.values())
+    before = begins[0][0]
+    for kernel in others:
+        if kernel.launch_ns is not None or kernel.interval[0] < first_of_stream.get(kernel.stream, first):
+            before = max(before, kernel.interval[1])
     found = []
     for begin, number, _ in begins:
         window = max(begin, before), max(begin, before, ends[number])

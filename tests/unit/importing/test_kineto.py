@@ -109,6 +109,28 @@ def test_a_step_of_a_device_far_behind_its_host_has_the_kernels_that_the_step_la
     assert (second.number, second.window, second.profile.compute_ns) == (2, (900_000, 1_200_000), 200_000)
 
 
+def test_kernels_of_an_unknown_launch_in_the_middle_of_the_steps_do_not_move_them(tmp_path: Path) -> None:
+    """A second stream has only kernels whose launch the trace does not show."""
+    trace = GpuTrace()
+    for number, begin in ((1, 0), (2, 100)):
+        trace.step(number, begin, begin + 100)
+        trace.kernel(begin + 10, begin + 90, launch=begin + 5)
+        trace.kernel(begin + 50, begin + 60, launch=None, stream=9)
+    found = kineto.read(trace.write(tmp_path / "rank-0.json")).steps
+    assert [(step.number, step.window) for step in found] == [(1, (0, 100_000)), (2, (100_000, 200_000))]
+
+
+def test_a_step_begins_when_each_of_its_streams_has_done_what_was_launched_before(tmp_path: Path) -> None:
+    """The second stream still works on older kernels when the first one begins the step."""
+    trace = GpuTrace()
+    trace.step(1, 0, 100)
+    trace.kernel(10, 90, launch=5)
+    trace.kernel(20, 50, launch=None, stream=9)
+    trace.kernel(50, 95, launch=6, stream=9)
+    (step,) = kineto.read(trace.write(tmp_path / "rank-0.json")).steps
+    assert step.window == (50_000, 100_000)
+
+
 def test_kernels_without_a_known_launch_leave_the_steps_of_the_host(tmp_path: Path) -> None:
     trace = GpuTrace()
     trace.step(1, 0, 100)
