@@ -156,16 +156,23 @@ def _timeline(step: TracedStep, begin_ns: int) -> Iterator[Row]:
         }
 
 
-def _shared_steps(ranked: Mapping[int, RankTrace]) -> dict[int, dict[int, TracedStep]]:
-    """Number -> rank -> step, of the steps that every rank has, with the same collectives in the same order."""
+def _shared_steps(ranked: Mapping[int, RankTrace], size: int) -> dict[int, dict[int, TracedStep]]:
+    """Number -> rank -> step, of the steps that every rank has, with the same collectives in the same order, each of
+    which is known to be of all `size` ranks: those of a smaller group have other partners."""
     steps = {rank: {step.number: step for step in each.steps} for rank, each in ranked.items()}
     shared = set.intersection(*(set(of_rank) for of_rank in steps.values()))
     found = {}
     for number in sorted(shared):
         of_step = {rank: of_rank[number] for rank, of_rank in steps.items()}
-        if len({_ops(step.collectives) for step in of_step.values()}) == 1:
+        is_same = len({_ops(step.collectives) for step in of_step.values()}) == 1
+        if is_same and all(_is_of_all(ranked[rank], step, size) for rank, step in of_step.items()):
             found[number] = of_step
     return found
+
+
+def _is_of_all(trace: RankTrace, step: TracedStep, size: int) -> bool:
+    groups = (trace.groups.get(each.group or "") for each in step.collectives if each.op in _OF_ALL_RANKS)
+    return all(group is not None and group.ranks == size for group in groups)
 
 
 def _ops(collectives: Sequence[Collective]) -> tuple[str, ...]:
@@ -177,11 +184,9 @@ def _offsets(ranked: Mapping[int, RankTrace], size: int) -> dict[tuple[int, int]
 
     Ranks on several nodes have no common clock. A collective ends at the same moment on all of its ranks, so their
     steps are laid over each other such that the ends agree: in the median, as single ends scatter. Without matching
-    collectives all ranks begin at 0."""
+    collectives of all ranks they begin at 0."""
     offsets: dict[tuple[int, int], int] = {}
-    if not _only_whole_groups(ranked, size):
-        return offsets
-    for number, of_step in _shared_steps(ranked).items():
+    for number, of_step in _shared_steps(ranked, size).items():
         ends = {
             rank: np.array(
                 [each.end_ns - step.window[0] for each in step.collectives if each.op in _OF_ALL_RANKS],
@@ -199,15 +204,15 @@ def _offsets(ranked: Mapping[int, RankTrace], size: int) -> dict[tuple[int, int]
 
 
 def _replays(ranked: Mapping[int, RankTrace]) -> Iterator[Row]:
-    """Rows of `profile_replays`, for the steps of all ranks that match. None if messages or smaller groups are among
-    the collectives, since those have other partners, or if the replay does not reproduce the steps as they were."""
-    shared = _shared_steps(ranked)
+    """Rows of `profile_replays`, for the steps of all ranks that match. None if messages are among the collectives,
+    since those have other partners, or if the replay does not reproduce the steps as they were."""
+    shared = _shared_steps(ranked, len(ranked))
     sizes = Counter(len(_of_any(of_step).collectives) for of_step in shared.values())
     if len(ranked) < 2 or not sizes:
         return
     count = max(sizes, key=lambda size: (sizes[size], size))
     steps = {number: one for number, one in shared.items() if len(_of_any(one).collectives) == count}
-    if count == 0 or count * len(ranked) > _MOST_REPLAYED or not _only_whole_groups(ranked, len(ranked)):
+    if count == 0 or count * len(ranked) > _MOST_REPLAYED:
         return
     order = _ops(_of_any(next(iter(steps.values()))).collectives)
     if not _OF_ALL_RANKS.issuperset(order):
@@ -232,15 +237,6 @@ def _replays(ranked: Mapping[int, RankTrace]) -> Iterator[Row]:
 
 def _of_any(of_step: Mapping[int, TracedStep]) -> TracedStep:
     return next(iter(of_step.values()))
-
-
-def _only_whole_groups(ranked: Mapping[int, RankTrace], size: int) -> bool:
-    """Whether no collective is known to be of fewer than all ranks: those have other partners."""
-    return all(
-        group.ranks is None or group.ranks == size
-        for each in ranked.values()
-        for group in each.groups.values()
-    )
 
 
 def _parts(step: TracedStep) -> list[int]:

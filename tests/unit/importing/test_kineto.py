@@ -262,6 +262,33 @@ def test_ranks_with_clocks_of_their_own_share_one_timeline(tmp_path: Path, table
     assert begins == {0: 50_000, 1: 0}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"Group size": None},
+        {"Process Group Name": ""},
+        {"Collective name": None},
+        {"Group size": 1},
+    ],
+    ids=str,
+)
+def test_ranks_whose_collectives_may_have_other_partners_begin_together_and_are_not_replayed(
+    tmp_path: Path, take: Take, change: dict[str, Any]
+) -> None:
+    """Traces of older torch do not tell the size of a group, which may be smaller than all ranks."""
+    traces = [two_steps(rank=0), two_steps(rank=1, late=100)]
+    traces[1].events[0] |= {"ts": traces[1].events[0]["ts"] - 50, "dur": 1_050}
+    for event in (event for trace in traces for event in trace.events if "Group size" in event["args"]):
+        event["args"] |= change
+    assert take(*write_all(tmp_path, traces), "--suite", "demo").return_value == 0
+    with connections.reader(tmp_path / "r") as connection:
+        begins = connection.sql(
+            "SELECT DISTINCT rank, begin_ns FROM profile_timeline WHERE slice = 0 ORDER BY rank"
+        )
+        assert begins.fetchall() == [(0, 0), (1, 0)]
+        assert connection.sql("SELECT count(*) FROM profile_replays").fetchall() == [(0,)]
+
+
 def test_the_slices_of_a_step_add_up_to_it(tmp_path: Path, table: Any) -> None:
     rows = table("profile_timeline", *write_all(tmp_path, [two_steps(rank=0), two_steps(rank=1)]))
     of_step = [row for row in rows if row["rank"] == 0 and row["step"] == 11]
