@@ -36,7 +36,7 @@ from bench.cli._options import results_option
     "--world",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ranks of all logs or traces, if these do not state them.",
+    help="Ranks of all logs, traces or operations, if these do not state them.",
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 def command(no_load: bool, **options: Any) -> int:

@@ -251,6 +251,7 @@ def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
     """The fields of bench.records.run_spec.RunSpec that are known of an imported run."""
     ranks = one.world_size // one.nodes
     default_workload = collectives.WORKLOAD if isinstance(one, CollectiveRun) else "imported"
+    device_type = None if isinstance(one, Measurement) else one.device_type
     return {
         "session_id": session_id,
         "run_id": f"{one.case}.{one.nodes}x{ranks}.r{one.repeat}",
@@ -273,7 +274,7 @@ def _spec(one: Rows, session_id: str, request: ImportRequest) -> dict[str, Any]:
         **({"round": one.round, "position": one.position} if isinstance(one, Measurement) else {}),
         "probe": False,
         "tags": list(dict.fromkeys([*request.tags, *([one.tag] if one.tag else [])])),
-        **({} if isinstance(one, Measurement) else {"device_type": one.device_type}),
+        **({"device_type": device_type} if device_type else {}),
     }
 
 

@@ -67,13 +67,20 @@ FILE_NAMES = st.sampled_from(
 )
 
 
-def take_in(content: bytes, name: str, kind: str) -> None:
+def take_in(content: bytes, name: str, kind: str, world: int | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, results = Path(folder) / name, Path(folder) / "results"
         file.write_bytes(content)
-        wishes: dict[str, Any] = dict.fromkeys(("case", "strategy", "workload", "examples", "world", "title"))
+        wishes: dict[str, Any] = dict.fromkeys(("case", "strategy", "workload", "examples", "title"))
         request = ImportRequest(
-            files=(str(file),), suite="s", results=str(results), session="S", tags=(), kind=kind, **wishes
+            files=(str(file),),
+            suite="s",
+            results=str(results),
+            session="S",
+            tags=(),
+            kind=kind,
+            world=world,
+            **wishes,
         )
         made, refusal = None, ""
         try:
@@ -120,7 +127,7 @@ def test_a_trace_with_odd_lines_is_taken_in_or_refused(text: str, name: str) -> 
 @given(st.floats(0, 1), st.binary(min_size=1, max_size=8), FILE_NAMES)
 def test_operations_with_odd_bytes_are_taken_in_or_refused(place: float, put: bytes, name: str) -> None:
     at = round(place * len(OPERATIONS))
-    take_in(OPERATIONS[:at] + put + OPERATIONS[at + len(put) :], name, "operations")
+    take_in(OPERATIONS[:at] + put + OPERATIONS[at + len(put) :], name, "operations", world=4)
 
 
 @settings(max_examples=40)

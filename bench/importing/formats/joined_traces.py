@@ -18,9 +18,6 @@ _MOST_DRAWN = 500_000
 """Most rows of the timeline, if they are of more than one step: further steps are not drawn."""
 _MOST_REPLAYED = 200_000
 """Most operations of a step that are replayed: time and memory grow with ranks times operations."""
-
-_LARGEST_ERROR = 0.1
-"""Largest relative difference of the replayed steps from the measured ones: a worse model answers nothing."""
 _OF_ALL_RANKS = frozenset(
     ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier", CONTROL)
 )
@@ -229,8 +226,6 @@ def _replays(ranked: Mapping[int, RankTrace]) -> Iterator[Row]:
     measured = np.array(
         [max(step.profile.step_ns for step in of_step.values()) for of_step in steps.values()]
     )
-    if abs(answer.replayed_ns.mean() / measured.mean() - 1) > _LARGEST_ERROR:
-        return
     ranks = list(ranked)
     yield from replay_rows(list(steps), measured, answer, [str(ranks[worker]) for worker in answer.slowest])
 

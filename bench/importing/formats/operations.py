@@ -264,23 +264,32 @@ def _chain(parts: Sequence[Part]) -> Iterator[tuple[Part, Part]]:
 def run_of(path: Path, case: str, world: int | None) -> ProfiledRun:
     """The run of a file of operations. Raises InputError."""
     job = read(path)
-    answer = what_if(path.name, job)
     workers = job.replicas * job.stages
-    size = world or workers
-    if size % workers:
+    if world is None:
         raise InputError(
-            f"--world {size}: {path.name} has {workers} workers, each of the same number of ranks"
+            f"{path.name}: the number of ranks is unknown, since a worker can be several tensor-parallel ranks: add "
+            f"--world N, a multiple of its {workers} workers"
+        )
+    if world % workers:
+        raise InputError(
+            f"--world {world}: {path.name} has {workers} workers, each of the same number of ranks"
         )
     if max(job.steps) > _LARGEST_NUMBER:
         raise InputError(f"{path.name}: column step: a number is above {_LARGEST_NUMBER:,}")
+    answer = what_if(path.name, job)
     names = [f"{worker // job.stages}/{worker % job.stages}" for worker in answer.slowest]
     rows = list(replay_rows(job.steps, job.measured_ns, answer, names))
+    if not rows:
+        raise InputError(
+            f"{path.name}: replayed, its steps take {answer.replayed_ns.mean() / 1e9:.4g} s instead of "
+            f"{job.measured_ns.mean() / 1e9:.4g} s: work or waits are in no row: export all operations of the steps"
+        )
     return ProfiledRun(
         place=path.name,
         case=case,
-        world_size=size,
+        world_size=world,
         nodes=1,
-        device_type="cuda",
-        ranks=size,
+        device_type=None,
+        ranks=world,
         tables={"profile_replays": rows},
     )

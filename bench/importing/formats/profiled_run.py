@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 10
 """Most of the slowest workers that a row lists."""
+_LARGEST_ERROR = 0.1
+"""Largest relative difference of the replayed steps from the measured ones: a worse model answers nothing."""
 
 Row = dict[str, Any]
 
@@ -25,7 +27,8 @@ class ProfiledRun:
     case: str
     world_size: int
     nodes: int
-    device_type: str
+    device_type: str | None
+    """Null if the files do not tell it."""
     device_name: str | None = None
     backend: str | None = None
     nccl: str | None = None
@@ -78,7 +81,12 @@ def write_rows(folder: Path, one: ProfiledRun, owner: Mapping[str, str]) -> None
 def replay_rows(
     numbers: Sequence[int], measured_ns: Nanoseconds, answer: WhatIf, slowest: Sequence[str]
 ) -> Iterator[Row]:
-    """Rows of `profile_replays`; `slowest`: the names of the slowest workers."""
+    """Rows of `profile_replays`; none if the replay does not reproduce the steps as they were.
+
+    `slowest`: the names of the slowest workers."""
+    measured = measured_ns.mean()
+    if abs(answer.replayed_ns.mean() - measured) > _LARGEST_ERROR * measured:
+        return
     for at, number in enumerate(numbers):
         yield {
             "step": number,

@@ -90,11 +90,27 @@ def test_an_imported_job_says_what_its_stragglers_cost(tmp_path: Path, take: Tak
     with connections.reader(tmp_path / "r") as connection:
         query = "SELECT repeats, replayed_steps, even_ms, slowdown, slowest FROM step_without_stragglers"
         ((repeats, steps, even_ms, slowdown, slowest),) = connection.sql(query).fetchall()
+        assert connection.sql("SELECT world_size, device_type FROM runs").fetchall() == [(16, None)]
     assert (repeats, steps, slowest) == (1, 3, "0/1")
     assert even_ms == pytest.approx(1_000 * ANSWERS["slow-worker"]["even_s"], rel=LIMIT)
     assert slowdown == pytest.approx(
         ANSWERS["slow-worker"]["replayed_s"] / ANSWERS["slow-worker"]["even_s"], rel=LIMIT
     )
+
+
+def test_a_job_whose_replay_does_not_reproduce_its_steps_is_refused(tmp_path: Path) -> None:
+    """Before the optimizer every worker does something for 10 s that is in no row."""
+    rows = PipelineJob(seed=1).rows()
+    late = [row | {"start_ts": row["start_ts"] + 10 * (row["optype"] == "optimizer")} for row in rows]
+    problem = r"^job\.parquet: replayed, its steps take 5\.48\d s instead of 15\.\d+ s"
+    with pytest.raises(InputError, match=problem):
+        read_files(ImportRequest(files=(str(_written(tmp_path, late)),), suite="demo", world=4))
+
+
+def test_the_ranks_of_a_job_are_asked_for_since_a_worker_can_be_several(tmp_path: Path) -> None:
+    path = JOBS["even"].write(tmp_path / "job.parquet")
+    with pytest.raises(InputError, match=r"^job\.parquet: .*: add --world N, a multiple of its 4 workers"):
+        read_files(ImportRequest(files=(str(path),), suite="demo"))
 
 
 def test_a_step_that_lacks_an_operation_is_left_out(tmp_path: Path) -> None:
@@ -151,7 +167,7 @@ def test_a_broken_job_is_an_error_that_names_the_file(
 ) -> None:
     path = _written(tmp_path, change(PipelineJob(seed=1).rows()))
     with pytest.raises(InputError, match=problem) as caught:
-        read_files(ImportRequest(files=(str(path),), suite="demo"))
+        read_files(ImportRequest(files=(str(path),), suite="demo", world=4))
     assert str(caught.value).startswith("job.parquet: ")
 
 
@@ -159,19 +175,19 @@ def test_a_damaged_job_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     path = JOBS["even"].write(tmp_path / "job.parquet")
     path.write_bytes(path.read_bytes()[:1_000])
     with pytest.raises(InputError, match=r"^job\.parquet: the Parquet file cannot be read"):
-        read_files(ImportRequest(files=(str(path),), suite="demo"))
+        read_files(ImportRequest(files=(str(path),), suite="demo", world=4))
 
 
 def test_a_job_whose_name_is_not_utf8_is_taken_in(tmp_path: Path) -> None:
     path = JOBS["even"].write(tmp_path / "job.parquet").rename(tmp_path / "\udcff.parquet")
-    (run,) = read_files(ImportRequest(files=(str(path),), suite="demo")).rows
+    (run,) = read_files(ImportRequest(files=(str(path),), suite="demo", world=4)).rows
     assert run.world_size == 4
 
 
 def test_two_jobs_are_two_imports(tmp_path: Path) -> None:
     files = tuple(str(JOBS["even"].write(tmp_path / f"{name}.parquet")) for name in "ab")
     with pytest.raises(InputError, match=r"b\.parquet: one file of operations is one job"):
-        read_files(ImportRequest(files=files, suite="demo"))
+        read_files(ImportRequest(files=files, suite="demo", world=4))
 
 
 def test_a_world_must_divide_among_the_workers(tmp_path: Path) -> None:
