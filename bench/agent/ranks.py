@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -225,7 +227,16 @@ class RankGroup:
                 process.kill()  # a rank that does not lead its group yet
         for process in self._processes.values():
             process.join()
-        join_groups([process.pid for process in self._processes.values() if process.pid], _GONE_S)
+        self._wait_for_memory()
+
+    def _wait_for_memory(self) -> None:
+        groups = [process.pid for process in self._processes.values() if process.pid]
+        if not join_groups(groups, _GONE_S):
+            sys.stderr.write(
+                f"bench: {platform.node()}: processes of {self._part.run.run_id} were killed and still hold memory "
+                f"after {_GONE_S:g} s, which the next run may lack: a driver or a file system holds them, and `dmesg` "
+                "may say which; if the next run fails, restart the node and resume the session\n"
+            )
 
     def _keep_nccl_logs(self, outcomes: dict[int, dict[str, Any]]) -> None:
         """NCCL's log is in the scratch folder, which is removed: the ranks that did not finish keep its last lines."""

@@ -12,6 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from bench.agent import ranks
 from bench.agent.ranks import RankGroup
 from bench.common.process import is_running, join_groups
 
@@ -31,10 +34,14 @@ def _rank_with_a_worker(ready: Connection) -> None:
     time.sleep(600)
 
 
-def test_a_workers_memory_is_free_after_a_run(tmp_path: Path) -> None:
-    part: Any = SimpleNamespace(run=SimpleNamespace(runs_a_script=False))
+def _group(folder: Path) -> RankGroup:
+    part: Any = SimpleNamespace(run=SimpleNamespace(runs_a_script=False, run_id="ddp.1x2.r0"))
     nothing: Any = None
-    group = RankGroup(part, nothing, nothing, tmp_path, tmp_path)
+    return RankGroup(part, nothing, nothing, folder, folder)
+
+
+def test_a_workers_memory_is_free_after_a_run(tmp_path: Path) -> None:
+    group = _group(tmp_path)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     rank: Any = context.Process(target=_rank_with_a_worker, args=(theirs,))
@@ -71,3 +78,22 @@ def test_a_group_that_does_not_end_is_waited_for_as_long_as_is_allowed() -> None
     finally:
         os.killpg(group, 9)
     assert join_groups([group], limit_s=60)
+
+
+def test_memory_that_processes_still_hold_before_the_next_run_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ranks, "_GONE_S", 0.2)
+    group = _group(tmp_path)
+    rank: Any = SimpleNamespace(pid=_leader_that_ended(LEAVES_ONE_FOR_LONG))
+    group._processes[0] = rank
+    try:
+        group._wait_for_memory()
+    finally:
+        os.killpg(rank.pid, 9)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ddp.1x2.r0" in line
+    assert "still hold memory after 0.2 s" in line
+    join_groups([rank.pid], limit_s=60)
+    group._wait_for_memory()
+    assert not capsys.readouterr().err
