@@ -219,3 +219,11 @@ def test_a_cause_is_likely_where_the_efficiency_is_not_decided(results, ask_alon
     add_profile(make_session(results, [case]), lambda spec, _rank: shares[spec.world_size], {})
     (row,) = ask_alone("small_model")("FROM diagnosis")
     assert row["certainty"] == certainty
+
+
+def test_the_advice_for_an_unusable_profile_fits_its_problem(results, ask_alone):
+    planted("unusable_profile").fires(results)
+    advice = {row["case_name"]: row["advice"] for row in ask_alone("unusable_profile")("FROM diagnosis")}
+    assert {name for name, text in advice.items() if "Nsight" in text} == {"no_kernels"}
+    assert {name for name, text in advice.items() if "in the script" in text} == {"own_profiler"}
+    assert "error of torch's profiler" in advice["error"]
