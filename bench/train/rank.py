@@ -86,7 +86,7 @@ def _run(job: RankJob, spec: RunSpec) -> dict[str, Any]:
     device = torch.device("cpu") if job.device_index is None else torch.device("cuda", job.device_index)
     on_gpu = device.type == "cuda"
     _configure(spec, device)
-    transport.request_nccl_log(Path(job.scratch), job.rank)
+    transport.request_nccl_log(os.environ, Path(job.scratch), job.rank)
     if spec.strategy != "single":
         _join(job, spec, device)
     measures = workloads.measures_machine(spec.workload)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import bench.probe
 from bench.records.run_spec import RunSpec
-from bench.train import selfcheck
+from bench.train import selfcheck, transport
 from bench.train.rank_job import NO_PROGRAM, RankJob
 from bench.workloads.command import filled
 
@@ -123,6 +123,8 @@ def _environment(
             "CUDA_VISIBLE_DEVICES": "",
             "HIP_VISIBLE_DEVICES": "-1",
         }  # HIP shows all for an empty list
+    else:
+        transport.request_nccl_log(environment, Path(job.scratch), job.rank)
     path = added.get("PYTHONPATH", inherited.get("PYTHONPATH"))
     environment["PYTHONPATH"] = os.pathsep.join([str(PROBE_FOLDER), *([path] if path else [])])
     return environment

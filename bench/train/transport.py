@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import MutableMapping
 from pathlib import Path
 
 _VARIABLE_OF_NCCL = "NCCL_SOCKET_IFNAME"
@@ -42,10 +43,11 @@ def _variables_in(file: Path) -> set[str]:
     return {name.strip() for name, equals, _ in (line.partition("=") for line in lines) if equals}
 
 
-def request_nccl_log(scratch: Path, rank: int) -> None:
-    """Call it before the group is made. If the user has set NCCL_DEBUG, nothing changes and nothing is recorded."""
-    if "NCCL_DEBUG" not in os.environ:
-        os.environ.update(
+def request_nccl_log(environment: MutableMapping[str, str], scratch: Path, rank: int) -> None:
+    """Add NCCL's variables to a rank's environment, before it makes the group. If the user has set NCCL_DEBUG, nothing
+    changes and nothing is recorded."""
+    if "NCCL_DEBUG" not in environment:
+        environment.update(
             NCCL_DEBUG="INFO",
             NCCL_DEBUG_SUBSYS="INIT,NET,P2P,SHM",
             NCCL_DEBUG_FILE=str(_log(scratch, rank)),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from tests.gpu.conftest import Gpus
+from tests.gpu.test_script import SCRIPT
 from tests.gpu.test_training import HEAD
 from tests.unit.analysis.conftest import ask
 
@@ -45,6 +47,22 @@ def test_a_collective_that_fails_has_nccls_words_and_its_log(gpus: Gpus) -> None
     log = (gpus.results / f"s/one.1x2.r0/rank{run['failed_rank']}.log").read_text()
     assert "NCCL WARN collective 8: the stand-in's network is down" in log
     assert "NCCL INFO Using network Socket" in log
+
+
+def test_a_script_whose_collective_fails_has_nccls_words_and_its_log(gpus: Gpus) -> None:
+    gpus.settings["nccl_fault_at"] = 8
+    (gpus.folder / "train.py").write_text(SCRIPT)
+    short = ("--session", "s", "--world", "2", "--repeats", "1", "--warmup", "3", "--steps", "8")
+    done = gpus.bench("run", *short, "--device", "cuda", "--", sys.executable, "train.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    runs = ask(
+        gpus.results, "SELECT run_id, status, failed_rank FROM runs WHERE world_size = 2 AND NOT probe"
+    )
+    assert {run["status"] for run in runs} == {"failed"}
+    for run in runs:
+        log = (gpus.results / f"s/{run['run_id']}/rank{run['failed_rank']}.log").read_text()
+        assert "NCCL WARN collective 8: the stand-in's network is down" in log
+        assert "NCCL INFO Using network Socket" in log
 
 
 def test_nccl_waits_longer_than_the_agents_and_a_watchdog_that_ends_the_ranks_is_quoted(

@@ -36,7 +36,7 @@ def test_the_transport_is_read_from_the_log(log: str, expected: str | None) -> N
 def test_who_has_set_nccl_debug_keeps_it(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NCCL_DEBUG", "WARN")
     monkeypatch.delenv("NCCL_DEBUG_FILE", raising=False)
-    transport.request_nccl_log(tmp_path, 0)
+    transport.request_nccl_log(os.environ, tmp_path, 0)
     assert (transport.os.environ["NCCL_DEBUG"], "NCCL_DEBUG_FILE" in transport.os.environ) == ("WARN", False)
     assert transport.of_nccl(tmp_path, 0) is None
 
