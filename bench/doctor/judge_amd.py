@@ -8,11 +8,9 @@ from bench.machine.container import WITH_AMD_GPUS
 
 
 def without_rocm(facts: Facts) -> Verdicts:
-    """For a torch that is not built for ROCm, on a machine with GPUs of AMD alone."""
-    yield warn(
-        f"{listed(facts.amd.gpus)}: this torch is not built for ROCm, so runs use the CPU",
-        "use the image of apptainer-rocm.def, or install torch from PyTorch's index of ROCm wheels",
-    )
+    """For a torch that is not built for ROCm, on a machine with GPUs of AMD alone. Most are a part of the CPU, and ROCm
+    would not support them."""
+    yield ok(f"{listed(facts.amd.gpus)}: this torch is not built for ROCm, so runs use the CPU")
 
 
 def with_rocm(facts: Facts) -> Verdicts:
