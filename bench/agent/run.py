@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -167,11 +167,15 @@ def _facts_of_ranks(outcome: RanksOutcome) -> dict[str, Any]:
     names = {facts["device_name"] for facts in ranks if facts.get("device_name")}
     slowest = {key: largest(facts.get(key) for facts in ranks) for key in OF_THE_SLOWEST}
     scripts = {str(rank): facts["script"] for rank, facts in outcome.outcomes.items() if "script" in facts}
-    problem = next(filter(None, (facts.get("profile_problem") for facts in ranks)), None)
-    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": problem}
+    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": profile_problem(ranks)}
     return ranks[0] | joined | slowest
 
 
 def largest(values: Iterable[float | None]) -> float | None:
     """The largest known value; null if none is known."""
     return max((value for value in values if value is not None), default=None)
+
+
+def profile_problem(ranks: Iterable[Mapping[str, Any]]) -> str | None:
+    """The first problem of profiled steps among facts of ranks; null if none has one."""
+    return next(filter(None, (facts.get("profile_problem") for facts in ranks)), None)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bench.machine import gpu_vendor
 from bench.records.run_spec import Slots
 
 
@@ -30,6 +33,15 @@ class Gpu:
     """NVML's error if the GPU does not answer, or not completely; null if it does."""
     slices: int | None = None
     """Number of its MIG slices; null if it is not in MIG mode."""
+
+
+def listed(gpus: Iterable[Gpu]) -> str:
+    """GPUs by kind: `2 x NVIDIA H200, 141 GiB; 1 x NVIDIA L4, 24 GiB`."""
+    kinds = Counter(
+        gpu.name if gpu.memory_bytes is None else f"{gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB"
+        for gpu in gpus
+    )
+    return "; ".join(f"{count} x {kind}" for kind, count in kinds.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +144,5 @@ class Facts:
     @property
     def visible_devices(self) -> tuple[str, str] | None:
         """Name and value of the variable that chooses these GPUs; null if none is set."""
-        names = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES") if self.is_rocm else ()
-        chosen = (*names, "CUDA_VISIBLE_DEVICES")
-        return next(((name, self.environment[name]) for name in chosen if name in self.environment), None)
+        names = gpu_vendor.variables_in(self.environment, amd=self.is_rocm)
+        return next(((name, self.environment[name]) for name in names if name in self.environment), None)

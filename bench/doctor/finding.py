@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
-
-from bench.doctor.facts import Gpu
 
 Level = Literal["ok", "warn", "fail"]
 """`warn`: runs work, but may be slow or use other devices than meant. `fail`: runs are impossible."""
@@ -53,12 +50,3 @@ def warn(text: str, remedy: str) -> Verdict:
 
 def fail(text: str, remedy: str) -> Verdict:
     return Verdict("fail", text, remedy)
-
-
-def listed(gpus: Iterable[Gpu]) -> str:
-    """GPUs by kind: `2 x NVIDIA H200, 141 GiB; 1 x NVIDIA L4, 24 GiB`."""
-    kinds = Counter(
-        gpu.name if gpu.memory_bytes is None else f"{gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB"
-        for gpu in gpus
-    )
-    return "; ".join(f"{count} x {kind}" for kind, count in kinds.items())

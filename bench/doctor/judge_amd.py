@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bench.doctor.facts import Facts
-from bench.doctor.finding import Verdicts, listed, ok, warn
+from bench.doctor.facts import Facts, listed
+from bench.doctor.finding import Verdicts, ok, warn
 from bench.machine.container import WITH_AMD_GPUS
 
 
 def without_rocm(facts: Facts) -> Verdicts:
-    """For a torch that is not built for ROCm, on a machine with GPUs of AMD alone. Most are a part of the CPU, and ROCm
-    would not support them."""
+    """For a torch that is not built for ROCm, on a machine with GPUs of AMD alone. They may be the graphics of its CPU,
+    so this is no warning."""
     yield ok(f"{listed(facts.amd.gpus)}: this torch is not built for ROCm, so runs use the CPU")
 
 

@@ -5,9 +5,11 @@ torch's builds for ROCm call AMD's GPUs `cuda`, too, so nothing else has to ask.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 CUDA_VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
@@ -15,6 +17,7 @@ NO_DEVICES = ("", "-1", "NoDevFiles")
 """Lists, some of Slurm's, that hide every GPU."""
 
 
+@functools.cache
 def is_amd() -> bool:
     """Whether torch is built for ROCm."""
     return built_for("hip") is not None
@@ -38,12 +41,17 @@ def _version_file() -> Path | None:
 
 
 def variables() -> tuple[str, ...]:
+    """Variables that choose this process's GPUs, as `variables_in` has them."""
+    return variables_in(os.environ, amd=is_amd())
+
+
+def variables_in(environment: Mapping[str, str], *, amd: bool) -> tuple[str, ...]:
     """Variables that choose GPUs, in the order in which they are applied: the second chooses among those that the
-    first leaves."""
-    if not is_amd():
+    first leaves. `amd`: whether torch is built for ROCm."""
+    if not amd:
         return (CUDA_VISIBLE_DEVICES,)
     # HIP reads CUDA's variable only if its own is not set
-    own = "HIP_VISIBLE_DEVICES" if "HIP_VISIBLE_DEVICES" in os.environ else CUDA_VISIBLE_DEVICES
+    own = "HIP_VISIBLE_DEVICES" if "HIP_VISIBLE_DEVICES" in environment else CUDA_VISIBLE_DEVICES
     return ("ROCR_VISIBLE_DEVICES", own)
 
 

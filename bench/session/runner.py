@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bench import strategies
 from bench.agent.fork_server import WarmServer
-from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest
+from bench.agent.run import OF_THE_SLOWEST, Agent, UnstoredError, largest, profile_problem
 from bench.cluster.agents import Agents
 from bench.cluster.gather import Gathered
 from bench.common import unreadable_image
@@ -269,13 +269,12 @@ def _merged_facts(reports: list[Report]) -> dict[str, Any]:
     """The report of the first agent's ranks, with the devices and the slowest rank of all agents."""
     known = [report.rank_facts for report in reports if report.rank_facts]
     rank_facts: dict[str, Any] = next(iter(known), {})
-    problem = next(filter(None, (facts.get("profile_problem") for facts in known)), None)
     names = {name for report in reports for name in report.rank_facts.get("device_names", [])}
     slowest = {key: largest(report.rank_facts.get(key) for report in reports) for key in OF_THE_SLOWEST}
     scripts = {
         rank: facts for report in reports for rank, facts in report.rank_facts.get("scripts", {}).items()
     }
-    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": problem}
+    joined = {"device_names": sorted(names), "scripts": scripts, "profile_problem": profile_problem(known)}
     return rank_facts | joined | slowest
 
 

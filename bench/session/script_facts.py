@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from bench.agent.run import profile_problem
 from bench.records.run_spec import RunSpec
 
 _LEAST_BYTES = 64
@@ -46,7 +47,7 @@ def of_run(spec: RunSpec, scripts: Scripts) -> dict[str, Any]:
         "same_batch": len(set(digests)) == 1 if known and len(ranks) > 1 else None,
         "ranks_train": _ranks_train(spec, ranks),
         "recorded_by": json.dumps(_recorded_by(spec, first)),
-        "profile_problem": next(filter(None, (facts["profile_problem"] for facts in ranks)), None),
+        "profile_problem": profile_problem(ranks),
     }
 
 

@@ -119,10 +119,8 @@ def _environment(
         "BENCH_PROBE": json.dumps(_probe_job(job, spec)),
     }
     if spec.device_type == "cpu":
-        environment |= {
-            "CUDA_VISIBLE_DEVICES": "",
-            "HIP_VISIBLE_DEVICES": "-1",
-        }  # HIP shows all for an empty list
+        # both: the command's own Python may have a torch for other GPUs than ours; HIP shows all for an empty list
+        environment |= {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "-1"}
     else:
         transport.request_nccl_log(environment, Path(job.scratch), job.rank)
     path = added.get("PYTHONPATH", inherited.get("PYTHONPATH"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.doctor import judge_amd
-from bench.doctor.facts import Facts
-from bench.doctor.finding import Verdicts, counted, fail, listed, ok, warn
+from bench.doctor.facts import Facts, listed
+from bench.doctor.finding import Verdicts, counted, fail, ok, warn
 from bench.machine.container import WITH_GPUS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.doctor.facts import Facts
 from bench.doctor.finding import Verdicts, fail, ok, warn
+from bench.machine import gpu_vendor
 from bench.machine.slots import threads_per_rank
 
 
@@ -24,6 +25,6 @@ def check(facts: Facts) -> Verdicts:
 
 
 def _remedy(facts: Facts) -> str:
-    if facts.is_rocm:
-        return "unset ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES, or name GPUs as `amd-smi list` does"
-    return "unset CUDA_VISIBLE_DEVICES, or name GPUs as `nvidia-smi -L` lists them"
+    variables = " and ".join(gpu_vendor.variables_in(facts.environment, amd=facts.is_rocm))
+    tool = "amd-smi list" if facts.is_rocm else "nvidia-smi -L"
+    return f"unset {variables}, or name GPUs as `{tool}` does"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +37,8 @@ def mi250x(hip_id: int, **values: object) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _rocm_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _rocm_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    gpu_vendor.is_amd.cache_clear()
     file = tmp_path / "version.py"
     file.write_text(VERSION_FILE)
     monkeypatch.setattr(gpu_vendor, "_version_file", lambda: file)
@@ -47,6 +49,8 @@ def _rocm_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith("SLURM_") or name.endswith("_VISIBLE_DEVICES"):
             monkeypatch.delenv(name)
     monkeypatch.delitem(sys.modules, "amdsmi", raising=False)
+    yield
+    gpu_vendor.is_amd.cache_clear()
 
 
 @pytest.fixture
