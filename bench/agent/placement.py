@@ -102,7 +102,7 @@ def shares_gpus(places: Mapping[int, Sequence[Place]], offers: Sequence[Offer]) 
 
 
 def _by_node(offers: Sequence[Offer]) -> list[list[Offer]]:
-    """The offers of each node, by task. Of tasks that offer the same GPU, only the first one offers it."""
+    """The offers of each node, by task. A GPU that several tasks offer counts as the first one's."""
     found: dict[int, list[Offer]] = {}
     for offer in sorted(offers, key=lambda offer: (offer.node, offer.local_task)):
         on_node = found.setdefault(offer.node, [])
