@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis import summary
@@ -13,6 +15,7 @@ from analysis.loading.load import load
 from bench.records.run_spec import RunSpec
 from tests.factory import Case, make_session
 from tests.profile_rows import Figures, add_profile
+from tests.rewriting import rewrite_steps
 from tests.unit.analysis.conftest import ask
 
 OPTIONS: dict[str, Any] = {
@@ -166,3 +169,16 @@ def test_only_the_first_line_of_an_error_is_a_reason(tmp_path: Path) -> None:
     load(tmp_path)
     (row,) = ask(tmp_path, "SELECT reasons FROM coverage WHERE workers = 2")
     assert row["reasons"] == "the command ended with exit code 1"
+
+
+def test_advice_for_a_loss_that_is_not_finite_names_no_learning_rate_of_ours(tmp_path: Path) -> None:
+    """A script has an optimizer of its own."""
+    loaded(tmp_path, {1: 64, 2: 128})
+    session = next(tmp_path.glob("*/session.json")).parent
+    rewrite_steps(session, "script.1x1.r1", {"loss": np.where(np.arange(12) < 6, 2.3, math.nan)})
+    assert load(tmp_path).problems == ()
+    (finding,) = ask(
+        tmp_path, "SELECT advice, options FROM diagnosis WHERE finding = 'nonfinite_loss' LIMIT 1"
+    )
+    assert finding["advice"].startswith("Lower the learning rate, clip gradients")
+    assert finding["options"] is None
