@@ -8,7 +8,7 @@ from tests.gpu.conftest import READINGS, Gpus
 from tests.gpu.test_training import HEAD, ONE
 from tests.unit.analysis.conftest import ask
 
-LOST = 15
+LOST, MISMATCH = 15, 18
 ON_CPU = HEAD.replace("device: cuda", "device: cpu").replace("precision: bf16", "precision: fp32")
 
 
@@ -26,3 +26,20 @@ def test_the_doctor_names_the_gpu_that_is_lost(gpus: Gpus) -> None:
     done = gpus.bench("doctor")
     assert "GPU 1 does not answer as it should" in done.stdout
     assert "1 x NVIDIA A100-SXM4-80GB, 80 GiB" in done.stdout
+
+
+def test_a_driver_that_does_not_fit_its_library_is_said(gpus: Gpus) -> None:
+    gpus.readings["init"] = f"!{MISMATCH}"
+    done = gpus.suite(HEAD.replace("device: cuda\n", "") + ONE)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "bench: NVML does not start (" in done.stderr
+    assert "after an update of the driver the machine must restart" in done.stderr
+    assert "--device cpu measures without" in done.stderr
+
+
+def test_a_slice_and_its_gpu_are_not_named_together(gpus: Gpus) -> None:
+    gpus.readings |= {"gpu0.mig_mode": 1, "gpu0.mig0.exists": 1}
+    gpus.variables["CUDA_VISIBLE_DEVICES"] = "0,MIG-00000000-0000-0000-0000-000000000000"
+    done = gpus.suite(HEAD + ONE)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "names a slice twice: name each once" in done.stderr
