@@ -79,7 +79,7 @@ def read(path: Path) -> Job:
             for name in ("start_ts", "duration")
         }
         kinds = np.array(table["optype"].cast(pa.string()).to_pylist(), dtype=object)
-    except (pa.ArrowException, OSError, KeyError) as error:  # KeyError: a column is there twice
+    except (pa.ArrowException, OSError, UnicodeDecodeError, KeyError) as error:  # KeyError: a column twice
         raise InputError(f"{path.name}: the Parquet file cannot be read: {str(error)[:200]}") from error
     _refuse_unknown(path.name, numbers, times, kinds)
     return _job(path.name, numbers, times, kinds)

@@ -178,6 +178,14 @@ def test_a_damaged_job_is_an_error_that_names_the_file(tmp_path: Path) -> None:
         read_files(ImportRequest(files=(str(path),), suite="demo", world=4))
 
 
+def test_a_kind_of_operation_that_is_not_utf8_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.parquet"
+    pq.write_table(pa.Table.from_pylist(PipelineJob(seed=1).rows()), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"optimizer", b"optimize\x80"))
+    with pytest.raises(InputError, match=r"^job\.parquet: the Parquet file cannot be read"):
+        read_files(ImportRequest(files=(str(path),), suite="demo", world=4))
+
+
 def test_a_job_whose_name_is_not_utf8_is_taken_in(tmp_path: Path) -> None:
     path = JOBS["even"].write(tmp_path / "job.parquet").rename(tmp_path / "\udcff.parquet")
     (run,) = read_files(ImportRequest(files=(str(path),), suite="demo", world=4)).rows
