@@ -64,6 +64,8 @@ INSTEAD = {
         "bench suite smoke --quick --case ddp_strong --vary train.precision=fp32,bf16 --dry-run"
     ),
     "python benchmarks/coverage.py": "python benchmarks/coverage.py --help",
+    # its file is not part of the project
+    "bench import job.parquet --world 64": "bench import --help",
     "python benchmarks/plateau.py": "python benchmarks/plateau.py --draws 1",
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
