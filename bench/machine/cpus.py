@@ -1,4 +1,4 @@
-"""Physical cores: which CPUs, as Linux numbers hardware threads, belong to one core, and which cores a rank gets."""
+"""The physical cores of this machine, and the cores of each rank. A CPU is a hardware thread, as Linux numbers them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def as_text(cpus: Collection[int]) -> str:
 
 
 def core_by_core(cores: Sequence[Sequence[int]]) -> list[int]:
-    """The CPUs in an order that shares cores as late as possible: one of each core, then the second of each."""
+    """One CPU of each core, then the second CPU of each, and so on."""
     siblings = max(map(len, cores), default=0)
     return [core[sibling] for sibling in range(siblings) for core in cores if sibling < len(core)]
 

@@ -75,7 +75,7 @@ def nvml_problem() -> str | None:
 
 
 def gpu_count() -> int:
-    """All GPUs of the machine, those that CUDA_VISIBLE_DEVICES hides, too."""
+    """GPUs of the machine, including those that CUDA_VISIBLE_DEVICES hides."""
     try:
         return int(pynvml.nvmlDeviceGetCount())
     except pynvml.NVMLError:

@@ -55,7 +55,7 @@ _MESSAGES_ON_A_FULL_GPU = (
 """Messages that mean lack of memory only on a GPU that is nearly full: cuBLAS without a handle or workspace, and cuDNN.
 A wrong driver or an unsupported shape has the same words."""
 _FULL_SHARE = 0.9
-"""Share of a GPU's memory in use above which it is nearly full."""
+"""Share of a GPU's memory in torch's allocator above which it is nearly full."""
 
 
 class MemoryLimit:
@@ -111,7 +111,7 @@ def lift() -> None:
 
 def is_out_of_memory(error: BaseException, *, limited: bool, used_share: float = 0.0) -> bool:
     """Whether a rank raised the error for lack of memory. `limited`: the rank had a limit. `used_share`: the share of
-    its GPU's memory that is in use, a fraction."""
+    its GPU's memory that torch's allocator holds, a fraction."""
     import torch
 
     text = str(error).lower()
@@ -126,17 +126,13 @@ def is_out_of_memory(error: BaseException, *, limited: bool, used_share: float =
 
 
 def used_share(device_index: int | None) -> float:
-    """The share of a GPU's memory that is in use, by any process, a fraction; 0 on a CPU and before CUDA is used."""
+    """The share of a GPU's memory that torch's allocator holds, a fraction; 0 on a CPU and before CUDA is used."""
     import torch
 
     if device_index is None or not torch.cuda.is_initialized():
         return 0.0
-    try:
-        free, total = torch.cuda.mem_get_info(device_index)
-    except RuntimeError:  # the error has ended the device's context
-        total = torch.cuda.get_device_properties(device_index).total_memory
-        free = total - torch.cuda.memory_reserved(device_index)
-    return 1 - free / total
+    total_bytes = torch.cuda.get_device_properties(device_index).total_memory
+    return torch.cuda.memory_reserved(device_index) / total_bytes
 
 
 def _allow_further(further_bytes: int) -> None:

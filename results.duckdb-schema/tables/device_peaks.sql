@@ -36,7 +36,7 @@ WITH tflops(device_pattern, fp32, tf32, bf16, fp16, source) AS (
         'https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf'),
     ('NVIDIA A40', 37.4, 74.8, 149.7, 149.7,
         'https://images.nvidia.com/content/Solutions/data-center/a40/nvidia-a40-datasheet.pdf'),
-    ('NVIDIA A30', 10.3, 82, 165, 165,
+    ('NVIDIA A30', NULL, NULL, 165, 165,
         'https://www.nvidia.com/content/dam/en-zz/Solutions/data-center/products/a30-gpu/pdf/a30-datasheet.pdf'),
     ('NVIDIA A10G', 35, 35, 70, 70,
         'https://d1.awsstatic.com/product-marketing/ec2/NVIDIA_AWS_A10G_DataSheet_FINAL_02_17_2022.pdf'),

@@ -91,7 +91,7 @@ def test_gpus_are_counted_by_kind() -> None:
 
 def test_gpus_that_are_near_no_given_cpu_are_named() -> None:
     far = replace(GPU_MACHINE, far_gpus=(1,))
-    assert texts(far, "cpu")[1].startswith("GPU 1: none of the CPUs given to this process is near")
+    assert texts(far, "cpu")[1].startswith("no CPU that this process may use is near GPU 1, so data")
     assert "--gres-flags=enforce-binding" in remedy(far, "cpu")
     assert texts(GPU_MACHINE, "cpu") == ["8 of 8 CPUs are given to this process"]
 

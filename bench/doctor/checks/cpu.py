@@ -20,8 +20,7 @@ def check(facts: Facts) -> Verdicts:
     if facts.far_gpus:
         named = ", ".join(map(str, facts.far_gpus))
         yield warn(
-            f"GPU{'s' * (len(facts.far_gpus) > 1)} {named}: none of the CPUs given to this process is near, so data "
-            "takes a longer way",
+            f"no CPU that this process may use is near GPU {named}, so data takes a longer way",
             "ask for CPUs of every socket (Slurm: --gres-flags=enforce-binding, or --exclusive)",
         )
     if given < gpus:
