@@ -20,7 +20,7 @@ from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import busy, imported_from, outside_rounds, slow_runs, still_too_wide
-from analysis.wording.closing import because, closing_sentence
+from analysis.wording.closing import closing_sentence, main_loss
 from analysis.wording.failures import reasons
 from analysis.wording.plain_text import number, printable
 
@@ -82,7 +82,7 @@ def show(
         terminal.say(out, line)
     if warning := busy(diagnosed):
         terminal.say(out, printable(warning), "yellow")
-    closing = [closing_sentence(points, machine=machine.sentence(of_machine)), because(points, losses, [])]
+    closing = [closing_sentence(points, machine=machine.sentence(of_machine)), main_loss(points, losses)]
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 
 

@@ -41,8 +41,8 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             ),
             Column(
                 "verdict",
-                lambda row: "; ".join(filter(None, [_verdict(row), _slow(row), not_ok.get(_place(row))])),
-                tone=lambda row: verdicts.tone(_verdict(row)),
+                lambda row: "; ".join(filter(None, [verdict_word(row), _slow(row), not_ok.get(_place(row))])),
+                tone=lambda row: verdicts.tone(verdict_word(row)),
             ),
             Column("step ms ± std", _step, number=True),
             Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),
@@ -125,7 +125,8 @@ def _used(row: Row) -> str:
     return f"{number(row['flops_per_s_per_device'] / 1e12, 3, strip=False)} ({share})"
 
 
-def _verdict(row: Row) -> str:
+def verdict_word(row: Row) -> str:
+    """The verdict of a row of `scaling`, or why it has none; may be empty."""
     if row["oversubscribed"]:
         return "oversubscribed"
     return row["verdict"] or ("baseline" if row["is_baseline"] and row["scaling_mode"] != "none" else "")

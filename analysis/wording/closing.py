@@ -1,5 +1,4 @@
-"""The closing sentences of a session: how far training scales and how certain that is, then the main loss and the
-first remedy.
+"""The closing sentences of a session: how far training scales and how certain that is, then the main loss.
 
 The parameter `name` quotes untrusted text, such as a case's name, for the output's format.
 """
@@ -19,12 +18,6 @@ _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
 LEAST = 0.005
 """Share of the ranks' time below which a loss is not mentioned."""
-REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
-"""Findings about certainty. If nothing is decided, they come before all findings that would change the training."""
-_SLOW = ("slow_node", "straggler")
-"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss of a size."""
-_IN_REASON = 2
-"""More repeats are advised up to this multiple of the existing ones, as in the rules about repeats."""
 
 
 def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
@@ -53,7 +46,11 @@ def closing_sentence(points: Sequence[Row], name: Callable[[str], str] = str, ma
             f"{_estimate(best, 'throughput')[0]} {unit}; nothing ran at a second size, so there is no speedup to "
             "report."
         )
-    sentence = f"{name(point['case_name'])} on {size_of(point)}: {_ratio(point, name)}"
+    sentence = f"{name(point['case_name'])} on {size_of(point)}: "
+    if verdicts.is_too_noisy(point):
+        repeats = counted(point["repeats"] + point["slow_repeats"], "repeats")
+        return f"{sentence}{verdicts.TOO_NOISY} how it scales after {repeats}.{_moved(points, point)}"
+    sentence += _ratio(point, name)
     if point["efficiency"] is not None:
         efficiency, interval = _estimate(point, "efficiency", 100)
         sentence += f", efficiency {efficiency} %{interval and f' {interval}'}"
@@ -157,27 +154,12 @@ def _judgement(point: Row) -> str:
         return f"{verdict}, slower than on fewer {point['axis']}"
     if point["verdict"] != verdicts.UNDECIDED:
         return verdict
-    repeats, more = point["repeats"] + point["slow_repeats"], point["repeats_needed"]
-    needed = ""
-    if more is not None:
-        is_in_reason = more <= _IN_REASON * repeats
-        needed = (
-            f" (about {more:,} more needed)"
-            if is_in_reason
-            else f" (about {more:,} more needed, fewer on a quieter machine)"
-        )
-    reached = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
-    return f"{verdict} after {repeats} repeats{needed}; it may be {reached}"
+    return f"{verdict} after {point['repeats'] + point['slow_repeats']} repeats"
 
 
-def because(
-    points: Sequence[Row],
-    losses: Sequence[Row],
-    findings: Sequence[Row],
-    name: Callable[[str], str] = str,
-) -> str:
-    """The main loss of the closing sentence's row, with its interval, and the first remedy; empty if nothing was lost
-    or nothing is known. `losses` are rows of efficiency_loss and `findings` of diagnosis, all of one session."""
+def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
+    """The main loss of the closing sentence's row, with its interval; empty if nothing was lost or nothing is known.
+    `losses` are rows of efficiency_loss of the same session."""
     point = most_telling(points)
     if point is None:
         return ""
@@ -185,41 +167,7 @@ def because(
     terms = [
         loss for loss in losses if loss["share"] is not None and all(loss[key] == point[key] for key in place)
     ]
-    return " ".join(filter(None, [_main_loss(point, terms), _remedy(point, findings, name)]))
-
-
-def first_remedy(point: Row, findings: Sequence[Row]) -> Row | None:
-    """The gravest finding of the case or the session that explains lost time. A finding that restates the whole loss
-    counts only if it names a setting or hardware to change. If repeats do not decide the loss: the finding about
-    repeats. If another model was trained, or if runs were not made alike: that finding."""
-    of_it = [finding for finding in findings if _is_about(finding, point)]
-    unlike = next((finding for finding in of_it if finding["finding"] == "unlike_runs"), None)
-    if unlike is not None:
-        return unlike
-    if point["verdict"] == verdicts.DIFFERENT_TRAINING:
-        return next((finding for finding in of_it if finding["finding"] == "different_loss"), None)
-    repeated = [
-        finding
-        for finding in of_it
-        if finding["finding"] == "one_repeat" or (finding["finding"] in REPEATED and is_loss_undecided(point))
-    ]
-    explaining = [finding for finding in of_it if finding["cost"] and _explains(finding, point)]
-    fitting = repeated if repeated or is_loss_undecided(point) else explaining
-    return min(fitting, key=lambda finding: finding["finding_order"], default=None)
-
-
-def _is_about(finding: Row, point: Row) -> bool:
-    """Whether the finding is about the row's case, a repeat of its baseline, or the session."""
-    if finding["finding"] == "outlying_repeat" and finding["case_name"] == point["baseline_case"]:
-        return True
-    return finding["case_name"] in (None, point["case_name"])
-
-
-def _explains(finding: Row, point: Row) -> bool:
-    efficiency = point["efficiency"]
-    is_a_part = efficiency is None or finding["cost"] < 1 - efficiency - LEAST
-    is_slow_here = finding["finding"] in _SLOW and finding["placement"] == point["placement"]
-    return is_a_part or finding["options"] is not None or is_slow_here
+    return _main_loss(point, terms)
 
 
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:
@@ -256,12 +204,3 @@ def _rivals(other: Row, largest: Row) -> bool:
     """Whether, by its interval, the other term may be larger than the largest."""
     is_there: bool = other["share"] >= LEAST and other["share_hi"] is not None
     return is_there and other["share_hi"] >= largest["share_lo"]
-
-
-def _remedy(point: Row, findings: Sequence[Row], name: Callable[[str], str]) -> str:
-    finding = first_remedy(point, findings)
-    if finding is None:
-        return ""
-    likely = "" if finding["certainty"] == "shown" else ", likely"
-    command = f"; try {name(finding['options'])}" if finding["options"] else ""
-    return f"Fix first: {name(finding['title'])}{likely}{command}."

@@ -54,6 +54,24 @@ def is_open(point: Row) -> bool:
     return order.index(high) - order.index(low) > 1
 
 
+def is_between(point: Row) -> bool:
+    """Whether the interval of an efficiency spans two verdicts or more. `point` is a row of `scaling`."""
+    return point["verdict_lo"] is not None and point["verdict_lo"] != point["verdict_hi"]
+
+
+TOO_NOISY = "too noisy to tell"
+"""Said in place of a speedup and its verdict."""
+_WIDEST = 4.0
+"""Largest ratio of the ends of an interval that a sentence still prints."""
+
+
+def is_too_noisy(point: Row) -> bool:
+    """Whether the ends of the speedup's interval differ by more than a factor of four. `point` is a row of
+    `scaling`."""
+    low, high = point["speedup_lo"], point["speedup_hi"]
+    return low is not None and high is not None and high > _WIDEST * low
+
+
 def tone(verdict: str) -> Tone:
     """The colour of a verdict: `good`, `fair`, `bad`, or empty; `fair` between two colours."""
     tones: set[Tone] = {_TONES.get(name, "") for name in verdict.split(_OR)}

@@ -1,4 +1,4 @@
-"""docs/report.png: the top of a session's page, and its first charts next to it."""
+"""docs/report.png: the first screen of a session's page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from PIL import Image
 
 from tests.e2e.browser import Browser
 
-WIDTH, HEIGHT, GAP = 1000, 1310, 24
-"""Size of each half, and the gap between them, in CSS pixels."""
+WIDTH = 1280
+"""CSS pixels."""
 MOST_BYTES = 200_000
 
 
 def take(page: Path, picture: Path) -> None:
-    """Draw the page in Chromium and write two parts of it as PNG. Exits with 2 if there is no Chromium."""
+    """Draw the page in Chromium and write its first screen as PNG. Exits with 2 if there is no Chromium."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         print(
@@ -42,18 +42,12 @@ def take(page: Path, picture: Path) -> None:
 
 
 def _picture(browser: Browser) -> bytes:
-    """The two parts as a PNG of 256 colours: a third of the size of full colour, without a visible difference."""
-    charts = browser.run("return document.querySelector('#charts').getBoundingClientRect().top + scrollY")
-    whole = Image.new("RGB", (2 * WIDTH + GAP, HEIGHT), "white")
-    whole.paste(_part(browser, 0), (0, 0))
-    whole.paste(_part(browser, charts), (WIDTH + GAP, 0))
+    """The first screen as a PNG of 256 colours: a third of the size of full colour, without a visible difference."""
+    height = browser.run("return document.querySelector('header.page').getBoundingClientRect().bottom + 24")
+    clip = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
+    options = {"captureBeyondViewport": True, "clip": clip}
+    taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", options)
+    whole = Image.open(io.BytesIO(base64.b64decode(taken["data"]))).convert("RGB")
     written = io.BytesIO()
     whole.quantize(256, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
     return written.getvalue()
-
-
-def _part(browser: Browser, top: float) -> Image.Image:
-    clip = {"x": 0, "y": top, "width": WIDTH, "height": HEIGHT, "scale": 1}
-    options = {"captureBeyondViewport": True, "clip": clip}
-    taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", options)
-    return Image.open(io.BytesIO(base64.b64decode(taken["data"])))

@@ -75,10 +75,21 @@ def write_report(folder: Path) -> Path:
     return out
 
 
-def open_page(browser: Browser, report: Path, session: str) -> Path:
-    """Open a session's page with an empty console and an empty list of requests."""
+def open_page(browser: Browser, report: Path, session: str, *, folded: bool = False) -> Path:
+    """Open a session's page with an empty console and an empty list of requests, and every section of it unless they
+    shall stay `folded`."""
     page = report / page_name(session)
     browser.console()
     browser.requests()
     browser.open(page)
+    if not folded:
+        open_sections(browser)
     return page
+
+
+def open_sections(browser: Browser) -> None:
+    """Open every folded section, and wait for its charts."""
+    browser.run("document.querySelectorAll('details.layer').forEach((fold) => { fold.open = true; })")
+    browser.wait(
+        "return [...document.querySelectorAll('figure.chart')].every((figure) => figure.dataset.state !== undefined)"
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.report.html.files import compare_name, history_name, page_name
+from analysis.report.html.markup import cut
 from tests.e2e.report_pages import (
     ALL,
     BROKEN,
@@ -61,7 +62,9 @@ def test_the_index_leads_to_every_page_and_back(browser, report):
 def test_hostile_names_are_shown_as_text(browser, report):
     browser.screen(1280)
     open_page(browser, report, HOSTILE)
-    assert browser.run("return document.querySelector('h1').textContent") == f"The suite {SUITE}"
+    assert browser.run("return document.querySelector('.kicker .facts').textContent") == cut(
+        f"The suite {SUITE}"
+    )
     cases = browser.run(
         "return [...document.querySelectorAll('tbody th bdi')].map((cell) => cell.textContent)"
     )

@@ -12,6 +12,7 @@ from analysis.database import connections
 from analysis.loading.load import load
 from analysis.report import named_queries, write
 from tests.e2e.browser import poll
+from tests.e2e.report_pages import open_sections
 from tests.factory import Case, make_session
 
 SESSION = "20261121T014925Z-saved-3f9a"
@@ -50,7 +51,8 @@ def save(browser, page, tmp_path):
 
     def click(selector: str) -> tuple[str, bytes]:
         browser.run(
-            f"const button = document.querySelector({selector!r}); button.closest('details')?.setAttribute('open', '')"
+            f"for (let fold = document.querySelector({selector!r}).closest('details'); fold; "
+            "fold = fold.parentElement.closest('details')) fold.open = true;"
         )
         button = browser.driver.find_element("css selector", selector)
         browser.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
@@ -135,10 +137,10 @@ def test_every_figure_and_every_table_has_a_button(browser, page):
         "return [...document.querySelectorAll('button[data-csv]')].map((button) => button.dataset.csv)"
     )
     assert names == [
-        "losses",
         "findings",
         "summary",
         "runs",
+        "losses",
         "parity",
         "coverage",
         "not_ok",
@@ -151,6 +153,7 @@ def test_every_figure_and_every_table_has_a_button(browser, page):
 def test_the_command_is_copied_or_left_selected(browser, page):
     browser.screen(1280)
     browser.open(page)
+    open_sections(browser)
     button = browser.driver.find_element("css selector", "button[data-copy='command-line']")
     button.send_keys("\n")  # by keyboard
     status = "return document.querySelector('button[data-copy=command-line] + [role=status]').textContent"

@@ -14,9 +14,9 @@
   }
 
   const charts = new Map(); // figure -> its views and rows, read when they are first needed
-  function chartOf(figure) {
+  async function chartOf(figure) {
     if (!charts.has(figure)) {
-      const chart = JSON.parse(figure.querySelector("script").textContent);
+      const chart = await window.unpacked(figure.querySelector("script"));
       chart.rows = rowsOf(chart.columns, chart.count);
       charts.set(figure, chart);
     }
@@ -49,12 +49,13 @@
   }
 
   async function draw(figure) {
+    if (figure.closest("details.layer:not([open])")) return; // it is drawn when the section opens
     const plot = figure.querySelector(".plot");
     const chosen = figure.querySelector(".choice input:checked");
     const state = `${plot.clientWidth} ${chosen ? chosen.value : 0}`;
     if (plot.clientWidth === 0 || figure.drawn === state) return;
     figure.drawn = state;
-    const chart = chartOf(figure);
+    const chart = await chartOf(figure);
     const shown = chart.views[chosen ? chosen.value : 0];
     const settings = structuredClone(config);
     settings.axis.labelLimit = Math.min(260, Math.max(110, 0.38 * plot.clientWidth));
@@ -148,7 +149,7 @@
     const data = figure.querySelector("details.data");
     const region = data.querySelector(".scroll");
     data.addEventListener("toggle",
-      () => region.replaceChildren(dataTable(chartOf(figure), region.getAttribute("aria-label"))), { once: true });
+      async () => region.replaceChildren(dataTable(await chartOf(figure), region.getAttribute("aria-label"))), { once: true });
     figure.querySelectorAll(".choice input").forEach((input) =>
       input.addEventListener("change", () => drawOrSay(figure)));
   }
@@ -161,7 +162,11 @@
       begin();
     }, 150);
   });
-  window.addEventListener("beforeprint", () => waiting.forEach(drawOrSay));
+  window.addEventListener("beforeprint", () => figures.forEach(drawOrSay));
+  // The event does not bubble, so it is caught on its way down.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.open) event.target.querySelectorAll("figure.chart").forEach(drawOrSay);
+  }, true);
   // Before the page counts as loaded, so that a screenshot or a reader finds the first charts.
   for (const figure of figures) {
     if (figure.getBoundingClientRect().top >= window.innerHeight) continue;

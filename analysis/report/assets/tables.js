@@ -34,7 +34,7 @@
   }
 
   function offer(button, name, script) {
-    button.addEventListener("click", () => save(name, JSON.parse(script.textContent)));
+    button.addEventListener("click", async () => save(name, await window.unpacked(script)));
   }
 
   for (const button of document.querySelectorAll("button[data-csv]")) {
@@ -83,14 +83,4 @@
   for (const region of document.querySelectorAll(".scroll, pre")) {
     for (const observed of [region, ...region.children]) sizes.observe(observed);
   }
-
-  // Print opens the folds that matter on paper.
-  const opened = [];
-  window.addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("details.printed:not([open])")) {
-      fold.open = true;
-      opened.push(fold);
-    }
-  });
-  window.addEventListener("afterprint", () => opened.splice(0).forEach((fold) => { fold.open = false; }));
 })();

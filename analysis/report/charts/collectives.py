@@ -30,7 +30,7 @@ def _chart(*, order: int, question: str, reading: str, result: Result) -> Chart:
         note = sentences(few.note, cut_note(few.rows, result.field))
         return Drawing(views=views, choice="operation", note=note)
 
-    return Chart(order=order, question=question, reading=reading, draw=draw, machine=True)
+    return Chart(order=order, question=question, reading=reading, draw=draw, section="machine")
 
 
 def _tooltip(*values: alt.Tooltip) -> list[alt.Tooltip]:

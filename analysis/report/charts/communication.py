@@ -35,4 +35,5 @@ CHART = Chart(
     "Exposed: communication, including waiting for slower ranks, during which the rank computed nothing. Other: "
     "neither, such as Python, launching and copies. On CPUs the ranks use gloo, whose figures do not apply to NCCL.",
     draw=_draw,
+    section="steps",
 )

@@ -56,4 +56,5 @@ CHART = Chart(
     reading="FLOP/s of one device: forward and backward pass of the model, without recomputation. Marks: the rate that "
     "the suite matmul reached on such a device, and the device's dense peak; shown if known. CPU peaks are not.",
     draw=_draw,
+    section="hardware_use",
 )

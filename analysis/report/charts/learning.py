@@ -86,7 +86,7 @@ def _chart(
         return Drawing(views=views, choice="x axis", note=note, question=question.format(metric=metric))
 
     usual = question.format(metric=ACCURACY)
-    return Chart(order=order, question=usual, reading=reading, draw=draw, wide=wide)
+    return Chart(order=order, question=usual, reading=reading, draw=draw, wide=wide, section="training")
 
 
 def _width(rows: pl.DataFrame, cases: Cases) -> alt.Size:

@@ -51,7 +51,7 @@ def _chart(
             ),
         )
 
-    return Chart(order=order, question=question, reading=reading, draw=draw, wide=True)
+    return Chart(order=order, question=question, reading=reading, draw=draw, wide=True, section="training")
 
 
 CHARTS = {

@@ -53,5 +53,5 @@ CHART = Chart(
     "that training can reach on this device, even if the data sheet promises more. Geometric mean over repeats, "
     "bars: 95 % intervals.",
     draw=_draw,
-    machine=True,
+    section="machine",
 )

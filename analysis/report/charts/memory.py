@@ -49,4 +49,5 @@ CHART = Chart(
     "steps. 1 GB is 10⁹ bytes.",
     draw=_draw,
     wide=True,
+    section="steps",
 )

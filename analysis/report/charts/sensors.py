@@ -54,6 +54,7 @@ def _chart(
         reading=" ".join([first, statistic, reading]).strip(),
         draw=draw,
         wide=True,
+        section="steps",
     )
 
 

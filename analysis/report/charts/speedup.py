@@ -22,6 +22,7 @@ from analysis.report.drawing.curves import (
     bounded,
     curves,
     cut_note,
+    end_labels,
     extremes_note,
     result_axis,
     result_scale,
@@ -46,9 +47,11 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
         y=alt.Y("workers:Q", title=_TITLE, scale=scale, axis=result_axis(rows)),
     )
     curve = Curve(field="speedup", y=y, title=_TITLE, tooltip=tooltip)
-    view = layered(ideal, *curves(rows, cases, curve), height=HEIGHT)
+    labels = end_labels(rows, "speedup")
+    view = layered(ideal, *curves(rows, cases, curve), *labels, height=HEIGHT)
     return Drawing(
         views={"": view},
+        is_labelled=bool(labels),
         note=sentences(extremes_note(rows, cases, "speedup"), cut_note(rows, "speedup", most)),
     )
 

@@ -54,4 +54,5 @@ CHART = Chart(
     "start at zero.",
     draw=_draw,
     wide=True,
+    section="steps",
 )

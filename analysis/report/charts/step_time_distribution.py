@@ -63,4 +63,5 @@ CHART = Chart(
     reading="Box: the middle half of all measured steps of all ok repeats, notch: median, line: 5 % to 95 %, "
     "dots: fastest and slowest.",
     draw=_draw,
+    section="steps",
 )

@@ -99,5 +99,5 @@ CHART = Chart(
     "a colour; triangles are stragglers. Beyond 128 ranks, the 64 furthest behind and the 64 furthest ahead.",
     draw=_draw,
     wide=True,
-    section="stragglers",
+    section="steps",
 )

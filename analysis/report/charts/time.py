@@ -53,4 +53,5 @@ CHART = Chart(
     reading="Examples of the data set ÷ throughput, with its 95 % interval. A whole run, from start to end: mean over "
     "ok repeats, with the fastest and the slowest.",
     draw=_draw,
+    section="training",
 )

@@ -61,4 +61,5 @@ CHART = Chart(
     "collectives of all ranks end at the same moment; without such collectives every rank begins at zero.",
     draw=_draw,
     wide=True,
+    section="steps",
 )

@@ -34,4 +34,5 @@ CHART = Chart(
     "shutdown. Lost: runs that are not ok.",
     draw=_draw,
     wide=True,
+    section="steps",
 )

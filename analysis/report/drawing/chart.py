@@ -33,6 +33,8 @@ class Drawing:
     """A note on omitted rows; plain text."""
     question: str = ""
     """The title, if it depends on the rows."""
+    is_labelled: bool = False
+    """The lines have their names in the drawing, so that the page needs no legend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +52,8 @@ class Chart:
     them."""
     wide: bool = False
     """The chart takes the page's whole width."""
-    section: str = ""
-    """Identifier of the page's section that shows the chart; by default the section of charts."""
-    machine: bool = False
-    """The chart shows runs that measure the machine. A page does not list it as missing if the session trains, nor the
-    other charts if the session measures the machine."""
+    section: str = "charts"
+    """Identifier of the page's section that shows the chart."""
 
 
 def metric_name(rows: pl.DataFrame) -> str:

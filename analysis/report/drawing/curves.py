@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,8 @@ import altair as alt
 import polars as pl
 
 from analysis.report.drawing import theme
-from analysis.report.drawing.chart import Cases, base, case_colour, case_shape, distinct
+from analysis.report.drawing.chart import Cases, base, case_colour, case_shape, distinct, once
+from analysis.report.html.markup import cut
 
 HEIGHT = 340
 """CSS pixels of these charts, including axes."""
@@ -22,6 +24,14 @@ _FEW_SIZES = 3
 _LARGE = 40
 """Above this ratio of two results, a linear axis would hide the smaller one."""
 _MOST_TICKS = 10
+_DOUBLED = 8
+"""From this number of workers and more than a few sizes, axes are logarithmic: sizes usually double."""
+_MOST_LABELS = 6
+"""The most lines that are named at their ends."""
+_LONGEST_LABEL = 18
+"""Characters."""
+_LABEL_GAP = 0.06
+"""Distance between two labels, as a share of the axis."""
 _DODGE = 0.013
 """Distance between the bars of two cases, as a share of the axis."""
 
@@ -40,7 +50,7 @@ class Curve:
 
 
 def workers_axis(rows: pl.DataFrame, field: str = "workers") -> alt.X:
-    """The x axis: linear up to 16 workers, beyond that logarithmic to base 2, so that small sizes do not crowd."""
+    """The x axis: linear for few small sizes, otherwise logarithmic to base 2, so that small sizes do not crowd."""
     sizes = sorted(distinct(rows, "workers"))
     title = {"ranks": "ranks", "threads": "threads per rank"}
     axes = distinct(rows, "axis")
@@ -64,8 +74,45 @@ def _ticks(sizes: list[int]) -> list[int]:
 
 
 def is_wide(rows: pl.DataFrame) -> bool:
-    """Whether there are more workers than a linear axis can show."""
-    return bool(max(distinct(rows, "workers")) > 16)
+    """Whether sizes double too often for a linear axis."""
+    sizes = distinct(rows, "workers")
+    return bool(max(sizes) > 16 or (max(sizes) >= _DOUBLED and len(sizes) > _FEW_SIZES))
+
+
+def end_labels(rows: pl.DataFrame, field: str) -> list[alt.Chart]:
+    """The name of each case at its largest size, moved apart where lines end close together; none if there are more
+    cases than there is room for."""
+    ends = rows.sort("workers", maintain_order=True).group_by("case_name", maintain_order=True).last()
+    if ends.height > _MOST_LABELS:
+        return []
+    is_log = is_wide(rows)
+    places = [(math.log(value) if is_log else value) for value in ends.get_column(field)]
+    ticks = [math.log(value) if is_log else value for value in _values(rows, field)]
+    gap = _LABEL_GAP * (max(ticks) - min(ticks) if is_log else max(ticks))
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = dict(zip(order, _apart([places[place] for place in order], gap), strict=True))
+    labels = []
+    for place, end in enumerate(ends.to_dicts()):
+        at = math.exp(moved[place]) if is_log else moved[place]
+        name = cut(end["case_name"], _LONGEST_LABEL)
+        mark = once().mark_text(x="width", align="left", baseline="middle", dx=8, text=name, color=theme.INK)
+        labels.append(mark.encode(y=alt.YDatum(at)))
+    return labels
+
+
+def _apart(places: Sequence[float], gap: float) -> list[float]:
+    """Ascending places, moved as little as needed so that neighbours are `gap` apart."""
+    groups: list[list[float]] = []  # each is moved as one, around its mean
+    for place in places:
+        groups.append([place])
+        while len(groups) > 1 and _start(groups[-1], gap) < _start(groups[-2], gap) + len(groups[-2]) * gap:
+            last = groups.pop()
+            groups[-1] += last
+    return [_start(group, gap) + step * gap for group in groups for step in range(len(group))]
+
+
+def _start(group: Sequence[float], gap: float) -> float:
+    return sum(group) / len(group) - gap * (len(group) - 1) / 2
 
 
 def result_scale(rows: pl.DataFrame) -> alt.Scale:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 from markupsafe import Markup
 
@@ -17,43 +19,47 @@ PANEL_MARGIN = 74
 """CSS pixels that a panel is higher than its drawing: the heading above, the axis below."""
 
 
-def figures(contents: Contents, section: str = "") -> Markup:
-    """The charts of a section [default: the section of charts, where a sentence lists those without rows]."""
-    session = contents.session
-    charts = {name: chart for name, chart in all_charts().items() if chart.section == section}
-    drawn = [
-        figure(
-            name,
-            chart,
-            contents.charts[name],
-            contents.cases,
-            named_queries.pasteable(name, session["session_id"]),
-            origin=f"session {session['session_id']}",
-        )
-        for name, chart in charts.items()
-        if not contents.charts[name].is_empty()
-    ]
-    missing = ""
-    if not section and not contents.is_of_a_machine:
-        questions = [
-            chart.question
-            for name, chart in charts.items()
-            if contents.charts[name].is_empty() and not chart.machine
-        ]
-        if session["imported"] is not None:
-            missing = "Charts of steps, memory and sensors need runs that were measured here."
-        elif questions:
-            missing = f"No run of this session has rows for: {' · '.join(questions)}"
+def figures(contents: Contents, section: str, *, without: Collection[str] = ()) -> Markup:
+    """The charts of a section; empty without rows. If it shows some of its charts, a sentence lists the others.
+    `without` names charts that another place of the page shows."""
+    charts = {
+        name: chart
+        for name, chart in all_charts().items()
+        if chart.section == section and name not in without
+    }
+    drawn = [named_figure(contents, name) for name in charts if not contents.charts[name].is_empty()]
+    if not drawn:
+        return Markup()
+    missing = []
+    if not contents.is_of_a_machine:
+        missing = [chart.question for name, chart in charts.items() if contents.charts[name].is_empty()]
     return render("sections/charts", figures=drawn, missing=missing)
 
 
+def named_figure(contents: Contents, name: str, *, height: int | None = None) -> Markup:
+    """One of a session's charts, which must have rows. `height` in CSS pixels [default: the chart's own]."""
+    session_id = contents.session["session_id"]
+    sql = named_queries.pasteable(name, session_id)
+    chart, rows = all_charts()[name], contents.charts[name]
+    return figure(name, chart, rows, contents.cases, sql, origin=f"session {session_id}", height=height)
+
+
 def figure(
-    name: str, chart: Chart, rows: pl.DataFrame, cases: Cases, sql: str, *, origin: str = ""
+    name: str,
+    chart: Chart,
+    rows: pl.DataFrame,
+    cases: Cases,
+    sql: str,
+    *,
+    origin: str = "",
+    height: int | None = None,
 ) -> Markup:
     """One chart. `name` is its identifier on the page, `rows` must not be empty, `sql` returns them, and `origin` says
     which session they are from."""
     drawn = drawing(chart, rows, cases)
     specs = [specification(view) for view in drawn.views.values()]
+    if height is not None:
+        specs = [spec | {"height": height} for spec in specs]
     first = specs[0]
     if "facet" in first:
         panels = rows.get_column(first["facet"]["field"]).n_unique()
@@ -70,11 +76,11 @@ def figure(
         wide=chart.wide,
         views=list(drawn.views),
         choice=drawn.choice,
-        legend=legend(first),
+        legend="" if drawn.is_labelled else legend(first),
         is_faceted="facet" in first,
         heights=heights,
         count=f"{rows.height:,} {'row' if rows.height == 1 else 'rows'}",
         sql=sql,
         origin=origin,
-        payload=embedding.script_json(payload),
+        payload=embedding.packed_json(payload),
     )

@@ -26,5 +26,5 @@ def csv_download(name: str, rows: pl.DataFrame, what: str) -> Markup:
         what,
         rows.height,
         "row" if rows.height == 1 else "rows",
-        embedding.script_json({"columns": columns, "count": rows.height}),
+        embedding.packed_json({"columns": columns, "count": rows.height}),
     )

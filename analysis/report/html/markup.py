@@ -141,3 +141,9 @@ class Section:
     identifier: str
     title: str
     content: Markup
+    folded: bool = False
+    """Only the title and the answer show until a reader opens it."""
+    answer: Markup | str = ""
+    """The answer in a line, next to the title of a folded section."""
+    printed: bool = False
+    """Paper shows the content of a folded section."""

@@ -44,7 +44,7 @@ def charted_page(
     return document(
         template,
         title=title,
-        scripts=[asset("columns.js"), asset("tables.js"), trusted(bundle), asset("charts.js")],
+        scripts=[*map(asset, ("columns.js", "tables.js", "folds.js")), trusted(bundle), asset("charts.js")],
         styles=styles,
         meta=meta,
         sections=[section for section in sections if section.content],

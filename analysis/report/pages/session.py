@@ -10,27 +10,29 @@ from markupsafe import Markup
 from analysis.report.drawing.figure import figures
 from analysis.report.html.downloads import csv_download
 from analysis.report.html.files import page_name
-from analysis.report.html.markup import Section
+from analysis.report.html.markup import Section, short, text, unbroken
 from analysis.report.pages.frame import charted_page
 from analysis.report.pages.session_data import Contents
 from analysis.report.sections.batch_table import batches
 from analysis.report.sections.coverage_table import coverage
 from analysis.report.sections.finding_list import findings
-from analysis.report.sections.first_screen import first_screen, notes
+from analysis.report.sections.first_screen import first_screen, notes, shows_curve
 from analysis.report.sections.hardware import hardware, nodes_of
 from analysis.report.sections.hardware_use_table import hardware_use
 from analysis.report.sections.laws_table import laws
 from analysis.report.sections.loss_table import losses
 from analysis.report.sections.machine_tables import exchanges, multiplications
 from analysis.report.sections.overhead_table import perturbation
-from analysis.report.sections.parity_table import parity
+from analysis.report.sections.parity_table import parity, parity_answer
 from analysis.report.sections.prediction_table import predictions
 from analysis.report.sections.rerun import repeating
 from analysis.report.sections.run_tables import placements, runs
 from analysis.report.sections.settings import hyperparameters, settings_frame, settings_of
-from analysis.report.sections.straggler_table import stragglers
+from analysis.report.sections.straggler_table import straggler_answer, stragglers
 from analysis.report.sections.strategy_table import strategies
 from analysis.report.sections.summary_table import summary
+from analysis.wording.closing import main_loss, most_telling
+from analysis.wording.lost_efficiency import explained, size_of
 
 
 def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -42,23 +44,42 @@ def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = Ma
         file_name=page_name(session["session_id"]),
         sections=sections(contents),
         bundle=bundle,
+        styles=["answer"],
         opening=first_screen(contents, others),
     )
 
 
 def sections(contents: Contents) -> Iterator[Section]:
-    """The sections in the order of the page; a section without tables and charts is left out."""
-    rows = contents.rows
-    every_run = runs(rows("runs")), _csv(contents, "runs", "every run")
-    covered = coverage(rows("coverage"), rows("not_ok"))
-    covered_csv = _csv(contents, "coverage", "coverage") + _csv(contents, "not_ok", "runs that are not ok")
-    if not contents.session["ok"]:  # first, and with the runs, because there is no summary to show them
-        content = covered + every_run[0] + covered_csv + every_run[1]
-        yield Section(identifier="coverage", title="Coverage", content=content)
-    yield from _results(contents, *every_run)
-    if contents.session["ok"]:
-        yield Section(identifier="coverage", title="Coverage", content=covered + covered_csv)
-    yield from _details(contents)
+    """The sections in the order of the page; a section without tables and charts is left out. Open are the curves, the
+    findings and all numbers; each of the others is a line until a reader opens it."""
+    session, rows = contents.session, contents.rows
+    has_results = bool(session["ok"])
+    if not has_results:  # first and open, because there is nothing else to show
+        yield _coverage(contents, folded=False)
+    is_training = any(row["throughput"] is not None for row in rows("summary"))
+    yield _machine(contents, folded=is_training)
+    above = ["speedup"] if shows_curve(contents) else []
+    yield Section(identifier="charts", title="Curves", content=figures(contents, "charts", without=above))
+    if rows("findings") or is_training:
+        cases = {row["case_name"] for row in rows("summary")}
+        yield Section(
+            identifier="findings",
+            title="Why, and what to change",
+            content=findings(session, rows("findings"), rows("rules"), cases)
+            + _csv(contents, "findings", "findings"),
+        )
+    if has_results and not contents.is_of_a_machine:
+        yield Section(
+            identifier="summary",
+            title="All numbers",
+            content=summary(rows("summary"))
+            + placements(rows("summary"))
+            + runs(rows("runs"))
+            + _csv(contents, "summary", "summary")
+            + _csv(contents, "runs", "every run"),
+        )
+    yield from _details(contents, is_training=is_training)
+    yield from _circumstances(contents)
 
 
 def _csv(contents: Contents, table: str, what: str) -> Markup:
@@ -70,91 +91,137 @@ def _with_csv(contents: Contents, table: str, shown: Markup, what: str) -> Marku
     return shown + _csv(contents, table, what) if shown else shown
 
 
-def _answer(contents: Contents, table: str, title: str, shown: Markup, what: str) -> Section:
-    """A section that is one table."""
-    return Section(identifier=table, title=title, content=_with_csv(contents, table, shown, what))
-
-
-def _results(contents: Contents, every_run: Markup, every_run_csv: Markup) -> Iterator[Section]:
-    """The sections from the lost efficiency to the notes on the numbers."""
+def _coverage(contents: Contents, *, folded: bool) -> Section:
+    """The runs that are not ok; and every run, if no other section shows them."""
     session, rows = contents.session, contents.rows
-    lost = _with_csv(contents, "losses", losses(rows("losses")), "lost efficiency")
-    yield Section(
-        identifier="losses", title="Where did the efficiency go?", content=figures(contents, "losses") + lost
+    content = coverage(rows("coverage"), rows("not_ok"))
+    if not folded:
+        content += runs(rows("runs"))
+    content += _csv(contents, "coverage", "coverage") + _csv(contents, "not_ok", "runs that are not ok")
+    if not folded:
+        content += _csv(contents, "runs", "every run")
+    answer = f"{session['ok']:,} of {session['runs']:,} ok"
+    return Section(
+        identifier="coverage", title="Which runs are ok?", content=content, folded=folded, answer=answer
     )
-    is_training = any(row["throughput"] is not None for row in rows("summary"))
-    if rows("findings") or is_training:
-        cases = {row["case_name"] for row in rows("summary")}
-        yield Section(
-            identifier="findings",
-            title="Why, and what to change",
-            content=findings(session, rows("findings"), rows("rules"), cases)
-            + _csv(contents, "findings", "findings"),
-        )
-    if session["ok"] and not contents.is_of_a_machine:
-        yield Section(
-            identifier="summary",
-            title="Summary",
-            content=summary(rows("summary"))
-            + placements(rows("summary"))
-            + every_run
-            + _csv(contents, "summary", "summary")
-            + every_run_csv,
-        )
-    machine = exchanges(rows("exchanges")) + _csv(contents, "exchanges", "exchanges")
-    machine += multiplications(rows("multiplications")) + _csv(contents, "multiplications", "multiplications")
-    if machine and contents.is_of_a_machine:
-        machine += every_run + every_run_csv
-    yield Section(identifier="machine", title="What the machine can do", content=machine)
-    used = hardware_use(rows("hardware_use"))
-    yield _answer(contents, "hardware_use", "What does it use and cost?", used, "use of the hardware")
-    yield _answer(contents, "strategies", "Which strategy?", strategies(rows("strategies")), "strategies")
-    yield _answer(contents, "batches", "What fits?", batches(rows("batches")), "largest batches")
+
+
+def _machine(contents: Contents, *, folded: bool) -> Section:
+    """The speed of the machine: charts and tables of collectives and of matrix multiplications."""
+    rows = contents.rows
+    content = exchanges(rows("exchanges")) + _csv(contents, "exchanges", "exchanges")
+    content += multiplications(rows("multiplications")) + _csv(contents, "multiplications", "multiplications")
+    if content:
+        content = figures(contents, "machine") + content
+    if content and contents.is_of_a_machine:
+        content += runs(rows("runs")) + _csv(contents, "runs", "every run")
+    return Section(identifier="machine", title="What the machine can do", content=content, folded=folded)
+
+
+def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
+    """Folded: where time went, steps and ranks, the training, the use of the hardware, and predictions."""
+    session, rows = contents.session, contents.rows
+    known = losses(rows("losses"))
+    yield Section(
+        identifier="losses",
+        title="Where did the efficiency go?",
+        content=figures(contents, "losses") + _with_csv(contents, "losses", known, "lost efficiency"),
+        folded=True,
+        answer=_main_loss(contents),
+        printed=True,
+    )
     (counts,) = rows("straggler_counts")
-    if slow := stragglers(counts, rows("slow_ranks")):
-        yield Section(
-            identifier="stragglers",
-            title="Does a rank or a node keep the others waiting?",
-            content=slow
-            + _csv(contents, "slow_ranks", "slow nodes and ranks")
-            + figures(contents, "stragglers"),
-        )
-    yield _answer(contents, "parity", "Same training?", parity(rows("parity")), "same training")
+    slow = stragglers(counts, rows("slow_ranks"))
     yield Section(
-        identifier="notes",
-        title="Notes on these numbers",
-        content=notes(session, rows("summary"), rows("fingerprint")),
+        identifier="steps",
+        title="Does a rank keep the others waiting? Are steps steady?",
+        content=_with_csv(contents, "slow_ranks", slow, "slow nodes and ranks") + figures(contents, "steps"),
+        folded=is_training,
+        answer=straggler_answer(counts, rows("slow_ranks")) if slow else "",
     )
-
-
-def _details(contents: Contents) -> Iterator[Section]:
-    """The sections with charts and laws, then those on how the session was run."""
-    session, rows = contents.session, contents.rows
-    yield Section(identifier="charts", title="Charts", content=figures(contents))
+    same = parity(rows("parity"))
+    yield Section(
+        identifier="training",
+        title="Does it learn the same?",
+        content=_with_csv(contents, "parity", same, "same training") + figures(contents, "training"),
+        folded=True,
+        answer=parity_answer(rows("parity")) if same else "",
+    )
+    used = hardware_use(rows("hardware_use"))
+    yield Section(
+        identifier="hardware_use",
+        title="What does it use and cost?",
+        content=figures(contents, "hardware_use")
+        + _with_csv(contents, "hardware_use", used, "use of the hardware"),
+        folded=True,
+    )
+    yield _folded_table(contents, "strategies", "Which strategy?", strategies(rows("strategies")))
+    yield _folded_table(contents, "batches", "Which batch fits?", batches(rows("batches")))
     predicted = _with_csv(contents, "predictions", predictions(rows("predictions")), "predictions")
-    # The chart also shows how close the laws are to the measurements.
-    chart = figures(contents, "further")
-    yield Section(identifier="further", title="Would it scale further?", content=chart + predicted)
-    yield _answer(contents, "laws", "Scaling laws", laws(rows("laws")), "scaling laws")
-    cost = perturbation(rows("perturbation"))
-    yield _answer(contents, "perturbation", "What did measuring cost?", cost, "what measuring cost")
+    fitted = _with_csv(contents, "laws", laws(rows("laws")), "scaling laws")
+    yield Section(
+        identifier="further",
+        title="Would it scale further?",
+        # The chart also shows how close the laws are to the measurements.
+        content=figures(contents, "further") + predicted + fitted,
+        folded=True,
+    )
+    if session["ok"]:
+        yield _coverage(contents, folded=True)
 
-    nodes = nodes_of(rows("environment"))
+
+def _main_loss(contents: Contents) -> Markup:
+    """The main loss of the most telling case; empty if nothing was lost or nothing is known."""
+    points = contents.rows("summary")
+    point, said = most_telling(points), main_loss(points, explained(contents.rows("losses")))
+    if point is None or not said:
+        return Markup()
+    return Markup("{} on {}: {}").format(short(point["case_name"]), size_of(point), unbroken(said))
+
+
+def _folded_table(contents: Contents, table: str, title: str, shown: Markup) -> Section:
+    content = _with_csv(contents, table, shown, table)
+    return Section(identifier=table, title=title, content=content, folded=True)
+
+
+def _circumstances(contents: Contents) -> Iterator[Section]:
+    """Folded: the method, the cost of measuring, settings, the machine, the purpose, and how to run it again."""
+    session, rows = contents.session, contents.rows
+    method = notes(session, rows("summary"), rows("fingerprint"))
+    yield Section(
+        identifier="notes", title="How to read these numbers", content=method, folded=True, printed=True
+    )
+    yield Section(
+        identifier="perturbation",
+        title="What did measuring cost?",
+        content=_with_csv(
+            contents, "perturbation", perturbation(rows("perturbation")), "what measuring cost"
+        ),
+        folded=True,
+    )
     settings = settings_of(rows("configuration"))
     yield Section(
         identifier="hyperparameters",
-        title="Hyperparameters",
+        title="Settings",
         content=hyperparameters(settings)
         + csv_download("hyperparameters", settings_frame(settings), "hyperparameters"),
+        folded=True,
     )
     yield Section(
         identifier="hardware",
         title="Hardware and software",
         content=hardware(session, rows("environment"), rows("fingerprint"))
         + _csv(contents, "environment", "environment"),
+        folded=True,
+        answer=short(session["devices"]) if session["devices"] else "",
     )
+    if session["why"]:
+        content = Markup("<p>{}</p>").format(text(session["why"]))
+        yield Section(identifier="purpose", title="Purpose of the suite", content=content, folded=True)
     yield Section(
         identifier="command",
         title="Run it again" if session["imported"] is None else "Import it again",
-        content=repeating(session, next(iter(nodes.values()), {})),
+        content=repeating(session, next(iter(nodes_of(rows("environment")).values()), {})),
+        folded=True,
+        answer=text(session["session_id"]),
     )

@@ -48,7 +48,9 @@ class Contents:
     def is_of_a_machine(self) -> bool:
         """Whether the session trained nothing, but measured the machine."""
         measured = any(
-            not self.charts[name].is_empty() for name, chart in all_charts().items() if chart.machine
+            not self.charts[name].is_empty()
+            for name, chart in all_charts().items()
+            if chart.section == "machine"
         )
         return measured and self.tables["summary"].get_column("throughput").is_null().all()
 

@@ -1,4 +1,5 @@
-"""The first screen of a session's page (title, facts, the verdict and its main cause), and the notes on its numbers."""
+"""The first screen of a session's page (the finding, what is certain, the answer, what to do), and the notes on its
+numbers."""
 
 from __future__ import annotations
 
@@ -6,51 +7,80 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+import polars as pl
 from markupsafe import Markup
 
 from analysis.database.rows import Row
-from analysis.report.html import units
-from analysis.report.html.markup import headline, short, text, trusted, unbroken, unordered
+from analysis.report.drawing.figure import named_figure
+from analysis.report.html.markup import cut, short, text, trusted, unbroken, unordered
 from analysis.report.html.render import render
 from analysis.report.pages.session_data import Contents
-from analysis.report.sections.summary_table import ranking
+from analysis.report.sections.advice_cards import advice_cards
+from analysis.report.sections.answer_table import MOST_CASES, answer_table
 from analysis.wording import lost_efficiency
-from analysis.wording.caveats import busy, caveats, imported_from, was_compared
-from analysis.wording.closing import because, closing_sentence
+from analysis.wording.caveats import busy, caveats, imported_from
+from analysis.wording.headline import faster, headline, undecided
 from analysis.wording.machine import sentence
+from analysis.wording.plain_text import counted
 
-MOST_CASES = 6
-"""Up to this number, each case gets a sentence; if there are more, their verdicts are counted."""
+_LONGEST_NAME = 32
+"""Characters of a name in a sentence."""
+
+
+_CURVE_HEIGHT = 250
+"""CSS pixels of the chart of speedup."""
 
 
 def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyType({})) -> Markup:
     """The first screen. `others` maps file names of related pages to titles."""
-    session, points = contents.session, contents.rows("summary")
-    verdict = _verdict(points, sentence(contents.machine, text))
+    session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))
     counts = Counter(row["status"] for row in contents.rows("not_ok") if row["status"] != "skipped")
+    table = answer_table(points, losses, has_chart=shows_curve(contents))
     return render(
         "sections/first_screen",
         links={"index.html": "All sessions", **others},
-        heading=headline(session["title"] or session["suite"]),
-        facts=list(_facts(session)),
-        why=session["why"],
+        title=session["title"] or session["suite"],
+        facts=list(_facts(session, points)),
+        headline=trusted(unbroken(headline(points, _name, sentence(contents.machine, text)))),
+        certain=trusted(unbroken(_certain(found, points))),
+        undecided=trusted(unbroken(undecided(points, _name))),
         imported_from="" if session["imported"] is None else imported_from(session),
-        busy=busy(contents.rows("findings")),
-        verdict=verdict,
-        because=trusted(unbroken(because(points, losses, contents.rows("findings"), text))),
+        busy=busy(found),
         trouble=counts  # runs that do not fit this machine are not a problem
         and {
             "runs": f"{counts.total():,} {'run is' if counts.total() == 1 else 'runs are'} not ok",
             "kinds": ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
         },
-        other_cases=_other_cases(points, verdict),
+        table=table,
+        curve=named_figure(contents, "speedup", height=_CURVE_HEIGHT) if shows_curve(contents) else "",
+        cards=advice_cards(session, found, points, contents.cases) if table or found else "",
     )
 
 
-def _facts(session: Row) -> Iterator[Markup | str]:
+def _name(value: str) -> Markup:
+    """A case's name within a sentence, cut so that the rest of the sentence stays visible."""
+    return text(cut(value, _LONGEST_NAME))
+
+
+def shows_curve(contents: Contents) -> bool:
+    """Whether the first screen shows the speedup over all sizes: one has more than two, and lines can be named."""
+    rows = contents.charts["speedup"]
+    sizes = rows.group_by("case_name").agg(pl.col("workers").n_unique()).get_column("workers").to_list()
+    return 0 < len(sizes) <= MOST_CASES and max(sizes) > 2
+
+
+def _certain(found: list[Row], points: list[Row]) -> str:
+    """The most certain finding with its evidence; without one, which cases are certainly faster or slower."""
+    for row in found:
+        if row["certainty"] == "shown" and row["cost"] and row["severity"] != "notice":
+            place = " ".join(_name(part) for part in (row["case_name"], row["placement"]) if part)
+            return f"{place}{': ' if place else ''}{text(row['short_evidence'])}."
+    return faster(points, _name)
+
+
+def _facts(session: Row, points: list[Row]) -> Iterator[Markup | str]:
     yield "suite " + short(session["suite"]) + (" (quick)" if session["quick"] else "")
-    yield "session " + text(session["session_id"])
     if session["created_at"] is not None:
         yield f"{session['created_at']:%Y-%m-%d %H:%M} UTC"
     if session["devices"]:
@@ -58,31 +88,12 @@ def _facts(session: Row) -> Iterator[Markup | str]:
     yield f"{session['ok']:,} of {session['runs']:,} runs ok" + (
         f", {session['skipped']:,} skipped" if session["skipped"] else ""
     )
-    if session["elapsed_s"]:
-        yield f"{units.seconds(session['elapsed_s'])} of runs"
+    if repeats := {
+        point["repeats"] + point["slow_repeats"] for point in points if point["throughput"] is not None
+    }:
+        least, most = min(repeats), max(repeats)
+        yield f"{counted(least, 'repeats') if least == most else f'{least:,} to {most:,} repeats'} each"
     yield from ("tag " + short(tag) for tag in session["tags"] or [])
-
-
-def _verdict(points: list[Row], machine: str = "") -> Markup:
-    return trusted(unbroken(closing_sentence(points, text, machine)))
-
-
-def _other_cases(points: list[Row], verdict: Markup) -> Markup:
-    """A sentence on the largest size of each case except the verdict's; if there are many, a count of verdicts."""
-    by_case: dict[str, list[Row]] = {}
-    for point in points:
-        if point["scaling_mode"] != "none":
-            by_case.setdefault(point["case_name"], []).append(point)
-    compared = [case for case in by_case.values() if was_compared(case)]
-    if len(compared) <= MOST_CASES:
-        verdicts = map(_verdict, compared)
-        return unordered(other for other in verdicts if other != verdict)
-    ranked, measure = ranking([point for point in points if point["throughput"] is not None])
-    if measure != "efficiency":
-        return Markup()
-    counts = Counter(point["verdict"] for point in ranked)  # from the best to the worst
-    said = ", ".join(f"{count:,} {judged}" for judged, count in counts.items())
-    return Markup("<p>At the largest sizes of {:,} cases: {}.</p>").format(len(ranked), said)
 
 
 def notes(session: Row, points: list[Row], differing: list[Row]) -> Markup:

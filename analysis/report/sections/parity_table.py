@@ -23,7 +23,7 @@ def parity(rows: list[Row]) -> Markup:
     first = rows[:MOST_ROWS]
     return render(
         "sections/parity",
-        summary=_summary(rows),
+        summary=parity_answer(rows),
         columns=shown(_COLUMNS, first),
         rows=first,
         most=MOST_ROWS,
@@ -31,7 +31,8 @@ def parity(rows: list[Row]) -> Markup:
     )
 
 
-def _summary(rows: list[Row]) -> str:
+def parity_answer(rows: list[Row]) -> str:
+    """Whether every size trained like the smallest one, in a sentence."""
     same, different = (sum(row[name] for row in rows) for name in ("same", "different"))
     judged, every = same + different, sum(row["repeats"] for row in rows)
     others = f"; {every - judged:,} of {every:,} could not be judged" if every > judged else ""

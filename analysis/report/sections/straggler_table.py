@@ -20,11 +20,16 @@ def stragglers(counts: Row, found: list[Row]) -> Markup:
     if not counts["placements"]:
         return Markup()
     return render(
-        "sections/stragglers", summary=_summary(counts, found), columns=_COLUMNS, rows=found, most=MOST_ROWS
+        "sections/stragglers",
+        summary=straggler_answer(counts, found),
+        columns=_COLUMNS,
+        rows=found,
+        most=MOST_ROWS,
     )
 
 
-def _summary(counts: Row, found: list[Row]) -> Markup | str:
+def straggler_answer(counts: Row, found: list[Row]) -> Markup | str:
+    """Whether a rank or a node keeps the others waiting, in a sentence or two."""
     if not counts["judged"]:
         return (
             "Whether a rank is slower than the others is not judged: that needs two ok repeats, and ranks that share "

@@ -17,6 +17,8 @@ from analysis.wording import verdicts
 
 MOST_ROWS = 60
 """The most rows of a readable table. If there are more, it shows the ends of the ranking and folds the whole."""
+MOST_FOLDED = 500
+"""Rows of a folded table; the CSV has all."""
 ENDS = 10
 """Rows from each end of the ranking."""
 
@@ -38,9 +40,10 @@ def summary(points: list[Row]) -> Markup:
         "sections/summary",
         omitted=len(points) - len(measured),
         ranked=ranked,
+        most=MOST_FOLDED,
         count=len(measured),
         columns=_columns(measured),
-        groups=by_case(measured),
+        groups=by_case(measured[:MOST_FOLDED]),
     )
 
 
@@ -114,7 +117,7 @@ def _judged(row: Row) -> str:
     return Markup("{} {}").format(verdict(row), minor(", ".join(said)))
 
 
-def _rate(field: str) -> Callable[[Row], str]:
+def rate(field: str) -> Callable[[Row], str]:
     """The row's throughput in examples or tokens, without its interval."""
     return lambda row: units.with_interval(row[field], row[f"{field}_lo"], row[f"{field}_hi"]).partition(" ")[
         0
@@ -127,7 +130,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
     return [
         PLACEMENT,
         *(_RELATIVE if is_compared else ()),
-        *(Column(heading, _rate(field), number=True) for heading, field in rates(rows)),
+        *(Column(heading, rate(field), number=True) for heading, field in rates(rows)),
         *shown(_OPTIONAL, rows),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.wording.closing import because
+from analysis.wording.closing import main_loss
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,
@@ -28,48 +28,39 @@ def losses(known_by="profiled", /, **shares):
     return rows
 
 
-def finding(**values):
-    row = {
-        "finding": "small_batch", "case_name": "ddp", "title": "Batch per rank too small",
-        "certainty": "shown", "cost": 0.3,
-        "options": "--set cases.ddp.global_batch=1024", "finding_order": 2,
-    }  # fmt: skip
-    return row | values
-
-
 def test_the_largest_part_is_named_with_its_interval():
     terms = losses(data=(0.05, 0.02, 0.08), communication=(0.3, 0.25, 0.35), remainder=(0.05, 0.0, 0.1))
-    assert because([POINT], terms, []) == (
+    assert main_loss([POINT], terms) == (
         "40.0 % of the ranks' time was lost, mainly to exposed communication: 30.0 % [25.0, 35.0]."
     )
 
 
 def test_a_part_whose_interval_overlaps_the_largest_may_be_larger():
     terms = losses(communication=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12), work=(0.0, -0.2, 0.2))
-    assert because([POINT], terms, []).endswith(
+    assert main_loss([POINT], terms).endswith(
         "was lost; main cause unclear, probably exposed communication: 30.0 % [10.0, 50.0]."
     )
     rest = losses(remainder=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12))
-    assert because([POINT], rest, []).endswith(
+    assert main_loss([POINT], rest).endswith(
         "was lost; main cause unclear, perhaps not explained: 30.0 % [10.0, 50.0]."
     )
 
 
 def test_what_repeats_do_not_support_is_only_perhaps():
     terms = losses(communication=(0.3, -0.1, 0.7), data=0.1)
-    assert "main cause unclear, probably exposed communication: 30.0 % [-10.0, 70.0]." in because(
-        [POINT], terms, []
+    assert "main cause unclear, probably exposed communication: 30.0 % [-10.0, 70.0]." in main_loss(
+        [POINT], terms
     )
 
 
 def test_without_repeats_and_without_profiled_steps_the_sentence_says_so():
     terms = losses("estimated", communication=0.3, data=0.1, imbalance=None)
-    assert because([POINT], terms, []) == (
+    assert main_loss([POINT], terms) == (
         "40.0 % of the ranks' time was lost, by points alone mainly to exposed communication: 30.0 % "
         "(estimated)."
     )
     unknown = losses(None, data=(0.1, 0.05, 0.15), communication=None, remainder=(0.3, 0.2, 0.4))
-    assert because([POINT], unknown, []) == (
+    assert main_loss([POINT], unknown) == (
         "40.0 % of the ranks' time was lost, the largest part not explained: 30.0 % [20.0, 40.0] (communication is not "
         "known apart from computation: --set measure.profiled=4 measures it)."
     )
@@ -78,58 +69,13 @@ def test_without_repeats_and_without_profiled_steps_the_sentence_says_so():
 @pytest.mark.parametrize(
     "unsure", [{"efficiency_hi": 1.0}, {"verdict_lo": "poor", "verdict_hi": "superlinear"}]
 )
-def test_where_repeats_do_not_tell_the_loss_no_cause_is_named_and_what_makes_them_surer_comes_first(unsure):
-    point = POINT | unsure
+def test_where_repeats_do_not_tell_the_loss_no_cause_is_named(unsure):
     terms = losses(communication=(0.3, 0.25, 0.35))
-    untold = "These repeats do not show how much was lost."
-    assert because([point], terms, [finding()]) == untold
-    noisy = finding(
-        finding="noisy", title="Times vary much", cost=None, options="--repeats 6", finding_order=9
-    )
-    assert because([point], terms, [finding(), noisy, noisy | {"case_name": "fsdp", "finding_order": 3}]) == (
-        f"{untold} Fix first: Times vary much; try --repeats 6."
-    )
-    assert "Batch per rank too small" in because([POINT], terms, [finding(), noisy])
-
-
-def test_one_repeat_is_mended_before_anything_that_it_may_not_show():
-    once = POINT | dict.fromkeys(("efficiency_lo", "efficiency_hi", "verdict_lo", "verdict_hi"))
-    one = finding(
-        finding="one_repeat",
-        case_name=None,
-        title="One repeat each",
-        cost=None,
-        options=None,
-        finding_order=7,
-    )
-    assert because([once], losses(communication=0.3), [finding(), one]) == (
-        "40.0 % of the ranks' time was lost, by points alone mainly to exposed communication: 30.0 %. "
-        "Fix first: One repeat each."
-    )
-
-
-def test_the_first_remedy_explains_lost_time_and_is_not_the_loss_itself():
-    findings = [
-        finding(title="Slower on more workers", cost=0.4, options=None, finding_order=1),
-        finding(finding="noisy", title="Noisy", cost=None, finding_order=2),
-        finding(title="Of another case", case_name="fsdp", finding_order=3),
-        finding(finding_order=5, title="later"),
-        finding(finding_order=4, certainty="likely"),
-    ]
-    assert because([POINT], [], findings) == (
-        "Fix first: Batch per rank too small, likely; try --set cases.ddp.global_batch=1024."
-    )
-    assert because([POINT], [], findings, name=lambda said: f"<{said}>") == (
-        "Fix first: <Batch per rank too small>, likely; try <--set cases.ddp.global_batch=1024>."
-    )
-
-
-def test_a_remedy_without_a_setting_is_named_alone():
-    assert because([POINT], [], [finding(title="A slow node", options=None)]) == "Fix first: A slow node."
+    assert main_loss([POINT | unsure], terms) == "These repeats do not show how much was lost."
 
 
 def test_where_nothing_is_compared_or_lost_nothing_is_said():
-    assert because([], losses(data=0.4), [finding()]) == ""
-    assert because([POINT | {"is_baseline": True}], losses(data=0.4), [finding()]) == ""
+    assert main_loss([], losses(data=0.4)) == ""
+    assert main_loss([POINT | {"is_baseline": True}], losses(data=0.4)) == ""
     superlinear = [row | {"efficiency": 1.1} for row in losses(data=0.02, work=-0.12)]
-    assert because([POINT], superlinear, []) == ""
+    assert main_loss([POINT], superlinear) == ""

@@ -11,6 +11,7 @@ from rich.console import Console
 from analysis import summary
 from analysis.database import connections
 from analysis.diagnosis import findings
+from analysis.diagnosis.advice import any_certain, first_advice
 from analysis.loading.load import load
 from bench.cli.summary import command
 from tests.factory import Case, make_session
@@ -69,32 +70,38 @@ def test_the_question_names_the_results_folder_and_no_name_that_a_shell_would_re
 def test_no_more_than_three_are_shown(results):
     row = found(results, "slow")[0]
     many = [row | {"finding": f"f{number}", "severity": "warning"} for number in range(5)]
-    assert len(findings.gravest(many, [])) == 3
-    assert findings.gravest([row | {"severity": "notice"}], []) == []
+    assert len(first_advice(many, [])) == 3
+    assert first_advice([row | {"severity": "notice"}], []) == []
 
 
 POINT = {
     "case_name": "a", "workers": 4, "oversubscribed": False, "is_baseline": False, "efficiency": 0.5,
-    "verdict_lo": "poor", "verdict_hi": "superlinear",
+    "verdict_lo": "poor", "verdict_hi": "superlinear", "throughput": 1.0, "speedup": 2.0,
 }  # fmt: skip
 DECIDED = POINT | {"case_name": "b", "verdict_hi": "poor"}
-ROW = {"finding": "small_batch", "severity": "warning", "case_name": "a", "cost": 0.4}
-NOISY = ROW | {"finding": "noisy", "severity": "notice", "cost": None}
+ROW = {
+    "finding": "small_batch", "severity": "warning", "case_name": "a", "cost": 0.4, "certainty": "shown",
+    "options": "--set x=1", "short_advice": "Do it. With care.", "short_evidence": "it is so; and so",
+    "finding_order": 1,
+}  # fmt: skip
+NOISY = ROW | {"finding": "noisy", "severity": "notice", "cost": None, "options": "--repeats 6"}
 
 
 def names(rows, *points):
-    return [group.worst["finding"] for group in findings.gravest(rows, points)]
+    return [one.worst["finding"] for one in first_advice(rows, points)]
 
 
 def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_training():
-    few = NOISY | {"finding": "too_few_repeats"}
+    few = NOISY | {"finding": "too_few_repeats", "options": "--repeats 9"}
     slower = ROW | {"finding": "negative_scaling", "severity": "critical"}
     spoilt = ROW | {"finding": "different_loss", "severity": "critical", "cost": None}
     assert names([slower, ROW, NOISY], POINT) == ["noisy", "negative_scaling", "small_batch"]
-    assert names([slower, spoilt, ROW, NOISY, few], POINT) == ["different_loss", "noisy", "too_few_repeats"]
+    assert names([slower, spoilt, ROW, NOISY], POINT) == ["different_loss", "noisy", "negative_scaling"]
     elsewhere = NOISY | {"case_name": "b"}
-    assert names([ROW, NOISY, elsewhere], POINT | {"verdict_hi": "acceptable"}, DECIDED) == ["small_batch"]
-    assert findings.gravest([elsewhere, NOISY], [POINT, DECIDED])[0].cases == 1
+    assert names([ROW, NOISY, elsewhere], DECIDED) == ["small_batch"]
+    repeat = first_advice([NOISY, few, elsewhere], [POINT, DECIDED])
+    assert [one.title for one in repeat] == ["To decide the verdict, repeat 9 times on a quiet machine."]
+    assert repeat[0].cases == ("a",)
 
 
 def test_what_is_decided_comes_first_and_hides_no_noise():
@@ -102,8 +109,34 @@ def test_what_is_decided_comes_first_and_hides_no_noise():
     assert names([*decided, ROW, NOISY], POINT, DECIDED) == ["f0", "f1", "noisy"]
 
 
+def test_what_is_certain_and_costs_time_comes_before_what_is_likely_or_costs_nothing_known():
+    likely = ROW | {"case_name": "b", "certainty": "likely", "cost": 0.45}
+    free = ROW | {"case_name": "b", "finding": "oversubscribed", "cost": None}
+    whole = ROW | {"case_name": "b", "finding": "negative_scaling", "cost": 0.5, "options": None}
+    certain = ROW | {"case_name": "b", "finding": "data_bound", "cost": 0.1}
+    assert names([likely, free, whole, certain], DECIDED)[:2] == ["data_bound", "oversubscribed"]
+    assert any_certain(first_advice([certain], [DECIDED]))
+    assert not any_certain(first_advice([likely, NOISY], [POINT, DECIDED]))
+    node = whole | {"finding": "slow_node"}
+    assert names([free, node], DECIDED) == ["slow_node", "oversubscribed"]
+
+
+def test_a_loss_without_a_known_cause_is_advice_where_there_is_room():
+    unexplained = ROW | {"finding": "unexplained_loss", "severity": "notice"}
+    assert names([unexplained, ROW], DECIDED) == ["small_batch", "unexplained_loss"]
+    many = [ROW | {"finding": f"f{number}"} for number in range(3)]
+    assert names([*many, unexplained], DECIDED) == ["f0", "f1", "f2"]
+
+
+def test_advice_is_its_first_sentence_and_does_not_end_within_parentheses():
+    (one,) = first_advice([ROW], [DECIDED])
+    assert (one.title, one.evidence) == ("Do it.", "it is so")
+    (one,) = first_advice([ROW | {"short_advice": "Use (on CPUs: cores) more; it is faster."}], [DECIDED])
+    assert one.title == "Use (on CPUs: cores) more; it is faster."
+
+
 def test_one_repeat_decides_nothing():
-    once = NOISY | {"finding": "one_repeat", "case_name": None}
+    once = NOISY | {"finding": "one_repeat", "case_name": None, "options": "--repeats 5"}
     assert names([ROW, once], POINT | {"verdict_lo": None, "verdict_hi": None}) == [
         "one_repeat",
         "small_batch",

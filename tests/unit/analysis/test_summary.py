@@ -189,17 +189,8 @@ def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))
-def test_a_sentence_that_repeats_do_not_decide_says_how_many_more_would(ask):
-    (row,) = [row for row in ask("FROM scaling") if row["workers"] == 2]
-    assert row["repeats_needed"] > 20
-    assert "(about 6 more needed)" in closing_sentence([row | {"repeats_needed": 6}])
-    assert closing_sentence([row | {"repeats_needed": 7}]).endswith(
-        "]: undecided after 3 repeats (about 7 more needed, fewer on a quieter machine); it may be anything from "
-        "acceptable to excellent."
-    )
-    assert closing_sentence([row | {"repeats_needed": None}]).endswith(
-        "]: undecided after 3 repeats; it may be anything from acceptable to excellent."
-    )
+def test_a_sentence_that_repeats_do_not_decide_has_no_verdict(sentence):
+    assert sentence.endswith("]: undecided after 3 repeats.")
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))

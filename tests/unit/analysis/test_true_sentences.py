@@ -12,9 +12,10 @@ from analysis import summary
 from analysis.database import connections
 from analysis.database.rows import session_rows
 from analysis.diagnosis import findings
+from analysis.diagnosis.advice import first_advice
 from analysis.export import content
 from analysis.wording import lost_efficiency
-from analysis.wording.closing import because, closing_sentence
+from analysis.wording.closing import closing_sentence, main_loss
 from tests.factory import Case, make_session
 from tests.profile_rows import add_profile
 from tests.rewriting import rewrite_steps
@@ -38,7 +39,9 @@ def said(results):
             caveats = list(content.read(connection, S).caveats())
         return {
             "closing": closing_sentence(points),
-            "because": because(points, lost_efficiency.explained(losses), found),
+            "main_loss": main_loss(points, lost_efficiency.explained(losses)),
+            "advice": [one.worst["title"] for one in first_advice(found, points)],
+            "do": [one.title for one in first_advice(found, points)],
             "findings": {row["finding"]: row for row in found},
             "losses": {(row["placement"], row["term"]): row["share"] for row in losses},
             "terminal": out.getvalue(),
@@ -109,7 +112,6 @@ def test_a_slow_node_is_blamed_for_all_that_it_costs_and_the_network_for_nothing
     assert "network_across_nodes" not in found["findings"]
     slow = found["findings"]["slow_node"]
     assert slow["cost"] == pytest.approx(imbalance, rel=0.01)
-    assert "Fix first" not in found["because"]  # the sentence is about one node
     assert slow["evidence"].endswith("by 1.50 ms on average; the others wait for them for 13 % of a step")
 
 
@@ -127,10 +129,10 @@ def test_a_slow_node_that_explains_the_whole_loss_is_fixed_first(results, said):
                 node=node,
             )
     found = said()
-    assert found["because"].startswith(
+    assert found["main_loss"].startswith(
         "21.9 % of the ranks' time was lost, mainly to waiting for slower ranks: "
     )
-    assert found["because"].endswith("Fix first: One node is slower than the others.")
+    assert found["advice"][0] == "One node is slower than the others"
 
 
 def test_a_slow_node_and_a_slow_network_are_blamed_for_their_own_parts(results, said):
@@ -175,7 +177,7 @@ def test_a_ratio_to_another_training_is_no_efficiency(results, said, other, unli
     found = said()
     assert found["closing"].startswith("ddp on 2 ranks: typical speedup ")
     assert found["closing"].endswith(f" over single on 1 rank; {unlike}, so without efficiency.")
-    assert found["because"] == ""
+    assert found["main_loss"] == ""
     for wrong in ("superlinear", "nothing was lost"):
         assert wrong not in found["terminal"]
     assert "Efficiency is speedup ÷ workers." not in found["caveats"]
@@ -209,7 +211,7 @@ def test_repeats_under_two_versions_of_torch_are_said_to_be_unlike(results, said
     assert found["findings"]["unlike_runs"]["evidence"] == (
         "torch: 2.15.0 in 4 runs, first in ddp.1x1.r0; 2.16.0 in 2 runs, first in ddp.1x1.r2"
     )
-    assert found["because"].endswith("Fix first: Runs were not made alike.")
+    assert found["advice"][0] == "Runs were not made alike"
 
 
 def test_repeats_on_two_machines_are_said_to_be_so(results, said):
@@ -292,7 +294,8 @@ def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_t
         "of 3 sizes"
     )
     assert ": undecided after 3 repeats" in found["closing"]
-    assert found["because"].endswith("Fix first: One repeat is far from the others; try --repeats 5.")
+    assert found["advice"][0] == "Not decided"
+    assert found["do"][0] == "To decide the verdict, repeat 9 times on a quiet machine."
 
 
 def test_a_part_that_is_larger_than_the_whole_loss_is_explained_by_gains(results, said):
@@ -300,7 +303,7 @@ def test_a_part_that_is_larger_than_the_whole_loss_is_explained_by_gains(results
     folder = make_session(results, [case], session_id=S)
     figures = {1: (100, 0, 0, 98), 4: (44.4, 22.6, 22.6, 21.5)}
     add_profile(folder, lambda spec, _rank: figures[spec.world_size], {})
-    assert said()["because"].startswith(
+    assert said()["main_loss"].startswith(
         "43.7 % of the ranks' time was lost, mainly to exposed communication: 50.9 % [50.9, 50.9]; other parts gained "
         "11.6 %."
     )
@@ -309,7 +312,7 @@ def test_a_part_that_is_larger_than_the_whole_loss_is_explained_by_gains(results
 def test_an_interval_that_says_nothing_has_no_verdict(results, said):
     sizes = {1: [100.0, 101.0], 2: [67.0, 138.0]}
     make_session(results, [Case(name="ddp", step_ms=sizes, repeats=2)], session_id=S)
-    assert "efficiency 52.3 % [0.6, 4,834.3]: undecided after 2 repeats" in said()["closing"]
+    assert said()["closing"] == "ddp on 2 ranks: too noisy to tell how it scales after 2 repeats."
 
 
 def test_two_possible_verdicts_are_both_named(results, said):

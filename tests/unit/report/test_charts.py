@@ -162,7 +162,7 @@ def test_a_case_has_the_same_colour_in_every_chart(views):
 
 def test_no_colour_stands_for_two_values(read):
     for name in CHARTS:
-        session = MACHINE if CHARTS[name].machine else LAWS if name == "prediction" else GPUS
+        session = MACHINE if CHARTS[name].section == "machine" else LAWS if name == "prediction" else GPUS
         rows, cases = many(read[session].charts[name], 30)
         if "of_all" in rows.columns:  # the query keeps as many as there are colours
             rows = rows.filter(pl.col("case_name").is_in(cases[:8]))

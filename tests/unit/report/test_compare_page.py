@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import html
-import json
 import re
 from datetime import timedelta
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 from analysis.database import connections
 from analysis.errors import AnalysisError
 from analysis.report import write
+from analysis.report.html.embedding import unpacked
 from analysis.report.html.files import compare_name, page_name
 from analysis.report.pages.comparison.existing import found
 from analysis.report.pages.comparison.ratios import sentence
@@ -169,7 +169,7 @@ def test_curves_have_a_colour_per_session_and_a_panel_per_case(page_of):
         "training_loss",
         "validation_accuracy",
     ]
-    payload = json.loads(figures[0][1])
+    payload = unpacked(figures[0][1])
     assert payload["columns"]["session"]["values"] == ["A smoke-000a", "B smoke-000b"]
     assert payload["columns"]["panel"]["values"] == ["single", "ddp", "gone"]
 
@@ -183,7 +183,7 @@ def test_the_sql_beside_a_chart_gives_the_sessions_rows(page_of, compared):
 
 def test_of_many_cases_those_whose_throughput_differs_most_are_drawn(page_of):
     page = page_of("many_old", "many_new")
-    payload = json.loads(re.search(r'id="throughput".*?json">(.*?)</script>', page, re.S)[1])
+    payload = unpacked(re.search(r'id="throughput".*?json">(.*?)</script>', page, re.S)[1])
     assert payload["columns"]["panel"]["values"] == [f"c{n}" for n in range(8, 20)]
     assert "Drawn: the 12 of 20 cases whose throughput differs most" in page
 

@@ -10,6 +10,7 @@ import re
 import pytest
 
 from analysis.report import write
+from analysis.report.html.embedding import unpacked
 from tests.factory import make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import comparison
@@ -118,7 +119,7 @@ def test_a_case_that_scales_otherwise_is_not_in_common_and_the_reason_is_said(pa
 
 def test_cases_of_one_name_and_different_workloads_are_not_drawn_over_each_other(page_of):
     payloads = re.findall(r'<figure.*?id="(\w+)".*?json">(.*?)</script>', page_of("workloads"), re.S)
-    panels = {name: json.loads(payload)["columns"]["panel"]["values"] for name, payload in payloads}
+    panels = {name: unpacked(payload)["columns"]["panel"]["values"] for name, payload in payloads}
     assert panels["throughput"] == ["ddp (spiral_mlp)", "ddp (ddpm_unet)"]
     assert panels["training_loss"] == ["ddp (spiral_mlp) 1x2", "ddp (ddpm_unet) 1x2"]
 

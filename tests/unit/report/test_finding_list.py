@@ -129,8 +129,8 @@ def test_names_that_others_wrote_are_escaped():
     assert "&lt;s&gt;" in shown
 
 
-def test_the_page_of_a_session_has_findings_after_what_was_lost_and_a_broken_one_too(page_of):
+def test_the_page_of_a_session_has_findings_before_all_numbers_and_a_broken_one_too(page_of):
     page = page_of[SCALING]
-    assert page.index('id="losses"') < page.index('id="findings"') < page.index('id="summary"')
+    assert page.index('id="findings"') < page.index('id="summary"') < page.index('id="losses"')
     assert 'id="findings"' in page_of[HOSTILE]
     assert page_of[BROKEN].index('id="coverage"') < page_of[BROKEN].index('id="findings"')

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.database import connections
+from analysis.report.html.embedding import unpacked
 from analysis.report.html.files import history_name, page_name
 from analysis.report.pages.history import charts, data
 from analysis.report.pages.history.page import history_page
@@ -136,14 +137,14 @@ def test_charts_draw_figure_interval_changes_and_regressions_and_say_how_to_read
     found = r'<figure class="chart wide" id="(\w+)".*?<script type="application/json">(.*?)</script>'
     figures = re.findall(found, page, re.S)
     assert [name for name, _ in figures] == ["over_sessions_throughput", "over_sessions_efficiency"]
-    views = [json.loads(payload)["views"] for _, payload in figures]
+    views = [unpacked(payload)["views"] for _, payload in figures]
     assert [len(view) for view in views] == [2, 1]
     drawn = json.dumps(views[0][0])
     assert '"relative_lo"' in drawn
     assert '"strokeDash": [3, 3]' in drawn
     assert '"color": "var(--bad)"' in drawn
     assert "var(--bad)" not in json.dumps(views[1])  # a regression is of throughput
-    columns = json.loads(figures[0][1])["columns"]
+    columns = unpacked(figures[0][1])["columns"]
     assert {"relative", "relative_lo", "marked", "regression"} <= set(columns)
 
 

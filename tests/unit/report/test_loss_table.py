@@ -6,7 +6,7 @@ import pytest
 
 from analysis.report.charts.efficiency_loss import CHART
 from analysis.report.drawing.chart import drawing, specification
-from analysis.report.sections.first_screen import first_screen
+from analysis.report.pages.session import sections
 from analysis.report.sections.loss_table import MOST_ROWS, losses
 from analysis.wording.lost_efficiency import TERMS, name_of
 from tests.factory import Case, make_session
@@ -123,16 +123,15 @@ def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ran
     assert "datum.share_lo <= 0" in encodings(bars)["fillOpacity"]["condition"]["test"]
 
 
-def test_the_section_has_chart_table_and_csv_and_the_sentence_at_the_top_names_the_largest_part(contents):
+def test_the_section_has_chart_table_and_csv_and_its_line_names_the_largest_part(contents):
     section = section_of(contents, "losses")
     assert (
         section.index('id="efficiency_loss"')
         < section.index("<table")
         < section.index("CSV: lost efficiency")
     )
-    assert "33.3\u00a0% of the ranks' time was lost, mainly to" in words(first_screen(contents)).replace(
-        "33.3 %", "33.3\u00a0%"
-    )
+    (answer,) = (part.answer for part in sections(contents) if part.identifier == "losses")
+    assert words(answer).startswith("ddp on 2 ranks: 33.3 % of the ranks' time was lost, mainly to")
 
 
 def test_where_nothing_was_compared_there_is_no_such_section(page_of):

@@ -203,7 +203,7 @@ def headings(page: str) -> list[str]:
 def test_where_nothing_is_ok_coverage_comes_first(page_of):
     assert headings(page_of["skipped"])[:2] == ["coverage", "notes"]
     shown = headings(page_of["run"])
-    assert shown.index("summary") < shown.index("notes") < shown.index("coverage")
+    assert shown.index("charts") < shown.index("summary") < shown.index("coverage") < shown.index("notes")
 
 
 def test_skipping_is_no_trouble_and_says_so_in_the_facts(page_of):
@@ -211,13 +211,17 @@ def test_skipping_is_no_trouble_and_says_so_in_the_facts(page_of):
     assert "0 of 6 runs ok, 6 skipped" in page_of["skipped"]
 
 
-def test_a_name_from_right_to_left_is_isolated_within_the_verdict(page_of):
-    verdict = re.search(r'<p class="verdict">(.*?)</p>', page_of["hebrew"])[1]
-    assert verdict.startswith("<bdi>\u05e9\u05dc\u05d5\u05dd</bdi> on 2 ranks: typical speedup 1.67")
+def test_a_name_from_right_to_left_is_isolated_within_the_headline(page_of):
+    said = re.search(r"<h1>(.*?)</h1>", page_of["hebrew"])[1]
+    assert said.startswith("<bdi>\u05e9\u05dc\u05d5\u05dd</bdi> on 2 ranks is 1.67 times as fast as on 1")
 
 
-def test_beyond_a_few_cases_verdicts_are_counted(page_of):
-    assert "At the largest sizes of 9 cases: 4 good, 5 acceptable." in page_of["many"]
+def test_of_many_cases_the_headline_says_the_range_and_the_table_has_both_ends(page_of):
+    page = page_of["many"]
+    assert "9 cases are faster, from 1.32× (<bdi>c8</bdi>) to 1.67× (<bdi>c0</bdi>)" in page
+    table = page.partition('class="answer')[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi>', table) == ["c0", "c1", "c2", "c6", "c7", "c8"]
+    assert "The 3 most and the 3 least efficient of 9 cases" in page
 
 
 def test_links_within_the_page_lead_somewhere(page_of):

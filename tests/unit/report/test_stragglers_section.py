@@ -40,7 +40,7 @@ def contents(tmp_path_factory):
 
 
 def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):
-    section = section_of(contents, "stragglers")
+    section = section_of(contents, "steps")
     assert "Yes: 1 slow node and 1 slow rank at 1 of 2 sizes with several ranks." in words(section)
     assert rows_of(section) == [
         "slow case placement behind the median rank [95 %] of the step last in",

@@ -1,0 +1,119 @@
+"""The advice of a session: the most certain advice that matters comes first, and advice to repeat is one piece."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+from analysis.wording.headline import compared
+
+MOST = 3
+"""Pieces of advice that the terminal and the first screen show."""
+NONE_CERTAIN = "No certain advice yet."
+_SHOWN = ("critical", "warning")
+REPEATED = ("one_repeat", "outlying_repeat", "undecided", "noisy", "too_few_repeats")
+"""Findings about certainty, which ask for repeats."""
+_OF_OPEN_CASES = ("noisy", "too_few_repeats")
+"""Those that matter only where the verdict is open."""
+_NO_ADVICE = (*REPEATED, "unexplained_loss")
+"""Findings whose advice is to measure more."""
+_HARDWARE = ("slow_node", "straggler")
+"""Findings that name hardware to replace: no setting changes it, and it may explain the whole loss of a size."""
+_ROUNDING = 0.005
+"""Share of the ranks' time by which a cost may differ from the whole loss and still restate it."""
+_REPEATS = re.compile(r"--repeats (\d+)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What to do about one finding in one or more cases."""
+
+    worst: Row
+    """The finding's first row in the order of advice; for repeats the row that asks for the most."""
+    cases: tuple[str, ...]
+    """The cases that have it; empty if it is about the session."""
+    title: str
+    """What to do, as one or two sentences."""
+    evidence: str
+    is_certain: bool
+    """Whether the runs show the finding; otherwise it is likely."""
+
+
+def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) -> list[Advice]:
+    """Critical findings and warnings, and how to decide open verdicts; each once even if several cases have it.
+    `found` are rows of `diagnosis`, `points` of `scaling`."""
+    largest = compared(points)
+    open_cases = {point["case_name"] for point in largest if _is_open(point)}
+    undecided = {point["case_name"] for point in largest if verdicts.is_open(point)}
+    lost = {
+        point["case_name"]: 1 - point["efficiency"] for point in largest if point["efficiency"] is not None
+    }
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(found, key=lambda row: (_rank(row, undecided, lost), row["finding_order"])):
+        if _asked(row) and (row["case_name"] in open_cases or row["finding"] not in _OF_OPEN_CASES):
+            groups.setdefault("repeats", []).append(row)
+        elif row["severity"] in _SHOWN:
+            groups.setdefault(row["finding"], []).append(row)
+    if "repeats" in groups:
+        groups["repeats"].sort(key=_asked, reverse=True)
+    every = sorted(groups.values(), key=lambda rows: _rank(rows[0], undecided, lost))
+    chosen = every[:most]
+    if undecided and "repeats" in groups and groups["repeats"] not in chosen:
+        chosen[-1] = groups["repeats"]
+    unexplained = [row for row in found if row["finding"] == "unexplained_loss"]
+    if unexplained and len(chosen) < most:
+        chosen.append(unexplained)
+    return [_advice(rows) for rows in chosen]
+
+
+def any_certain(given: Sequence[Advice]) -> bool:
+    """Whether some advice is certain and about the training or the machine, not about repeats."""
+    return any(one.is_certain and one.worst["finding"] not in _NO_ADVICE for one in given)
+
+
+def _is_open(point: Row) -> bool:
+    return point["efficiency"] is not None and not point["oversubscribed"] and verdicts.is_between(point)
+
+
+def _first(advice: str) -> str:
+    """The first sentence; up to a colon or semicolon, which begins the reason, unless that is within parentheses."""
+    sentence = re.split(r"[.](?: |$)", advice, maxsplit=1)[0]
+    short = re.split(r"[:;] ", sentence, maxsplit=1)[0]
+    return f"{short if short.count('(') == short.count(')') else sentence}."
+
+
+def _asked(row: Row) -> int:
+    """The number of repeats that a finding about repeats asks for; 0 for other findings."""
+    found = _REPEATS.search(row["options"] or "") if row["finding"] in REPEATED else None
+    return int(found[1]) if found else 0
+
+
+def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:
+    """Findings that spoil the figures, then what is certain and costs time, then how to decide what is open, then
+    what costs no known time or only restates a loss, then what is likely."""
+    if row["finding"] == "one_repeat":
+        return 1
+    if row["severity"] == "critical" and row["cost"] is None:
+        return 0
+    if row["finding"] in REPEATED:
+        return 3
+    if row["certainty"] != "shown" or row["case_name"] in undecided:
+        return 5
+    restates = row["options"] is None and row["finding"] not in _HARDWARE
+    restates = restates and (row["cost"] or 0) >= lost.get(row["case_name"], 1) - _ROUNDING
+    return 2 if row["cost"] and not restates else 4
+
+
+def _advice(rows: Sequence[Row]) -> Advice:
+    worst = rows[0]
+    cases = tuple(dict.fromkeys(row["case_name"] for row in rows if row["case_name"] is not None))
+    title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
+    if asked := _asked(worst):
+        title = f"To decide the verdict, repeat {asked} times on a quiet machine."
+        if worst["finding"] == "one_repeat":
+            title, evidence = f"Repeat {asked} times.", "one run of each size shows no variation"
+    is_certain = worst["certainty"] == "shown"
+    return Advice(worst=worst, cases=cases, title=title, evidence=evidence, is_certain=is_certain)

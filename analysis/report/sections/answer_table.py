@@ -1,0 +1,174 @@
+"""The answer at the top of a session's page: a row per case with throughput, speedup and efficiency at its largest
+size, the interval of the efficiency on the scale of the verdicts, and where the ranks' time went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from analysis.database.rows import Row
+from analysis.report.html import units
+from analysis.report.html.markup import short
+from analysis.report.html.render import render
+from analysis.report.sections.summary_table import rate, verdict
+from analysis.tables.scaling import rates, verdict_word
+from analysis.wording import headline, numbers, verdicts
+from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of
+from analysis.wording.plain_text import counted
+
+MOST_CASES = 6
+"""The most rows. If there are more cases, half of the rows are the best and half the worst."""
+_SCALE_END = 1.1
+"""Efficiency at the right end of the scale."""
+_LEAST = 0.01
+"""Smallest share of the ranks' time that the bar draws."""
+_ROOM = 36
+"""Percent of the scale that the longest verdict takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """A part of the bar; places and widths are percents of its length."""
+
+    kind: str
+    name: str
+    share: float
+    start: float
+    width: float
+    may_be_zero: bool
+
+
+def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: bool = False) -> Markup:
+    """The table; empty if nothing was compared. `points` are rows of queries/summary.sql, `losses` those of
+    queries/losses.sql with a known cause. Beside a chart of all sizes, the verdict is a word instead of a drawing."""
+    every = [point for point in headline.compared(points) if point["efficiency"] is not None]
+    if not every:
+        return Markup()
+    ranked = sorted(every, key=lambda point: -point["efficiency"])
+    half = MOST_CASES // 2
+    chosen = every if len(every) <= MOST_CASES else [*ranked[:half], *ranked[-half:]]
+    baselines = {(point["case_name"], point["workers"]): point for point in points if point["is_baseline"]}
+    terms: dict[tuple[object, ...], list[Row]] = {}
+    for loss in losses:
+        terms.setdefault(_place(loss), []).append(loss)
+    rows = [_row(point, baselines, terms.get(_place(point), [])) for point in chosen]
+    parts = [part for row in rows for part in row["parts"]]
+    shown = {part.kind: part.name for part in parts}
+    return render(
+        "sections/answer_table",
+        rows=rows,
+        zones=_zones(),
+        kinds=[(kind, shown[kind]) for kind in (*TERMS, "unknown") if kind in shown],
+        pales=any(part.may_be_zero for part in parts),
+        rate=rates(chosen)[0][0],
+        cases=len(every),
+        half=half,
+        has_chart=has_chart,
+    )
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return tuple(row[key] for key in ("case_name", "nodes", "ranks_per_node", "threads"))
+
+
+def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[Row]) -> Row:
+    baseline = baselines.get((point["baseline_case"], point["baseline_workers"]))
+    show = rate(rates([point])[0][1])
+    low, high = (None if point["is_baseline"] else point[f"efficiency_{end}"] for end in ("lo", "hi"))
+    percents = numbers.estimate(
+        100 * point["efficiency"], *(None if end is None else 100 * end for end in (low, high))
+    )
+    word = verdict_word(point)
+    return {
+        "case": short(point["case_name"]),
+        "facts": _facts(point),
+        "rates": [units.UNKNOWN if baseline is None else show(baseline), show(point)],
+        "sizes": f"{point['baseline_workers']:,} → {counted(point['workers'], point['axis'])}",
+        "speedup": units.with_interval(point["speedup"], point["speedup_lo"], point["speedup_hi"], "×"),
+        "efficiency": units.with_interval(point["efficiency"], low, high, "%", 100),
+        "is_noisy": verdicts.is_too_noisy(point),
+        "described": f"efficiency {' '.join(filter(None, percents))} %: {word or 'no verdict'}",
+        "verdict": verdict(point),
+        "word": _beside(word, point["efficiency"], low, high),
+        "middle": _along(point["efficiency"]),
+        "low": None if low is None else _along(low),
+        "high": None if high is None else _along(high),
+        "parts": _parts(point, terms) if point["verdict"] != verdicts.DIFFERENT_TRAINING else [],
+    }
+
+
+def _facts(point: Row) -> str:
+    """The case's strategy, scaling and batch, in few words."""
+    is_strong = point["scaling_mode"] == "strong"
+    batch = point["global_batch" if is_strong else "batch_per_rank"]
+    size = "" if batch is None else f", {batch:,} {'in all' if is_strong else 'a rank'}"
+    strategy = "" if point["strategy"] in (None, "unknown") else point["strategy"]
+    return " ".join(filter(None, [strategy, point["scaling_mode"]])) + size
+
+
+def _beside(word: str, middle: float, low: float | None, high: float | None) -> dict[str, object]:
+    """The place of the verdict: right of the interval or, without enough room, left of it."""
+    left, right = (_along(middle if end is None else end) for end in (low, high))
+    if 100 - right >= _ROOM or left < _ROOM:
+        return {"text": word, "x": right, "dx": 9, "anchor": "start"}
+    return {"text": word, "x": left, "dx": -9, "anchor": "end"}
+
+
+def _along(efficiency: float) -> float:
+    """The place on the scale, in percent of its length."""
+    return round(100 * min(max(efficiency / _SCALE_END, 0), 1), 2)
+
+
+def _zones() -> list[dict[str, object]]:
+    """The verdicts on the scale, from the worst to the best; superlinear is part of the last one."""
+    limits = [(name, least) for name, least in verdicts.limits().items() if name != "superlinear"]
+    zones, end = [], _SCALE_END
+    for name, least in [*limits, ("poor", 0.0)]:
+        start = _along(least)
+        zones.append(
+            {
+                "name": name,
+                "tone": verdicts.tone(name),
+                "start": start,
+                "width": round(_along(end) - start, 2),
+            }
+        )
+        end = least
+    return zones[::-1]
+
+
+def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
+    """The used share, the losses and what is not known; gains shorten the used share, because they are part of it."""
+    used = min(point["efficiency"], 1.0)
+    shares = [("used", "used", used, False)]
+    if not terms or is_loss_undecided(point):
+        shares.append(("unknown", "not known", 1 - used, False))
+    else:
+        for term in sorted(terms, key=lambda term: term["term_order"]):
+            if (share := term["share"]) is None or share < _LEAST:
+                continue
+            is_unknown = term["term"] == "remainder"
+            zero = term["share_lo"] is not None and term["share_lo"] <= 0
+            kind, name = ("unknown", "not explained") if is_unknown else (term["term"], name_of(term["term"]))
+            shares.append((kind, name, share, zero and not is_unknown))
+    whole = max(sum(share for _, _, share, _ in shares), 1.0)
+    parts, start = [], 0.0
+    for kind, name, share, zero in shares:
+        if share < _LEAST:
+            continue
+        width = 100 * share / whole
+        parts.append(
+            _Part(
+                kind=kind,
+                name=name,
+                share=share,
+                start=round(start, 2),
+                width=round(width, 2),
+                may_be_zero=zero,
+            )
+        )
+        start += width
+    return parts

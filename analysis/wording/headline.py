@@ -1,0 +1,197 @@
+"""The finding of a session in one line, and the lines on what is certain and what is undecided about it.
+
+The parameter `name` quotes untrusted text, such as a case's name, for the output's format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+from analysis.wording.closing import closing_sentence
+from analysis.wording.lost_efficiency import size_of
+from analysis.wording.numbers import estimate
+from analysis.wording.plain_text import counted, listed
+
+_MOST_NAMED = 4
+"""Cases of one kind that the headline names; of more it says the range."""
+_NO_GAIN = 1.1
+"""A speedup whose whole interval lies below this ratio and includes 1 is no gain worth a second rank."""
+
+FASTER, SLOWER, NO_GAIN, UNDECIDED, NOISY, OTHER_MODEL, OVERSUBSCRIBED = range(7)
+"""Outcomes of comparing a size with its baseline."""
+
+
+def outcome(point: Row) -> int:
+    """One of the outcomes above, by the interval of the speedup; by its point if there is no interval. `point` is a
+    row of `scaling` with a speedup that is no baseline."""
+    if point["oversubscribed"]:
+        return OVERSUBSCRIBED
+    if point["verdict"] == verdicts.DIFFERENT_TRAINING:
+        return OTHER_MODEL
+    if verdicts.is_too_noisy(point):
+        return NOISY
+    low, high = _ratios(point)[1:]
+    if low > 1:
+        return FASTER
+    if high < 1:
+        return SLOWER
+    return NO_GAIN if high < _NO_GAIN else UNDECIDED
+
+
+def compared(points: Sequence[Row]) -> list[Row]:
+    """The largest size of each compared case, in the order of `points`; preferably one with slots for all ranks."""
+    largest: dict[str, Row] = {}
+    for point in points:
+        if point["throughput"] is None or point["speedup"] is None or point["is_baseline"]:
+            continue
+        known = largest.get(point["case_name"])
+        if known is None or _rank(point) > _rank(known):
+            largest[point["case_name"]] = point
+    return list(largest.values())
+
+
+def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
+    """How fast the largest sizes are, in one line. Where nothing was compared, the closing sentence."""
+    largest = compared(points)
+    if not largest or (len(largest) == 1 and outcome(largest[0]) == OVERSUBSCRIBED):
+        return closing_sentence(points, name, machine)
+    if len(largest) == 1:
+        return _of_one(largest[0], name)
+    groups: dict[int, list[Row]] = {}
+    for point in largest:
+        groups.setdefault(outcome(point), []).append(point)
+    said = [_group(kind, groups[kind], name) for kind in _ORDER if kind in groups]
+    return f"{_sizes(largest)}: {'; '.join(said)}."
+
+
+def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
+    """A sentence on the cases whose speedup or verdict the repeats leave open; empty if there are none."""
+    largest = compared(points)
+    parts = []
+    open_gain = [point for point in largest if outcome(point) == UNDECIDED]
+    for point in open_gain[:_MOST_NAMED]:
+        _, low, high = _ratios(point)
+        parts.append(
+            f"whether {name(point['case_name'])} gains from {size_of(point)} ({low:.2f} to {high:.2f}×)"
+        )
+    if len(open_gain) > _MOST_NAMED:
+        parts.append(f"the same for {len(open_gain) - _MOST_NAMED:,} more")
+    between = [
+        point
+        for point in largest
+        if outcome(point) in (FASTER, SLOWER, NO_GAIN) and verdicts.is_between(point)
+    ]
+    if between:
+        names = listed([name(point["case_name"]) for point in between], _MOST_NAMED)
+        parts.append(f"the verdict of {names}")
+    noisy = [point for point in largest if outcome(point) == NOISY]
+    if noisy:
+        parts.append(f"anything about {listed([name(point['case_name']) for point in noisy], _MOST_NAMED)}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def faster(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
+    """A sentence on the cases that are certainly faster or slower than their baseline; empty if an interval shows
+    neither."""
+    known = [point for point in compared(points) if point["speedup_lo"] is not None]
+    said = []
+    for kind, word in ((FASTER, "faster"), (SLOWER, "slower")):
+        if found := [point for point in known if outcome(point) == kind]:
+            names = listed([name(point["case_name"]) for point in found], _MOST_NAMED)
+            said.append(
+                f"{names} {'are' if len(found) > 1 else 'is'} {word} than on fewer {found[0]['axis']}"
+            )
+    return f"{'; '.join(said)}." if said else ""
+
+
+_ORDER = (FASTER, UNDECIDED, NO_GAIN, SLOWER, NOISY, OTHER_MODEL, OVERSUBSCRIBED)
+
+
+def _of_one(point: Row, name: Callable[[str], str]) -> str:
+    kind, case = outcome(point), f"{name(point['case_name'])} on {size_of(point)}"
+    base = f"{point['baseline_workers']:,}"
+    if point["baseline_case"] != point["case_name"]:
+        base = (
+            f"{counted(point['baseline_workers'], point['baseline_axis'])} in {name(point['baseline_case'])}"
+        )
+    if kind == NOISY:
+        return f"{case}: too noisy to tell how it scales."
+    if kind == OTHER_MODEL:
+        return f"{case} trains a different model than on {base}, so the speeds cannot be compared."
+    if kind == UNDECIDED and point["speedup_lo"] is not None:
+        return f"{case}: undecided whether it is faster than on {base}."
+    said = f"{case} is {_times(point)} times as fast as on {base}"
+    if point["efficiency"] is None:
+        return f"{said}."
+    percent = estimate(100 * point["efficiency"], *_percents(point))[0]
+    said += f", at {percent} % efficiency"
+    if point["speedup_lo"] is None:
+        return f"{said}, by one repeat." if point["repeats"] == 1 else f"{said}; how sure is not known."
+    return (
+        f"{said}." if verdicts.is_between(point) or not point["verdict"] else f"{said}: {point['verdict']}."
+    )
+
+
+def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
+    """The cases of one outcome: each by name or, if there are many, their number and range."""
+    ordered = sorted(points, key=lambda point: -_ratios(point)[0])
+    if kind in (FASTER, SLOWER):
+        word = "" if kind == FASTER else "slower: "
+        if len(ordered) <= _MOST_NAMED:
+            return word + ", ".join(f"{name(point['case_name'])} {_times(point)}×" for point in ordered)
+        best, worst = ordered[0], ordered[-1]
+        return (
+            f"{len(ordered):,} cases {'are faster' if kind == FASTER else 'are slower'}, from {_times(worst)}× "
+            f"({name(worst['case_name'])}) to {_times(best)}× ({name(best['case_name'])})"
+        )
+    is_one = len(ordered) == 1
+    if len(ordered) > _MOST_NAMED:
+        who = f"{len(ordered):,} cases"
+    else:
+        who = ", ".join(name(point["case_name"]) for point in ordered)
+    return {
+        UNDECIDED: f"{who} {'is' if is_one else 'are'} undecided",
+        NO_GAIN: f"{who} {'gains' if is_one else 'gain'} nothing",
+        NOISY: f"{who} {'is' if is_one else 'are'} too noisy to tell",
+        OTHER_MODEL: f"{who} {'trains' if is_one else 'train'} a different model",
+        OVERSUBSCRIBED: f"{who} {'is' if is_one else 'are'} oversubscribed",
+    }[kind]
+
+
+def _sizes(points: Sequence[Row]) -> str:
+    """`2 ranks against 1`, or the largest sizes if they differ."""
+    if len(set(_size_pairs(points))) > 1:
+        return "At the largest sizes"
+    point = points[0]
+    return f"{counted(point['workers'], point['axis']).capitalize()} against {point['baseline_workers']:,}"
+
+
+def _size_pairs(points: Sequence[Row]) -> Iterator[tuple[object, ...]]:
+    return ((point["workers"], point["axis"], point["baseline_workers"]) for point in points)
+
+
+def _ratios(point: Row) -> tuple[float, float, float]:
+    """The ratio to the baseline's throughput and the ends of its interval, all equal without an interval."""
+    value, low, high = (point[key] for key in ("speedup", "speedup_lo", "speedup_hi"))
+    workers = point["baseline_workers"]
+    return (
+        value / workers,
+        (value if low is None else low) / workers,
+        (value if high is None else high) / workers,
+    )
+
+
+def _times(point: Row) -> str:
+    """The ratio to the baseline as text, with the digits that its interval supports."""
+    return estimate(*_ratios(point))[0]
+
+
+def _percents(point: Row) -> tuple[float | None, float | None]:
+    low, high = point["efficiency_lo"], point["efficiency_hi"]
+    return (None, None) if low is None or high is None else (100 * low, 100 * high)
+
+
+def _rank(point: Row) -> tuple[bool, int]:
+    return not point["oversubscribed"], point["workers"]
