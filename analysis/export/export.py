@@ -64,7 +64,7 @@ def _check(kind: Rows | Page | Pictures, wanted: Wanted) -> None:
     if wanted.chart is not None and not isinstance(kind, Pictures):
         raise AnalysisError(f"--chart is for pdf, png and svg, not for {wanted.form}")
     if wanted.caption is not None and isinstance(kind, Rows):
-        raise AnalysisError(f"--caption is for latex, markdown, text and pictures, not for {wanted.form}")
+        raise AnalysisError(f"--caption is for tables and pictures, not for {wanted.form}")
     if wanted.caption is not None and isinstance(kind, Pictures) and wanted.chart is None:
         raise AnalysisError("--caption is for one picture: name it with --chart")
     if wanted.caption is not None and not wanted.caption.strip():

@@ -63,9 +63,9 @@ class _Format(click.ParamType[str]):
 def command(session: str | None, form: str, results: str | None, **options: Any) -> None:
     """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
 
-    csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, markdown and text
-    have the rounded table of `bench summary`. pdf, png and svg are pictures of that table and of every chart of the
-    report."""
+    csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, siunitx, markdown
+    and text have the rounded table of `bench summary`. pdf, png and svg are pictures of that table and of every chart
+    of the report."""
     import sys
 
     from analysis.errors import AnalysisError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from analysis.export.content import Content
 from analysis.export.format_types import Page
@@ -14,38 +15,66 @@ MOST_ROWS = 40
 """A table with more rows breaks across pages and needs the package longtable."""
 
 
-def _write(content: Content) -> str:
-    table = content.on_paper()
+class LatexColumn(NamedTuple):
+    """A column in LaTeX: its letter in `tabular`, its heading and its cells."""
+
+    alignment: str
+    heading: str
+    cells: list[str]
+
+
+NumberColumn = Callable[[str, Sequence[str]], LatexColumn | None]
+"""Takes heading and cells of a column of numbers; None: write it flush right."""
+
+
+def write(content: Content, number_column: NumberColumn | None = None) -> str:
+    """The table; `number_column` writes columns of numbers in another way than flush right."""
+    columns = _columns(content.on_paper(), number_column)
     is_long = len(content.points) > MOST_ROWS
-    body = _long(content, table) if is_long else _floating(content, table)
-    return "\n".join([*_head(is_long), *body]) + "\n"
+    packages = ["booktabs", *(["longtable"] if is_long else []), *(["siunitx"] if number_column else [])]
+    body = _long(content, columns) if is_long else _floating(content, columns)
+    return "\n".join([*_head(packages), *body]) + "\n"
 
 
-def _head(is_long: bool) -> Iterator[str]:
-    yield f"% In the preamble: \\usepackage{{{'booktabs,longtable' if is_long else 'booktabs'}}}"
+def _columns(table: Table, number_column: NumberColumn | None) -> list[LatexColumn]:
+    every = []
+    for column, cells in zip(table.columns(), zip(*table.lines(), strict=True), strict=True):
+        special = number_column(column.heading, cells) if number_column and column.number else None
+        write_cell = typewriter if column.untrusted else _plain
+        plain = ("r" if column.number else "l", escaped(column.heading), [write_cell(text) for text in cells])
+        every.append(special or LatexColumn(*plain))
+    return every
+
+
+def _plain(text: str) -> str:
+    return escaped(text.strip())
+
+
+def _head(packages: list[str]) -> Iterator[str]:
+    yield f"% In the preamble: \\usepackage{{{','.join(packages)}}}"
     yield "% Characters that pdflatex does not know without further packages are written as their number: [U+05D0]."
 
 
-def _floating(content: Content, table: Table) -> Iterator[str]:
+def _floating(content: Content, columns: list[LatexColumn]) -> Iterator[str]:
     yield "\\begin{table}"
     yield "\\centering\\small\\setlength{\\tabcolsep}{4pt}"
     yield _caption(content)
     if content.points:
-        yield f"\\begin{{tabular}}{{{_alignment(table)}}}"
-        yield f"\\toprule\n{_heading(table)}\n\\midrule"
-        yield from _rows(table)
+        yield f"\\begin{{tabular}}{{{_alignment(columns)}}}"
+        yield f"\\toprule\n{_heading(columns)}\n\\midrule"
+        yield from _rows(columns)
         yield "\\bottomrule\n\\end{tabular}"
     yield from _notes(content)
     yield "\\end{table}"
 
 
-def _long(content: Content, table: Table) -> Iterator[str]:
-    yield f"{{\\small\\setlength{{\\tabcolsep}}{{4pt}}\n\\begin{{longtable}}{{{_alignment(table)}}}"
+def _long(content: Content, columns: list[LatexColumn]) -> Iterator[str]:
+    yield f"{{\\small\\setlength{{\\tabcolsep}}{{4pt}}\n\\begin{{longtable}}{{{_alignment(columns)}}}"
     yield f"{_caption(content)}\\\\"
-    yield f"\\toprule\n{_heading(table)}\n\\midrule\n\\endfirsthead"
-    yield f"\\toprule\n{_heading(table)}\n\\midrule\n\\endhead"
+    yield f"\\toprule\n{_heading(columns)}\n\\midrule\n\\endfirsthead"
+    yield f"\\toprule\n{_heading(columns)}\n\\midrule\n\\endhead"
     yield "\\bottomrule\n\\endfoot"
-    yield from _rows(table)
+    yield from _rows(columns)
     yield "\\end{longtable}}"
     yield from _notes(content)
 
@@ -55,21 +84,16 @@ def _caption(content: Content) -> str:
     return f"\\caption{{{text}}}\\label{{{label(content.session['session_id'])}}}"
 
 
-def _alignment(table: Table) -> str:
-    return "".join("r" if column.number else "l" for column in table.columns())
+def _alignment(columns: list[LatexColumn]) -> str:
+    return "".join(column.alignment for column in columns)
 
 
-def _heading(table: Table) -> str:
-    return " & ".join(escaped(column.heading) for column in table.columns()) + " \\\\"
+def _heading(columns: list[LatexColumn]) -> str:
+    return f"{' & '.join(column.heading for column in columns)} \\\\"
 
 
-def _rows(table: Table) -> Iterator[str]:
-    columns = table.columns()
-    for line in table.lines():
-        cells = [
-            typewriter(text) if column.untrusted else escaped(text.strip())
-            for column, text in zip(columns, line, strict=True)
-        ]
+def _rows(columns: list[LatexColumn]) -> Iterator[str]:
+    for cells in zip(*(column.cells for column in columns), strict=True):
         yield f"{' & '.join(cells)} \\\\"
 
 
@@ -82,4 +106,4 @@ def _notes(content: Content) -> Iterator[str]:
     yield "\\end{minipage}"
 
 
-FORMAT = Page(write=_write)
+FORMAT = Page(write=write)

@@ -130,11 +130,11 @@ def _stroke(svg: str) -> list[str]:
         ),
         (
             ["--format", "csv", "--caption", "a"],
-            "--caption is for latex, markdown, text and pictures, not for csv",
+            "--caption is for tables and pictures, not for csv",
         ),
         (
             ["--format", "json", "--caption", "a"],
-            "--caption is for latex, markdown, text and pictures, not for json",
+            "--caption is for tables and pictures, not for json",
         ),
         (
             ["--format", "svg", "--out", "x", "--caption", "a"],
