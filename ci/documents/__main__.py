@@ -37,14 +37,14 @@ MAKERS: dict[str, Callable[[], str]] = {
 
 def stale_pages() -> dict[Path, str]:
     """Pages, and the suites' JSON Schema, that are out of date, with their new text."""
-    found = {path: written(path.read_text(encoding="utf-8"), MAKERS) for path in sorted(DOCS.glob("*.md"))}
+    found = {path: written(path.read_text(encoding="utf-8"), MAKERS) for path in sorted(DOCS.rglob("*.md"))}
     found[SUITE_SCHEMA] = json.dumps(suite_schema(), indent=1, ensure_ascii=False) + "\n"
     return {path: text for path, text in found.items() if path.read_text(encoding="utf-8") != text}
 
 
 def missing_regions() -> list[str]:
     """Generated parts that no page has a region for, for example after a page was emptied."""
-    pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")]
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
     return sorted(MAKERS.keys() - {name for page in pages for name, _ in REGION.findall(page)})
 
 
@@ -52,7 +52,8 @@ def missing_regions() -> list[str]:
 @click.option("--check", is_flag=True)
 @click.option("--answers", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def main(check: bool, answers: Path | None, picture: Path | None) -> None:
+@click.option("--site", type=click.Path(path_type=Path, file_okay=False))
+def main(check: bool, answers: Path | None, picture: Path | None, site: Path | None) -> None:
     """Write the pages of docs/ that are made from the code."""
     if answers is not None:
         from ci.documents.answers import write_answers
@@ -62,6 +63,10 @@ def main(check: bool, answers: Path | None, picture: Path | None) -> None:
         from ci.documents.picture import take
 
         take(picture, DOCS / "report.png")
+    elif site is not None:
+        from ci.documents.site import build_site
+
+        build_site(DOCS / "site/mkdocs.yml", site)
     else:
         _write(stale_pages(), check)
 

@@ -40,6 +40,9 @@ INSTEAD = {
     "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR": (
         "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
     ),
+    "bench suite ./batch_sweep_ddp.yaml --quick": (
+        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1"
+    ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
@@ -210,10 +213,10 @@ def shell_in(folder: Path) -> Shell:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A checkout as a reader of the documents has it, with sessions and the files that two pages say to save."""
+    """A checkout as a reader of the documents has it, with sessions and the files that some pages say to save."""
     folder = tmp_path_factory.mktemp("documents") / "scalebench"
     copy_of_the_checkout(folder)
-    for page in ("docs/first-suite.md", "docs/diagnosis.md"):
+    for page in ("docs/first-suite.md", "docs/diagnosis.md", "docs/how-to/own-suite.md"):
         for name, text in saved_examples(ROOT / page).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)

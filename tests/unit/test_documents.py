@@ -32,7 +32,7 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [
         *sorted(ROOT.glob("*.md")),
-        *sorted(ROOT.glob("docs/*.md")),
+        *sorted(ROOT.glob("docs/**/*.md")),
         *sorted(ROOT.glob("benchmarks/*.md")),
     ]
 }
@@ -148,7 +148,7 @@ def test_every_key_table_and_view_has_its_place() -> None:
         assert f"| `{key}` |" in PAGES["docs/suites.md"]
 
 
-def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() -> None:
+def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_today() -> None:
     """The rows that its SQL transcript shows make its table's figures and its closing sentence."""
     quickstart, asked = _transcripts()
     table = {
@@ -169,7 +169,7 @@ def test_the_transcript_of_the_readme_is_of_one_run_and_of_the_rules_of_today() 
 
 def _transcripts() -> tuple[list[str], list[str]]:
     """The lines from the table's first row to the closing sentence, and the rows of the SQL transcript."""
-    consoles = re.findall(r"^```console\n(.*?)^```$", PAGES["README.md"], re.S | re.M)
+    consoles = re.findall(r"^```console\n(.*?)^```$", PAGES["docs/first-session.md"], re.S | re.M)
     quickstart = next(text for text in consoles if "configuration " in text)
     asked = next(text for text in consoles if "efficiency_lo, efficiency" in text)
     lines = quickstart.partition("──\n")[2].splitlines()
