@@ -41,7 +41,7 @@ INSTEAD = {
         "bench suite loader_sweep --case workers --set cases.workers.data.source=imagefolder --data DIR --dry-run"
     ),
     "bench suite ./batch_sweep_ddp.yaml --quick": (
-        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1"
+        "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1 --case '*=16'"
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
     "bench suite NAME": "bench suite smoke --dry-run",

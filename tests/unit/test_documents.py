@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from analysis.database import schema
 from analysis.loading import load
 from analysis.wording.closing import closing_sentence
 from analysis.wording.numbers import estimate
+from bench.records.run_outcome import RunOutcome
+from bench.records.session_head import PlanEntry, SessionHead
 from bench.suite.models import SuiteFile
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
@@ -146,6 +149,13 @@ def test_every_key_table_and_view_has_its_place() -> None:
         assert f"### {name}\n" in PAGES["docs/schema.md"]
     for key in SuiteFile.model_fields:
         assert f"| `{key}` |" in PAGES["docs/suites.md"]
+
+
+@pytest.mark.parametrize("record", [SessionHead, PlanEntry, RunOutcome])
+def test_every_key_of_a_sessions_files_is_described(record: type[Any]) -> None:
+    text = re.sub(r"^```.*?^```$", "", PAGES["docs/files.md"], flags=re.S | re.M)
+    named = re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", text)))
+    assert sorted({field.name for field in dataclasses.fields(record)} - set(named)) == []
 
 
 def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_today() -> None:
