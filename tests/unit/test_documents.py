@@ -65,6 +65,16 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_the_readme_is_a_picture_two_commands_six_questions_and_five_links() -> None:
+    text = PAGES["README.md"]
+    commands = re.search(r"^```console\n(.*?)^```$", text, re.S | re.M)
+    assert commands is not None
+    assert commands[1].splitlines() == ["$ ci/quickstart", "$ ci/test"]
+    assert re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text) == ["docs/report.png"]
+    assert len(re.findall(r"^\| .*\? \| .*`bench ", text, re.M)) == 6
+    assert len(re.findall(r"^- \[", text, re.M)) == 5
+
+
 def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
     reached, waiting = set(), ["README.md"]
     while waiting:
