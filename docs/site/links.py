@@ -60,8 +60,6 @@ def _target(name: str, link: str) -> str:
 
 def _place(target: str) -> str:
     """The path in the site of a file of the repository."""
-    if target == "README.md":
-        return "index.md"
     page = target.endswith((".md", ".png"))
     if page and target.startswith("docs/"):
         return target.removeprefix("docs/")
