@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+import polars as pl
 from markupsafe import Markup
 
 from analysis.report.drawing.figure import figures
@@ -34,6 +35,8 @@ from analysis.report.sections.summary_table import summary
 from analysis.wording.closing import main_loss, most_telling
 from analysis.wording.lost_efficiency import explained, size_of
 
+_FEW_SIZES = 2
+
 
 def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = MappingProxyType({})) -> str:
     """The HTML; `bundle` is JavaScript that defines vegaEmbed, `others` maps file names of related pages to titles."""
@@ -58,8 +61,7 @@ def sections(contents: Contents) -> Iterator[Section]:
         yield _coverage(contents, folded=False)
     is_training = any(row["throughput"] is not None for row in rows("summary"))
     yield _machine(contents, folded=is_training)
-    above = ["speedup"] if shows_curve(contents) else []
-    yield Section(identifier="charts", title="Curves", content=figures(contents, "charts", without=above))
+    yield _curves(contents)
     if rows("findings") or is_training:
         cases = {row["case_name"] for row in rows("summary")}
         yield Section(
@@ -80,6 +82,20 @@ def sections(contents: Contents) -> Iterator[Section]:
         )
     yield from _details(contents, is_training=is_training)
     yield from _circumstances(contents)
+
+
+def _curves(contents: Contents) -> Section:
+    """Results over workers, and the phases of a step; folded if lines between two sizes add nothing to the answer."""
+    above = ["speedup"] if shows_curve(contents) else []
+    rows = contents.charts["throughput"]
+    sizes = rows.group_by("case_name").agg(pl.col("workers").n_unique()).get_column("workers").to_list()
+    return Section(
+        identifier="charts",
+        title="Curves",
+        content=figures(contents, "charts", without=above),
+        folded=max(sizes, default=0) <= _FEW_SIZES,
+        printed=True,
+    )
 
 
 def _csv(contents: Contents, table: str, what: str) -> Markup:

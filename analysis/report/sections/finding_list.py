@@ -13,8 +13,10 @@ from analysis.report.html import units
 from analysis.report.html.markup import prose, text
 from analysis.report.html.render import render
 
-MOST_CASES = 6
+MOST_CASES = 3
 """Cases that a finding names; the CSV has all."""
+MOST_OPEN = 3
+"""Findings that are open; the others are folded."""
 _SEVERITIES = {
     "critical": ("bad", "Critical", "fix these first"),
     "warning": ("fair", "Warnings", "these cost time or certainty"),
@@ -30,18 +32,21 @@ def findings(session: Row, found: list[Row], rules: list[Row], cases: Collection
     for row in sorted(found, key=lambda row: row["finding_order"]):
         command = try_command.command(session, row["options"], cases)
         by_finding.setdefault(row["finding"], []).append(row | {"command": command})
-    groups = []
+    groups: list[dict[str, Any]] = []
     commands: dict[str, dict[str, str]] = {}
     for severity, (tone, heading, meaning) in _SEVERITIES.items():
         of_it = [rows for rows in by_finding.values() if rows[0]["severity"] == severity]
+        left = MOST_OPEN - sum(len(group["findings"]) for group in groups)
         if of_it:
+            cards = [_card(rows, commands) for rows in of_it]
+            is_notice = severity == "notice" and len(by_finding) > len(of_it)
             groups.append(
                 {
                     "tone": tone,
                     "heading": heading,
                     "meaning": meaning,
-                    "is_folded": severity == "notice" and len(by_finding) > len(of_it),
-                    "findings": [_card(rows, commands) for rows in of_it],
+                    "findings": [] if is_notice else cards[: max(left, 0)],
+                    "folded": cards if is_notice else cards[max(left, 0) :],
                 }
             )
     usable = [rule for rule in rules if rule["problem"] is None]
