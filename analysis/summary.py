@@ -16,6 +16,7 @@ from analysis.tables import machine as machine_tables
 from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.scaling import scaling_table
+from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
@@ -30,12 +31,13 @@ def show(
     session: str | None = None,
     *,
     tag: str | None = None,
-    every_run: bool = True,
+    wide: bool = False,
+    every_run: bool = False,
     program: str = "bench",
     out: Console | None = None,
 ) -> None:
-    """Print a session [default: the newest]. `every_run` adds a table of all runs, and tables of all measured message
-    sizes and shapes. `program` starts the commands that it advises.
+    """Print a session [default: the newest]. `wide` shows every column of the scaling table. `every_run` adds a table
+    of all runs, and tables of all measured message sizes and shapes. `program` starts the commands that it advises.
 
     Raises AnalysisError if no session has that id or tag."""
     out = out or terminal.console()
@@ -55,11 +57,12 @@ def show(
         of_machine = machine.read(connection, session_id)
         sizes = machine_tables.sizes(machine_tables.read_sizes(connection, session_id))
 
-    tables = machine_tables.peaks(of_machine)
+    tables = [[table] for table in machine_tables.peaks(of_machine)]
     if not of_machine or any(point["throughput"] is not None for point in points):
-        tables.insert(0, scaling_table(points, coverage, utilisation))
-    for place, table in enumerate(tables):
-        terminal.show(out, session_id if place == 0 else "", table)
+        whole = scaling_table(points, coverage, utilisation)
+        tables.insert(0, [whole] if wide else list(brief_tables(points, coverage)))
+    for place, alternatives in enumerate(tables):
+        terminal.show(out, session_id if place == 0 else "", *alternatives)
     if every_run:
         for title, table in sizes.items():
             terminal.show(out, title, table)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from analysis.database.rows import Row, fetch_rows
 from analysis.diagnosis import try_command
 from analysis.diagnosis.advice import NONE_CERTAIN, Advice, any_certain, first_advice
 from analysis.sql import choose_session
+from analysis.tables.line_breaks import wrapped
 
 _WIDTH = 100
 """Largest width of their text, in columns."""
-_BOUND = re.compile(r" (?=%)|(?<=,) (?=[\d.,-]+\])")
 
 
 def read(connection: duckdb.DuckDBPyConnection, session_id: str) -> list[Row]:
@@ -47,24 +46,15 @@ def lines(
         yield "What to change" if any_certain(given) else f"What to change. {NONE_CERTAIN}"
     for advice in given:
         row = advice.worst
-        yield from _wrapped(f"{row['severity']}: {name(row['title'])}{_where(advice, name)}", 2, width)
-        yield from _wrapped(name(row["short_evidence"]), 4, width)
-        yield from _wrapped(name(row["short_advice"]), 4, width)
+        yield from wrapped(f"  {row['severity']}: {name(row['title'])}{_where(advice, name)}", width)
+        yield from wrapped(f"    {name(row['short_evidence'])}", width)
+        yield from wrapped(f"    {name(row['short_advice'])}", width)
         if row["command"]:  # in one piece, to be copied
             yield f"    try: {program}{name(row['command']).removeprefix('bench')}"
     if found:
         with_advice = f"{len(found):,} finding{'s' * (len(found) > 1)} with advice"
-        yield f"{with_advice}: the report, or {program} {name(_sql_arguments(found[0]['session_id'], results))}"
-
-
-def _wrapped(text: str, indent: int, width: int) -> list[str]:
-    """Wrap the text; no line ends inside an interval or before a percent sign."""
-    margin, bound = " " * indent, "\0"
-    whole = _BOUND.sub(bound, text)
-    lines = textwrap.wrap(
-        whole, width, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
-    )
-    return [line.replace(bound, " ") for line in lines]
+        command = f"{program} {name(_sql_arguments(found[0]['session_id'], results))}"
+        yield f"{with_advice}: the report, or `{command}`"
 
 
 def _sql_arguments(session_id: str, results: Path) -> str:

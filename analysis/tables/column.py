@@ -27,7 +27,9 @@ class Column:
     needs: tuple[str, ...] = ()
     """The column is shown only if a row has a value in one of these fields."""
     untrusted: bool = False
-    """The cells are names chosen by others: Markdown and LaTeX quote them as code."""
+    """The cells are names chosen by others: Markdown and LaTeX quote them as code, a terminal may cut them."""
+    wraps: bool = False
+    """The cells are words, which may take several lines on a narrow terminal."""
     tone: Callable[[Any], Tone] = lambda _row: ""
     """The colour of a row's cell on a terminal."""
 

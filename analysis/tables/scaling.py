@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from analysis.database.rows import Row
@@ -20,30 +20,26 @@ EXPECTED = "expected [95 %]"
 
 def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: Iterable[Row] = ()) -> Table:
     """One row per row of `scaling`. `coverage` adds repeats that are not ok, `utilisation` FLOP/s."""
-    not_ok = {_place(row): not_ok_counts(row) for row in coverage}
     used = {_place(row): _used(row) for row in utilisation}
+    ratios = compared(points)
     metric = metric_of(row["metric"] for row in points if row["best_val_accuracy_mean"] is not None)
     return Table(
         rows=points,
         keys=[
-            Column("configuration", _configuration, untrusted=True),
+            Column("configuration", configuration, untrusted=True),
             Column("ranks", text_of("world_size"), number=True),
         ],
         values=[
             Column("nodes", text_of("nodes"), number=True),
             *(Column(heading, _value(field), number=True) for heading, field in rates(points)),
-            Column("speedup", _value("speedup"), number=True),
-            Column("efficiency [95 %]", _efficiency("efficiency")),
+            Column("speedup", _of(ratios, _value("speedup")), number=True),
+            Column("efficiency [95 %]", _of(ratios, _efficiency("efficiency"))),
             *(
                 [Column(EXPECTED, _efficiency("expected_efficiency"))]
                 if any(row["expected_efficiency"] is not None for row in points)
                 else []
             ),
-            Column(
-                "verdict",
-                lambda row: "; ".join(filter(None, [verdict_word(row), _slow(row), not_ok.get(_place(row))])),
-                tone=lambda row: verdicts.tone(verdict_word(row)),
-            ),
+            verdict_column(coverage),
             Column("step ms ± std", _step, number=True),
             Column("TFLOP/s (MFU)", lambda row: used.get(_place(row), ""), number=True),
             Column("run s", number_of("elapsed_s"), number=True),
@@ -57,6 +53,28 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column("job", text_of("slurm_job_id"), untrusted=True),
         ],
     )
+
+
+def verdict_column(coverage: Iterable[Row]) -> Column:
+    """The verdict on each row of `scaling`, with its slow repeats and, from `coverage`, those that are not ok."""
+    not_ok = {_place(row): not_ok_counts(row) for row in coverage}
+    return Column(
+        "verdict",
+        lambda row: "; ".join(filter(None, [verdict_word(row), _slow(row), not_ok.get(_place(row))])),
+        wraps=True,
+        tone=lambda row: verdicts.tone(verdict_word(row)),
+    )
+
+
+def compared(points: Sequence[Row]) -> set[str]:
+    """The ids of the points that have a speedup and an efficiency to show. A baseline has one only if another size is
+    compared with it: a case that ran on two ranks alone has no speedup of 2."""
+    used = {
+        tuple(point[f"baseline_{name}"] for name in _PLACE)
+        for point in points
+        if point["speedup"] is not None and not point["is_baseline"]
+    }
+    return {point["point_id"] for point in points if not point["is_baseline"] or _place(point) in used}
 
 
 def throughput_unit(points: Sequence[Row]) -> str:
@@ -76,12 +94,21 @@ def rates(points: Sequence[Row]) -> list[tuple[str, str]]:
     return columns[1:] if with_tokens == len(measured) else columns
 
 
+_PLACE = ("case", "nodes", "ranks_per_node", "threads")
+
+
 def _place(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("case_name", "nodes", "ranks_per_node", "threads"))
+    return tuple(row["case_name" if name == "case" else name] for name in _PLACE)
 
 
-def _configuration(row: Row) -> str:
+def configuration(row: Row) -> str:
+    """The case, with its threads if they are what grows: `ddp`, `ddp t4`."""
     return f"{row['case_name']} t{row['threads']}" if row["axis"] == "threads" else str(row["case_name"])
+
+
+def _of(point_ids: Container[str], shown: Callable[[Row], str]) -> Callable[[Row], str]:
+    """Leave the cells of all other points empty."""
+    return lambda row: shown(row) if row["point_id"] in point_ids else ""
 
 
 def _value(name: str) -> Callable[[Row], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from analysis.database.rows import Row
+from bench.records.skip_reason import common, kind_of
 
 _MOST_NAMED = 3
 """Placements that one line names."""
@@ -18,19 +19,19 @@ def not_ok_counts(row: Row) -> str:
 
 def reasons(coverage: Iterable[Row], name: Callable[[str], str] = str) -> Iterator[str]:
     """A line for each placement with runs that are not ok, so that a failure is never just a gap in a table. Placements
-    skipped for the same reason share a line. `name` quotes untrusted text (case names, errors) for the output."""
+    skipped for reasons of one kind share a line. `name` quotes untrusted text (case names, errors) for the output."""
     rows = [row for row in coverage if row["reasons"]]
     skipped: dict[str, list[Row]] = {}
     for row in rows:
         if not any(row[kind] for kind in _NOT_OK if kind != "skipped"):
-            skipped.setdefault(row["reasons"], []).append(row)
+            skipped.setdefault(kind_of(row["reasons"]), []).append(row)
     for row in rows:
-        alike = skipped.get(row["reasons"], [])
+        alike = skipped.get(kind_of(row["reasons"]), [])
         if not any(row is one for one in alike):
             alike = [row]
         if row is alike[0]:
             every = {kind: sum(one[kind] for one in alike) for kind in _NOT_OK}
-            yield f"{_places(alike, name)}: {not_ok_counts(every)}: {name(row['reasons'])}"
+            yield f"{_places(alike, name)}: {not_ok_counts(every)}: {name(common(one['reasons'] for one in alike))}"
 
 
 def _places(rows: list[Row], name: Callable[[str], str]) -> str:

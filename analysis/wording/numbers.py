@@ -15,11 +15,17 @@ _MOST_DIGITS = 6
 
 
 def estimate(
-    value: float, low: float | None, high: float | None, *, apart_from: float | None = None
+    value: float,
+    low: float | None,
+    high: float | None,
+    *,
+    apart_from: float | None = None,
+    digits: int = SIGNIFICANT_DIGITS,
 ) -> tuple[str, str]:
     """A value and its interval: `1.51` and `[1.44, 1.57]`, the latter empty without an interval. A number that differs
-    from `apart_from` is written so that it shows: a ratio whose interval excludes 1 must not read as if it did not."""
-    decimals = decimals_of(value)
+    from `apart_from` is written so that it shows: a ratio whose interval excludes 1 must not read as if it did not.
+    `digits`: significant ones, if that keeps value and interval apart."""
+    decimals = max(_place(value, digits), 0)
     if low is None or high is None:
         return shown(value, decimals), ""
     if value == low == 0 < high:  # at a bound: only the upper end has digits

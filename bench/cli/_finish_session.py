@@ -138,7 +138,7 @@ def _show(session: Path) -> None:
     from analysis import summary
     from bench.common.paths import called
 
-    summary.show(session.parent, session.name, every_run=False, program=called())
+    summary.show(session.parent, session.name, program=called())
 
 
 def _add_rows(rows: dict[str, Any], session: Path) -> None:

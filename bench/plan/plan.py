@@ -23,6 +23,7 @@ from bench.records.run_spec import (
     RunSpec,
     Slots,
 )
+from bench.records.skip_reason import OVERSUBSCRIBE_HINT
 from bench.records.vocabulary import DeviceType, RunOrder
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ TRACED_STEPS = 2
 """Profiled steps with --trace, if the case sets none."""
 CHECKED_STEPS = 100
 """Steps of --selfcheck, if the case sets no larger number."""
-OVERSUBSCRIBE_HINT = ": --oversubscribe runs it anyway, marked"
-"""The end of a skip reason if there are too few slots."""
 _MAX_RUNS = 100_000
 _SHOWN_PROBLEMS = 20
 """Problems that a message names."""

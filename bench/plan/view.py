@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from bench import workloads
 from bench.common.own_part import label
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes
-from bench.plan.plan import OVERSUBSCRIBE_HINT, by_size, repeats_of_cases
+from bench.plan.plan import by_size, repeats_of_cases
 from bench.records.run_spec import PlannedRun
+from bench.records.skip_reason import OVERSUBSCRIBE_HINT, common, kind_of
 
 if TYPE_CHECKING:
     from bench.suite.models import Case, ResolvedSuite
@@ -33,6 +35,19 @@ def plan_lines(plan: tuple[PlannedRun, ...], results: Path) -> list[str]:
         skipped = f"  skipped: {skip_reason.removesuffix(OVERSUBSCRIBE_HINT)}" if skip_reason else ""
         table.append(_line(cells, widths) + skipped)
     return [*table, "", *_closing(plan, estimate(plan, results))]
+
+
+def skipped_sizes(plan: Iterable[PlannedRun]) -> list[str]:
+    """A line for each kind of reason why sizes of the plan are skipped:
+    `12 sizes skipped: they need more than 2 slots; --oversubscribe runs them`."""
+    kinds: dict[str, list[str]] = {}
+    for runs in by_size(plan):
+        if reason := runs[0].skip_reason:
+            kinds.setdefault(kind_of(reason), []).append(reason)
+    return [
+        f"{len(reasons)} size{'s' * (len(reasons) > 1)} skipped: {common(reasons)}"
+        for reasons in kinds.values()
+    ]
 
 
 def suite_lines(suite: ResolvedSuite) -> list[str]:

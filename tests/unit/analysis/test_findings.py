@@ -56,15 +56,15 @@ def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(resul
     assert max(len(line) for line in narrow if "bench " not in line) <= 60
     called = list(findings.lines(rows, [], Path("results"), program="python -m bench"))
     assert called[place + 3] == "    try: python -m bench suite smoke --world 2"
-    assert 'or python -m bench sql "FROM diagnosis' in called[-1]
+    assert 'or `python -m bench sql "FROM diagnosis' in called[-1]
     assert shown[-1] == (
-        "3 findings with advice: the report, or bench sql \"FROM diagnosis WHERE session_id = 'slow'\""
+        "3 findings with advice: the report, or `bench sql \"FROM diagnosis WHERE session_id = 'slow'\"`"
     )
 
 
 def test_the_question_names_the_results_folder_and_no_name_that_a_shell_would_read(results):
     *_, last = findings.lines(found(results, "odd's"), [], Path("my results"))
-    assert last.endswith("bench sql \"FROM diagnosis\" --results 'my results'")
+    assert last.endswith("bench sql \"FROM diagnosis\" --results 'my results'`")
 
 
 def test_no_more_than_three_are_shown(results):

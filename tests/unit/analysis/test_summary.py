@@ -59,8 +59,8 @@ def _cells(lines, start):
     return [cell.strip() for cell in line.split("  ") if cell.strip()]
 
 
-def test_the_table_has_the_fields_familiar_columns(sessions):
-    lines = _lines(sessions, session="older")
+def test_the_whole_table_has_the_fields_familiar_columns(sessions):
+    lines = _lines(sessions, session="older", wide=True)
     assert " ".join(lines[1].split()) == (
         "configuration ranks nodes examples/s speedup efficiency [95 %] verdict step ms ± std "
         "run s s/epoch best val loss best val acc"
@@ -95,8 +95,9 @@ def test_what_is_skipped_for_one_reason_shares_a_line(sessions):
     )
 
 
-def test_every_run_has_its_training_summary(sessions):
-    lines = _lines(sessions, session="older")
+def test_every_run_has_its_training_summary_on_request(sessions):
+    assert not [line for line in _lines(sessions, session="older") if line.startswith("ddp.1x8.r0")]
+    lines = _lines(sessions, session="older", every_run=True)
     assert _cells(lines, "ddp.1x8.r0") == [
         "ddp.1x8.r0", "10", "57.14", "57.14", "57.14", "1120", "1.118", "0.3000", "953.7", "953.7",
     ]  # fmt: skip
@@ -117,7 +118,8 @@ def test_the_longest_compilation_is_said_where_any_run_compiled(recompiles, when
 
 
 def test_nothing_is_cut_off_at_80_columns(sessions):
-    narrow, wide = _lines(sessions, width=80, session="older"), _lines(sessions, session="older")
+    everything = {"session": "older", "wide": True, "every_run": True}
+    narrow, wide = _lines(sessions, width=80, **everything), _lines(sessions, **everything)
     assert max(map(len, narrow)) <= 80
     words = {word for line in wide for word in line.split() if not set(word) <= set("─")}
     assert words <= {word for line in narrow for word in line.split()}
@@ -242,7 +244,7 @@ def test_a_table_of_text_has_tokens_in_place_of_examples_and_fits_80_columns(tmp
     make_session(tmp_path, [Case(name="lm", step_ms={1: 10.0, 2: 6.0}, tokens_per_example=1_024)])
     load_first(tmp_path)
     lines = _lines(tmp_path, width=80)
-    assert lines[1].split()[:5] == ["configuration", "ranks", "nodes", "tokens/s", "speedup"]
-    assert _cells(lines[:5], "lm                 2")[3] == "10,922,667"
+    assert lines[1].split()[:4] == ["case", "ranks", "tokens/s", "speedup"]
+    assert _cells(lines[:5], "lm        2")[2] == "10,922,667"
     assert "examples/s" not in "".join(lines[:8])
     assert max(map(len, lines)) <= 80

@@ -32,7 +32,7 @@ def said(results):
     def ask():
         load_first(results)
         out = io.StringIO()
-        summary.show(results, every_run=False, out=Console(file=out, width=400))
+        summary.show(results, out=Console(file=out, width=400))
         with connections.reader(results) as connection:
             points, losses = (session_rows(connection, view, S) for view in ("scaling", "efficiency_loss"))
             found = findings.read(connection, S)

@@ -64,7 +64,7 @@ def test_the_text_explains_the_columns_that_are_there(results: Path) -> None:
 
 def test_the_terminal_has_a_column_where_a_peak_is_known(results: Path) -> None:
     said = io.StringIO()
-    summary.show(results, "s", out=Console(file=said, width=300), every_run=False)
+    summary.show(results, "s", wide=True, out=Console(file=said, width=300))
     lines = said.getvalue().splitlines()
     assert sum("TFLOP/s (MFU)" in line for line in lines) == 1
     assert next("64.0 (6.5 %)" in line for line in lines if line.startswith("ddp"))
