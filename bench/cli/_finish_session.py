@@ -17,6 +17,7 @@ import click
 from bench.cli._output import say
 from bench.common import unreadable_image
 from bench.common.errors import ToldToStop
+from bench.common.terminal import tell
 
 if TYPE_CHECKING:
     from bench.session.result import SessionResult
@@ -45,7 +46,7 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
     if result.stopped_by is not None:
         # the image that holds the rest of the program may be going away: nothing more is imported
         if result.stopped_by != 128 + signal.SIGHUP:
-            click.echo(_stopped(result), err=True)
+            tell(_stopped(result))
         return result.stopped_by
     rows: dict[str, Any] = {}
     show = partial(_add_rows, rows, result.folder) if as_json else partial(_show, result.folder)
@@ -55,7 +56,7 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
     except (ToldToStop, KeyboardInterrupt) as error:
         stop = error if isinstance(error, ToldToStop) else ToldToStop(signal.SIGINT)
         if not stop.terminal_gone:
-            click.echo(_stopped(replace(result, stopped_reason=str(stop))), err=True)
+            tell(_stopped(replace(result, stopped_reason=str(stop))))
         return stop.exit_code
     code = max(result.exit_code, 0 if is_complete else 1)
     if as_json:
@@ -69,12 +70,12 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
         click.echo(json.dumps(answer | rows, indent=1))
         return code
     for lost in result.lost:
-        click.echo(f"bench: {lost}", err=True)
+        tell(f"bench: {lost}")
     if result.left_for_time or result.lost:
         left = (
             f"{result.left_for_time} runs did not fit into the allocation: " if result.left_for_time else ""
         )
-        click.echo(f"{left}`{result.resume_command}` runs what is left", err=True)
+        tell(f"{left}`{result.resume_command}` runs what is left")
     click.echo(f"results: {result.folder}")
     return code
 
@@ -125,9 +126,7 @@ def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet
         from bench.session.result import SessionResult
 
         later = SessionResult.command("load", str(session.parent))
-        click.echo(
-            f"bench: {error}\nbench: the result files are complete; load them later with `{later}`", err=True
-        )
+        tell(f"bench: {error}\nbench: the result files are complete; load them later with `{later}`")
         return False
     # problems of other sessions are printed, but this session did not fail
     own = [problem for problem in report.problems if Path(problem.path).parts[:1] == (session.name,)]

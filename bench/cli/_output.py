@@ -10,15 +10,18 @@ from typing import Any, TextIO, cast
 
 import click
 
+from bench.common.terminal import message, width_of
+
 _READER_GONE = {False: errno.EPIPE, True: errno.EIO}
 """The error of a pipe whose reader has exited (`| head`), and of a closed terminal. A file's EIO is a disk error."""
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines that may contain untrusted names; control characters in them are escaped."""
+    """Print lines that may contain untrusted names, wrapped on a terminal; control characters in them are escaped."""
     from analysis.wording.plain_text import printable
 
-    click.echo(printable(text, keep="\n"), err=err)
+    width = width_of(sys.stderr if err else sys.stdout)
+    click.echo(message(printable(text, keep="\n"), width), err=err)
 
 
 def outlive_readers() -> None:

@@ -128,10 +128,10 @@ class SessionFolder:
                 f"{self.path / 'plan.json'} cannot be read, so nothing can be resumed: {error}"
             ) from error
 
-    def done(self, plan: tuple[PlannedRun, ...]) -> int:
-        """Number of measured runs that are done. Raises InputError if a run.json cannot be read."""
+    def done(self, plan: tuple[PlannedRun, ...]) -> frozenset[str]:
+        """The ids of measured runs that are done. Raises InputError if a run.json cannot be read."""
         files = [self.path / run.spec.run_id / "run.json" for run in measured(plan)]
-        return sum(_state(file)[1] for file in files if file.exists())
+        return frozenset(file.parent.name for file in files if file.exists() and _state(file)[1])
 
     def begin(self, spec: RunSpec) -> tuple[Path, int] | None:
         """Create the run's empty folder; returns it with the attempt's number, or null if the run is done.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -79,14 +79,14 @@ class Runner:
         stop: StopRequest,
         time_left: TimeLeft,
         *,
-        done: int,
+        done: Collection[str],
     ) -> None:
         self._session = session
         self._gathered = gathered
         self._server = server
         self._stop = stop
         self._time_left = time_left
-        self._display = display(sys.stderr, done)
+        self._display = display(sys.stderr, done, session.path.parent)
         self._search = BatchSearch(session.path, share_bytes)
         self._flops = FlopsCounter(server, stop)
         self._trains_a_model: dict[str, bool] = {}
@@ -105,7 +105,7 @@ class Runner:
             name: strategies.lays_models(name) for name in {run.spec.strategy for run in plan}
         }
         runs = measured(plan)
-        self._display.session_begins(self._session.session_id, len(runs), most_runs(runs))
+        self._display.session_begins(self._session.session_id, in_running_order(runs), most_runs(runs))
         with agent_scratch() as scratch:
             mark(scratch, self._session.path)
             agent = Agent(self._server, self._stop, scratch, self._gathered.own.task)

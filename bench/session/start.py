@@ -16,6 +16,7 @@ from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
+from bench.common.terminal import tell
 from bench.launch.step import Step
 from bench.machine import gpus
 from bench.machine.container import gpus_left_out
@@ -25,6 +26,7 @@ from bench.plan.find_batch import measured
 from bench.plan.plan import plan
 from bench.records.run_spec import PlannedRun, Slots
 from bench.records.session_head import SessionHead
+from bench.records.skip_reason import common, kind_of
 from bench.records.vocabulary import RunOrder
 from bench.session import preflight
 from bench.session.folder import SessionFolder, new_session_id, utc_now
@@ -137,7 +139,7 @@ def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> S
     runs = session.plan()
     before = session.head()
     _refuse_a_smaller_machine(session.session_id, before["slots"], gathered.slots)
-    if before["finished_at"] is not None and session.done(runs) == len(measured(runs)):
+    if before["finished_at"] is not None and len(session.done(runs)) == len(measured(runs)):
         sys.stderr.write("every run of its plan is done\n")
         return read_result(session, runs)
     server = _start_server(runs, gathered)
@@ -171,7 +173,8 @@ def _read_suite(options: SessionOptions) -> ResolvedSuite:
     if options.suite is None:
         raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
     suite = load_suite(options.suite, options)
-    sys.stderr.write("".join(f"bench: {note}\n" for note in suite.notes))
+    for note in suite.notes:
+        tell(f"bench: {note}")
     return suite
 
 
@@ -216,7 +219,8 @@ def _machine(session: SessionFolder, gathered: Gathered) -> dict[str, Any]:
     warnings = [*slot_warnings(gathered.offers), *allocation.mismatches(own, gathered.slots, gpus)]
     if warnings:
         own["warnings"] = "; ".join(warnings)
-        sys.stderr.write("".join(f"bench: {warning}\n" for warning in warnings))
+        for warning in warnings:
+            tell(f"bench: {warning}")
     return {"command": sys.argv, "slots": asdict(gathered.slots), "environment": facts}
 
 
@@ -224,16 +228,21 @@ def warn_of_other_work(others: OtherProcesses) -> None:
     """Warn if this node is busy, before anything is measured. The samples tell later how busy all nodes were."""
     percent = others.read_after(0.3)
     if percent is not None and percent >= _BUSY_PERCENT:
-        sys.stderr.write(
+        tell(
             f"bench: other processes use {percent:.0f} % of the CPUs available here: stop them, or the session "
-            "measures a busy machine\n"
+            "measures a busy machine"
         )
 
 
 def _refuse_a_plan_of_skips(runs: tuple[PlannedRun, ...]) -> None:
     if all(run.skip_reason is not None for run in runs):
-        reasons = sorted({f"{run.spec.case_name}: {run.skip_reason}" for run in runs})
-        raise InputError("\n  ".join(["nothing of this plan can run here:", *reasons]))
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for run in runs:
+            if run.skip_reason is not None:
+                kind = (run.spec.case_name, kind_of(run.skip_reason))
+                reasons.setdefault(kind, []).append(run.skip_reason)
+        lines = sorted(f"{case}: {common(alike)}" for (case, _), alike in reasons.items())
+        raise InputError("\n  ".join(["nothing of this plan can run here:", *lines]))
 
 
 def _refuse_a_smaller_machine(session_id: str, then: Mapping[str, Any], slots: Slots) -> None:

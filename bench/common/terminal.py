@@ -1,0 +1,54 @@
+"""Text at the width of a terminal. Into a pipe or a file, each message stays on one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from typing import TextIO
+
+_BOUND = "\0"
+"""In place of a space at which a line must not break."""
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Columns of the terminal that the stream is; null if it is none."""
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+    """The text in lines that break between words, and not inside a command in backticks that fits on a line. All but
+    the first begin with `indent`, after the text's own. A word that is longer than a line keeps its own."""
+    if width is None or len(text) <= width:
+        return [text]
+    margin = text[: len(text) - len(text.lstrip(" "))]
+    least = width - len(margin) - len(indent)
+
+    def bound(command: re.Match[str]) -> str:
+        return command[0].replace(" ", _BOUND) if len(command[0]) <= least else command[0]
+
+    lines = textwrap.wrap(
+        re.sub(r"`[^`]+`\S*", bound, text.lstrip(" ")),
+        width,
+        initial_indent=margin,
+        subsequent_indent=margin + indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_BOUND, " ") for line in lines]
+
+
+def message(text: str, width: int | None) -> str:
+    """The lines of a message, each wrapped, with its continuation indented."""
+    return "\n".join(part for line in text.split("\n") for part in wrapped(line, width, "  "))
+
+
+def tell(text: str) -> None:
+    """Write a message to stderr."""
+    sys.stderr.write(f"{message(text, width_of(sys.stderr))}\n")
