@@ -37,9 +37,15 @@ _PLAIN = {
 
 
 def write_table(
-    relation: duckdb.DuckDBPyRelation, stream: BinaryIO, *, rows: int = 40, width: int | None = None
+    relation: duckdb.DuckDBPyRelation,
+    stream: BinaryIO,
+    *,
+    rows: int = 40,
+    width: int | None = None,
+    full: bool = False,
 ) -> None:
-    """Write the first `rows` rows (0: all) as a table, and how many are not shown."""
+    """Write the first `rows` rows (0: all) as a table, and how many are not shown. The table is cut to the terminal's
+    `width` [default: no limit]; with `full` a row that is too wide is a block of lines instead."""
     first = relation.limit(rows + 1) if rows else relation
     is_plain = all(str(kind) in _PLAIN for kind in relation.types)
     fetched = (
@@ -50,7 +56,8 @@ def write_table(
     if rows and total > rows:
         shown = shown[:rows]
         ((total,),) = relation.aggregate("count(*)").fetchall()
-    text = text_layout.layout(text_layout.query_table(relation.columns, shown), width)
+    table = text_layout.query_table(relation.columns, shown)
+    text = text_layout.layout(table, width) if full or width is None else text_layout.cut_layout(table, width)
     if total == 0:
         text += "\n(no rows)"
     elif total > len(shown):

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     help="Rows of a table to show; 0 shows all.",
 )
 @click.option(
+    "--full",
+    is_flag=True,
+    help="On a terminal, show every column and whole cells of a table that is too wide.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path, allow_dash=True),
     default="-",
@@ -63,6 +68,7 @@ def command(
     results: str | None,
     form: str,
     rows: int,
+    full: bool,
     out: Path,
     direct: bool,
     sessions: tuple[str, ...],
@@ -81,28 +87,28 @@ def command(
                 "--session and --suite need --direct; with a database use WHERE session_id = ..."
             )
         with run(folder, query) as relation:
-            _write(relation, form, rows, out)
+            _write(relation, form, rows, out, full=full)
         return 0
     from analysis.sql.query_files import SessionFilter
 
     with run_on_files(folder, query, SessionFilter(sessions=sessions, suites=suites)) as (relation, problems):
         for problem in problems:
             say(f"left out: {problem.path}: {problem.reason}", err=True)
-        _write(relation, form, rows, out)
+        _write(relation, form, rows, out, full=full)
         return 1 if problems else 0
 
 
-def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: Path) -> None:
-    import shutil
+def _write(relation: duckdb.DuckDBPyRelation, form: str, rows: int, out: Path, *, full: bool) -> None:
     import sys
 
     from analysis.export.output_files import whole
     from analysis.sql import output
+    from bench.common.terminal import width_of
 
     is_shown = str(out) == "-"
     with nullcontext(sys.stdout.buffer) if is_shown else whole(out) as stream:
         if form == "table":
-            width = shutil.get_terminal_size().columns if is_shown and sys.stdout.isatty() else None
-            output.write_table(relation, stream, rows=rows, width=width)
+            width = width_of(sys.stdout) if is_shown else None
+            output.write_table(relation, stream, rows=rows, width=width, full=full)
         else:
             output.WRITERS[form](relation, stream)
