@@ -53,6 +53,7 @@ def run_session(
 def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -> None:
     from dataclasses import asdict
 
+    from bench.common.terminal import width_of
     from bench.plan.estimate import estimate
     from bench.plan.view import plan_lines
     from bench.session.folder import plan_summary
@@ -61,4 +62,4 @@ def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -
         found = {"plan": plan_summary(plan), "estimate": asdict(estimate(plan, results))}
         click.echo(json.dumps(found, indent=1))
     else:
-        click.echo("\n".join(plan_lines(plan, results)))
+        click.echo("\n".join(plan_lines(plan, results, width_of(sys.stdout))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from bench.common import entry_points
@@ -13,14 +15,16 @@ def command() -> None:
     """List the shipped suites and the YAML files in ./suites, each with its title; then what installed packages add:
     workloads, strategies, loaders, optimizers, and schedules."""
     from bench import strategies, workloads
+    from bench.common.terminal import width_of, wrapped
     from bench.strategies._custom import STRATEGY
     from bench.suite.find import listed
     from bench.workloads._custom import WORKLOAD
 
-    suites = listed()
+    suites, columns = listed(), width_of(sys.stdout)
     width = max((len(suite.name) for suite in suites), default=0)
     for suite in suites:
-        click.echo(f"{suite.name:{width}}  {suite.title}")
+        line = f"{suite.name:{width}}  {suite.title}"
+        click.echo("\n".join(wrapped(line, columns, " " * (width + 2))))
     parts = [
         (WORKLOAD.word, WORKLOAD.group, workloads.names()),
         (STRATEGY.word, STRATEGY.group, strategies.names()),
@@ -29,4 +33,5 @@ def command() -> None:
     for word, group, shipped in parts:
         if entry_points.are_installed(group):
             heading = f"{entry_points.plural(word)} of installed packages"
-            click.echo("\n".join(["", heading, *entry_points.described(word, group, shipped)]))
+            lines = ["", heading, *entry_points.described(word, group, shipped)]
+            click.echo("\n".join(part for line in lines for part in wrapped(line, columns, "  ")))

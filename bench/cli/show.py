@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -26,14 +27,16 @@ from bench.cli._options import options_named, resolve
 def command(suite: str, **options: Any) -> None:
     """Show the suite NAME, or the YAML file FILE: why it exists, its cases, and its plan on this machine."""
     from bench.common.paths import results_folder
+    from bench.common.terminal import tell, width_of
     from bench.machine.slots import detect
     from bench.plan.plan import plan
     from bench.plan.view import plan_lines, suite_lines
 
     resolved = resolve(suite, options)
     for note in resolved.notes:
-        click.echo(f"bench: {note}", err=True)
+        tell(f"bench: {note}")
     slots = detect(options["ranks_per_node"])
     planned = plan(resolved, slots, "planned", oversubscribe=options["oversubscribe"])
     results = results_folder(options["results"])
-    click.echo("\n".join([*suite_lines(resolved), "", *plan_lines(planned, results)]))
+    width = width_of(sys.stdout)
+    click.echo("\n".join([*suite_lines(resolved, width), "", *plan_lines(planned, results, width)]))

@@ -44,6 +44,18 @@ def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
     return [line.replace(_BOUND, " ") for line in lines]
 
 
+def cut_in_the_middle(name: str, width: int) -> str:
+    """A name of at most `width` columns; its beginning and its end stay."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(name) <= width:
+        return name
+    tail = width // 2
+    while cell_len(name[-tail:]) > width // 2:
+        tail -= 1
+    return f"{set_cell_size(name, width - 1 - cell_len(name[-tail:]))}…{name[-tail:]}"
+
+
 def message(text: str, width: int | None) -> str:
     """The lines of a message, each wrapped, with its continuation indented."""
     return "\n".join(part for line in text.split("\n") for part in wrapped(line, width, "  "))

@@ -7,20 +7,23 @@ import json
 
 import click
 
+from bench.common.terminal import wrapped
 from bench.doctor.finding import Finding
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-def as_text(findings: list[Finding]) -> str:
-    """A line per finding with its remedy below, and one closing sentence."""
+def as_text(findings: list[Finding], columns: int | None = None) -> str:
+    """A line per finding with its remedy below, and one closing sentence, wrapped at the terminal's columns."""
     width = max(len(finding.topic) for finding in findings)
+    margin = " " * (width + 8)
     lines = []
     for finding in findings:
-        level = click.style(f"{finding.level:<4}", fg=_COLOURS[finding.level])
-        lines.append(f"{level}  {finding.topic:<{width}}  {finding.text}")
+        level = f"{finding.level:<4}"
+        first, *more = wrapped(f"{level}  {finding.topic:<{width}}  {finding.text}", columns, margin)
+        lines += [first.replace(level, click.style(level, fg=_COLOURS[finding.level]), 1), *more]
         if finding.remedy:
-            lines.append(f"{'':<{width + 8}}-> {finding.remedy}")
+            lines += wrapped(f"{margin}-> {finding.remedy}", columns, "   ")
     return "\n".join([*lines, "", _closing_sentence(findings)])
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import workloads
 from bench.common.own_part import label
+from bench.common.terminal import cut_in_the_middle, wrapped
 from bench.plan.estimate import Estimate, estimate
 from bench.plan.find_batch import pending_sizes
 from bench.plan.plan import by_size, repeats_of_cases
@@ -21,20 +21,61 @@ if TYPE_CHECKING:
 
 _HEAD = ("case", "strategy", "scaling", "ranks", "threads", "batch/rank", "global batch", "runs")
 _RIGHT = (False, False, False, True, True, True, True, True)
+_LESS_NEEDED = ("threads", "scaling", "strategy")
+"""Columns that a narrow terminal may leave out."""
+_LEAST_NAME = 16
 _WIDTH = 100
 
 
-def plan_lines(plan: tuple[PlannedRun, ...], results: Path) -> list[str]:
-    """A table with one line per case and size in the order of running, then counts, time limit and estimate."""
+def plan_lines(plan: tuple[PlannedRun, ...], results: Path, width: int | None = None) -> list[str]:
+    """A table with one line per case and size in the order of running, then counts, time limit and estimate.
+
+    On a terminal of `width` columns skipped sizes are a line below the table, which is fitted to the width."""
     groups = by_size(plan)
     repeats = repeats_of_cases(plan)
-    rows = [(_cells(runs, repeats[runs[0].spec.case_name].most), runs[0].skip_reason) for runs in groups]
-    widths = [max(len(cells[i]) for cells in [_HEAD, *(row for row, _ in rows)]) for i in range(len(_HEAD))]
-    table = [_line(_HEAD, widths)]
-    for cells, skip_reason in rows:
-        skipped = f"  skipped: {skip_reason.removesuffix(OVERSUBSCRIBE_HINT)}" if skip_reason else ""
-        table.append(_line(cells, widths) + skipped)
-    return [*table, "", *_closing(plan, estimate(plan, results))]
+    if width is not None:
+        groups = [runs for runs in groups if not runs[0].skip_reason]
+    rows = [_cells(runs, repeats[runs[0].spec.case_name].most) for runs in groups]
+    reasons = [runs[0].skip_reason for runs in groups]
+    table, notes = _table(rows, width)
+    table[1:] = [
+        f"{line}  skipped: {reason.removesuffix(OVERSUBSCRIBE_HINT)}" if reason else line
+        for line, reason in zip(table[1:], reasons, strict=True)
+    ]
+    if width is not None:
+        notes += skipped_sizes(plan)
+    elif any(reason and reason.endswith(OVERSUBSCRIBE_HINT) for reason in reasons):
+        notes.append(f"some sizes need more slots{OVERSUBSCRIBE_HINT}")
+    closing = [*notes, *_closing(plan, estimate(plan, results))]
+    return [*table, "", *(part for line in closing for part in wrapped(line, width, "  "))]
+
+
+def _table(rows: list[tuple[str, ...]], width: int | None) -> tuple[list[str], list[str]]:
+    """The lines of the table, its heading first, and what is said below it of columns that were left out.
+
+    If the table is wider than `width`, columns with the same cell in every row are left out, and long names of cases
+    lose their middle."""
+    places, notes = list(range(len(_HEAD))), []
+    widths = [max(len(cells[place]) for cells in [_HEAD, *rows]) for place in places]
+
+    def total() -> int:
+        return sum(widths[place] for place in places) + 2 * (len(places) - 1)
+
+    for place in map(_HEAD.index, _LESS_NEEDED):
+        same = {row[place] for row in rows}
+        if width is not None and total() > width and len(same) == 1:
+            places.remove(place)
+            notes.append(f"{_HEAD[place]}: {same.pop()} in every run")
+    if width is not None and total() > width:
+        names = {row[0] for row in rows}
+        room = max(widths[0] - (total() - width), _LEAST_NAME)
+        for most in range(room, widths[0]):
+            cut = {name: cut_in_the_middle(name, most) for name in names}
+            if len(set(cut.values())) == len(names):
+                rows = [(cut[row[0]], *row[1:]) for row in rows]
+                widths[0] = most
+                break
+    return [_line([cells[i] for i in places], widths, places) for cells in [_HEAD, *rows]], notes
 
 
 def skipped_sizes(plan: Iterable[PlannedRun]) -> list[str]:
@@ -50,18 +91,19 @@ def skipped_sizes(plan: Iterable[PlannedRun]) -> list[str]:
     ]
 
 
-def suite_lines(suite: ResolvedSuite) -> list[str]:
-    """A suite's title, its why, and the protocol of its cases."""
+def suite_lines(suite: ResolvedSuite, width: int | None = None) -> list[str]:
+    """A suite's title, its why, and the protocol of its cases, in lines of at most `width` columns."""
+    width = min(width or _WIDTH, _WIDTH)
     quick = " (--quick)" if suite.quick else ""
-    lines = [f"{suite.name}{quick}: {suite.title}"]
+    lines = wrapped(f"{suite.name}{quick}: {suite.title}", width)
     if suite.why:
-        lines += ["", *_wrapped(" ".join(suite.why.split()))]
+        lines += ["", *wrapped(" ".join(suite.why.split()), width)]
     protocols: dict[str, list[str]] = {}
     for case in suite.cases:
         protocols.setdefault(_protocol(case), []).append(case.name)
     for protocol, names in protocols.items():
         whose = "" if len(protocols) == 1 else f"{', '.join(names)}: "
-        lines += ["", *_wrapped(whose + protocol)]
+        lines += ["", *wrapped(whose + protocol, width)]
     return lines
 
 
@@ -102,10 +144,6 @@ def percent(fraction: float) -> str:
     return f"±{100 * fraction:.4g} %"
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, break_on_hyphens=False)
-
-
 def duration(seconds: float) -> str:
     """Such as 45 s, 3 min 10 s, 2 h 05 min."""
     whole = round(seconds)
@@ -137,10 +175,11 @@ def _cells(runs: list[PlannedRun], most_repeats: int) -> tuple[str, ...]:
     )
 
 
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    aligned = zip(cells, widths, _RIGHT, strict=True)
+def _line(cells: Sequence[str], widths: Sequence[int], places: Sequence[int]) -> str:
+    """The cells of the columns at these places."""
+    aligned = zip(cells, places, strict=True)
     return "  ".join(
-        cell.rjust(width) if right else cell.ljust(width) for cell, width, right in aligned
+        cell.rjust(widths[place]) if _RIGHT[place] else cell.ljust(widths[place]) for cell, place in aligned
     ).rstrip()
 
 
@@ -159,15 +198,13 @@ def _closing(plan: tuple[PlannedRun, ...], time: Estimate) -> list[str]:
         counts += f", up to {time.runs_at_most} with the repeats that {_stopping_rules(plan)} may add"
     gpus = any(run.spec.device_type == "cuda" and run.skip_reason is None for run in plan)
     limit = f", {time.gpu_hours_limit:.1f} GPU-hours" if gpus else ""
-    hints = [run for run in plan if run.skip_reason and run.skip_reason.endswith(OVERSUBSCRIBE_HINT)]
-    lines = [f"some sizes need more slots{OVERSUBSCRIBE_HINT}"] if hints else []
     if time.probes_at_most:
         sizes = len(pending_sizes(plan))
         counts += (
             f", after up to {time.probes_at_most} that search the largest micro-batch of {sizes} "
             f"size{'s' * (sizes > 1)} (find_batch)"
         )
-    lines += [f"{counts}; at most {duration(time.limit_s)}{limit} by their timeouts"]
+    lines = [f"{counts}; at most {duration(time.limit_s)}{limit} by their timeouts"]
     if time.known:
         share = "all" if time.known == time.runs else f"{time.known} of {time.runs}"
         hours = f" and {time.gpu_hours:.2g} GPU-hours" if gpus else ""

@@ -8,14 +8,14 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bench.common.terminal import wrapped
+from bench.common.terminal import cut_in_the_middle, wrapped
 from bench.measure.recorder import LastStep
 from bench.plan import estimate
 from bench.plan.plan import in_running_order
@@ -214,16 +214,6 @@ class LiveLines(PlainLines):
         if begun_s is None or self._rest_s is None or not self._number:
             return ""
         return left_text(begun_s + self._rest_s, may_grow=self._may_grow)
-
-
-def cut_in_the_middle(name: str, width: int) -> str:
-    """A name of at most `width` columns; its beginning and its end stay."""
-    if cell_len(name) <= width:
-        return name
-    tail = width // 2
-    while cell_len(name[-tail:]) > width // 2:
-        tail -= 1
-    return f"{set_cell_size(name, width - 1 - cell_len(name[-tail:]))}…{name[-tail:]}"
 
 
 _BAR = 30
