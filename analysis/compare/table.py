@@ -28,7 +28,7 @@ def comparison_table(comparison: Comparison) -> Table:
     return Table(
         rows=rows,
         keys=[
-            Column("case", _case, untrusted=True),
+            Column("case", _case, untrusted=True, wraps=any(" " in _case(row) for row in rows)),
             Column("placement", text_of("placement")),
         ],
         values=[

@@ -54,9 +54,10 @@ def say(out: Console, line: str, style: str = "") -> None:
 def show(out: Console, title: str, *tables: Table) -> None:
     """Print the first of these tables that fits, or else the last, under its title."""
     say(out, title, "bold")
-    fitted = (_columns(table, out.width // _NAME_SHARE, _LEAST_WORDS) for table in tables)
-    last = _columns(tables[-1], _LEAST_NAME, 0)
-    chosen = next((columns for columns in fitted if _total(columns) <= out.width), last)
+    fitted = [_columns(table, out.width // _NAME_SHARE, _LEAST_WORDS) for table in tables]
+    fitted.append(_columns(tables[-1], _LEAST_NAME, 0))
+    whole = (columns for columns in fitted if _total(columns) <= out.width)
+    chosen = next(whole, fitted[-2])
     keys, left = chosen[: len(tables[0].keys)], chosen[len(tables[0].keys) :]
     if not left:
         _draw(out, keys)
@@ -86,10 +87,10 @@ class _Shown:
 
     def fitted(self, width: int) -> list[list[str]]:
         """The lines of each cell at that width, which is not less than `least`."""
-        if self.is_key and self.column.untrusted:
-            return [[cell] for cell in distinct(self.cells, width) or self.cells]
         if self.column.wraps:
             return [wrapped(cell, width) for cell in self.cells]
+        if self.is_key and self.column.untrusted:
+            return [[cell] for cell in distinct(self.cells, width) or self.cells]
         return [[cell] for cell in self.cells]
 
 
@@ -103,11 +104,11 @@ def _columns(table: Table, least_name: int, least_words: int) -> list[_Shown]:
         longest, heading = max(map(cell_len, cells), default=0), cell_len(column.heading)
         least = longest
         is_key = place < len(table.keys)
-        if is_key and column.untrusted:
-            least = _least(cells, min(longest, max(least_name, heading)), longest)
-        elif column.wraps:
+        if column.wraps:
             words = (cell_len(word) for cell in cells for word in wrapped(cell, 1))
             least = max(min(longest, least_words), *words, 0)
+        elif is_key and column.untrusted:
+            least = _least(cells, min(longest, max(least_name, heading)), longest)
         styles = [_STYLES[column.tone(row)] for row in table.rows]
         shown.append(
             _Shown(column=column, cells=cells, styles=styles, is_key=is_key, least=max(least, heading))

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
-import re
-import termios
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 from rich.cells import cell_len
@@ -23,6 +17,7 @@ from bench.records.run_spec import MeasureSpec, PlannedRun, RunSpec, Slots
 from bench.records.skip_reason import OVERSUBSCRIBE_HINT
 from bench.session.progress import display
 from bench.session.remaining import Remaining, left_text
+from tests.terminals import Terminal
 from tests.unit.session.test_session import run_spec as any_run_spec
 
 
@@ -79,36 +74,12 @@ def test_a_round_for_the_efficiency_is_announced_as_such() -> None:
     )
 
 
-class Terminal:
-    """A real terminal of 80 columns, and what was written to it."""
-
-    def __init__(self) -> None:
-        self._master, slave = os.openpty()
-        termios.tcsetwinsize(slave, (24, 80))
-        self.stream: TextIO = os.fdopen(slave, "w", encoding="utf-8")
-        self._written = b""
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        with suppress(OSError):  # everything was read, and the other end is closed
-            while True:
-                self._written += os.read(self._master, 1 << 16)
-
-    def lines(self) -> list[str]:
-        """The lines that scrolled by, without those that were erased again, and without control sequences."""
-        self.stream.close()
-        self._reader.join()
-        os.close(self._master)
-        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._written.decode())
-        return [line.rstrip("\r").split("\r")[-1] for line in text.split("\n")]
-
-
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("COLUMNS", raising=False)
-    return Terminal()
+    with Terminal(columns=80) as opened:
+        yield opened
 
 
 LONG = "language_model_of_124_million_parameters_with_a_bucket_of_25_mb_strong"
