@@ -177,7 +177,7 @@ def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_t
     points = [_point(line.split(), table) for line in asked]
     shown = []
     for point in points:
-        speedup, _ = estimate(point["speedup"], point["speedup_lo"], point["speedup_hi"])
+        speedup = " ".join(estimate(point["speedup"], point["speedup_lo"], point["speedup_hi"]))
         efficiency, interval = estimate(*(100 * point[f"efficiency{end}"] for end in ("", "_lo", "_hi")))
         row = " ".join(table[point["case_name"], point["workers"]])
         shown.append(f" {speedup} {efficiency} % {interval} " in row)
@@ -190,7 +190,7 @@ def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_t
 def _transcripts() -> tuple[list[str], list[str]]:
     """The lines from the table's first row to the closing sentence, and the rows of the SQL transcript."""
     consoles = re.findall(r"^```console\n(.*?)^```$", PAGES["docs/first-session.md"], re.S | re.M)
-    quickstart = next(text for text in consoles if "configuration " in text)
+    quickstart = next(text for text in consoles if "examples/s  speedup" in text)
     asked = next(text for text in consoles if "efficiency_lo, efficiency" in text)
     lines = quickstart.partition("──\n")[2].splitlines()
     closing = next(number for number, line in enumerate(lines) if " ranks: " in line)
@@ -212,7 +212,7 @@ def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[st
         "baseline_axis": "ranks", "workers": workers, "baseline_workers": 1, "nodes": 1, "repeats": 3,
         "is_baseline": False, "oversubscribed": False, "repeats_needed": None,
         "expected_efficiency": None, "slow_share": 0.0, "slow_repeats": 0,
-        "throughput": float(table[words[0], workers][3].replace(",", "")),
+        "throughput": float(table[words[0], workers][2].replace(",", "")),
         "speedup": speedup, "speedup_lo": workers * low, "speedup_hi": workers * high,
         "efficiency": middle, "efficiency_lo": low, "efficiency_hi": high,
         "verdict_lo": verdicts[0], "verdict_hi": verdicts[2],
