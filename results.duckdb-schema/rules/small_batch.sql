@@ -72,7 +72,7 @@ found AS (
             AS factor,
         factor <= 64 AND global_batch * factor <= coalesce(dataset_size, global_batch * factor) AS is_in_reason
     FROM costs
-    WHERE cost >= 0.25
+    WHERE cost >= 0.25 AND useful_ms IS NOT NULL AND reasons IS NOT NULL
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,

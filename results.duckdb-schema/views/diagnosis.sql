@@ -37,8 +37,8 @@ final AS (
         cost,                          -- share of the ranks' time that the finding explains; null if unknown
         magnitude,                     -- orders placements that have no cost: larger is worse
         -- evidence: all figures behind the finding
-        concat_ws('; ', placed.evidence, details) AS evidence,
-        placed.evidence AS short_evidence,  -- the figures that a terminal shows
+        concat_ws('; ', coalesce(placed.evidence, title), details) AS evidence,
+        coalesce(placed.evidence, title) AS short_evidence,  -- the figures that a terminal shows
         meaning,                       -- why it matters
         -- advice: what to change, what else may help, and side effects
         concat_ws(' ', placed.advice, alternatives, caution) AS advice,

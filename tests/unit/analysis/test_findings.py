@@ -28,6 +28,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_session(folder, cases, session_id="slow")
     make_session(folder, [Case(name="[red]a", step_ms=SLOWER)], session_id="odd's")
     make_session(folder, [Case(name="a", step_ms=SCALES, steps=40)], session_id="fine")
+    make_session(folder, [Case(name="a", step_ms={1: 10.0, 2: 8.0, 8: 40.0}, batch=4)], session_id="few")
     load(folder)
     return folder
 
@@ -148,6 +149,14 @@ def test_a_terminal_leaves_out_details_and_alternatives_but_no_caution(results):
     shown = " ".join(line.strip() for line in findings.lines([row | {"severity": "critical"}], [], results))
     assert row["short_evidence"] in shown
     assert row["short_advice"] in shown
+
+
+def test_a_finding_without_figures_has_its_title_as_evidence(results):
+    with connections.reader(results) as connection:
+        rows = findings.read(connection, "few")  # more ranks than examples: no figures of a rank's batch
+    (row,) = [row for row in rows if row["finding"] == "small_batch"]
+    assert row["short_evidence"] == row["evidence"] == row["title"]
+    assert any(row["title"] in line for line in findings.lines(rows, [], results))
 
 
 def test_nothing_is_said_where_nothing_was_found(results):
