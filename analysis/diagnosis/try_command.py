@@ -10,17 +10,11 @@ from analysis.database.rows import Row
 
 FLAGS = frozenset(
     {
-        "--quick",
-        "--oversubscribe",
-        "--trace",
-        "--selfcheck",
-        "--no-selfcheck",
-        "--no-load",
-        "--dry-run",
-        "--json",
+        *("--quick", "--oversubscribe", "--trace", "--selfcheck", "--no-selfcheck", "--isolate", "--no-load"),
+        *("--dry-run", "--json"),
     }
 )
-"""Options of `bench suite` without a value."""
+"""Options of `bench run` without a value."""
 _NOT_REPEATED = frozenset({"--session", "--resume", "--tag", "--reserve", "--no-load", "--dry-run", "--json"})
 """Options that a new session does not repeat."""
 
@@ -29,7 +23,7 @@ Option = tuple[str, ...]
 
 
 def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str | None:
-    """One line for a shell that adds `options`; None if they are empty or `bench suite` did not run the session.
+    """One line for a shell that adds `options`; None if they are empty or the session is not of a suite.
 
     `session` is a row of the table sessions, `cases` the names of its cases. Only the cases that the remedy changes,
     and their baselines, run again."""
@@ -38,10 +32,11 @@ def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str
         added = list(_options(shlex.split(options or "")))
     except ValueError:  # an unbalanced quotation mark in a custom rule
         return None
-    if not added or session["imported"] is not None or words[1:2] != ["suite"]:
+    own = list(_options(words[2:]))
+    is_of_a_suite = words[1:2] in (["suite"], ["run"]) and sum(_is_the_suite(option) for option in own) <= 1
+    if not added or session["imported"] is not None or not is_of_a_suite or "--" in words:
         return None
     added = [*_only(added, {name.partition("~")[0] for name in cases}), *added]
-    own = list(_options(words[2:]))
     if any(option[0] == "--resume" for option in added):  # the plan, which names the suite, is stored
         kept = [option for option in own if option[0] == "--results"]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from bench.suite.models import ResolvedSuite
 
 
-def print_plan_for(context: click.Context, width: float, *, as_json: bool) -> None:
-    """Print the cheapest plan for intervals of this half-width, a fraction.
+def print_plan_for(context: click.Context, call: Mapping[str, Any], width: float, *, as_json: bool) -> None:
+    """Print the cheapest plan of a session with the SessionOptions `call` for intervals of this half-width, a fraction.
 
     Raises InputError if nothing can be planned, or if no plan reaches the width."""
     from dataclasses import asdict
@@ -27,7 +28,6 @@ def print_plan_for(context: click.Context, width: float, *, as_json: bool) -> No
     from bench.plan.plan_for import pilot_of
     from bench.plan.plan_for_text import plan_for_lines, unreached
 
-    call = context.params
     if call["suite"] is None or call["resume"] is not None:
         raise InputError("--plan-for plans a new session: name a suite, without --resume")
     if width == 0:
@@ -36,7 +36,7 @@ def print_plan_for(context: click.Context, width: float, *, as_json: bool) -> No
     _refuse_what_has_no_steps(suite)
     results = results_folder(call["results"])
     session_id = newest_pilot(results, suite)
-    pilot_command = f"`{_command(context, 3, None)}` measures one"
+    pilot_command = f"`{_command(context, call, 3, None)}` measures one"
     if session_id is None:
         raise InputError(
             f"--plan-for needs a pilot, a finished session of these cases and options, and there is none in "
@@ -57,9 +57,9 @@ def print_plan_for(context: click.Context, width: float, *, as_json: bool) -> No
     if plan is None:
         raise InputError(f"--plan-for: {unreached(pilot, width)}")
     resolve(
-        call["suite"], call | {"settings": _settings(call, plan.steps)}
+        call["suite"], {**call, "settings": _settings(call, plan.steps)}
     )  # refused here, not after this plan
-    command = _command(context, plan.rounds, plan.steps)
+    command = _command(context, call, plan.rounds, plan.steps)
     if as_json:
         answer = {"plan": asdict(plan), "suite_as_it_is": asdict(pilot.as_it_is()), "pilot": asdict(pilot)}
         click.echo(json.dumps(answer | {"command": command}, indent=1))
@@ -81,16 +81,17 @@ def _refuse_what_has_no_steps(suite: ResolvedSuite) -> None:
             )
 
 
-def _command(context: click.Context, repeats: int, steps: int | None) -> str:
+def _command(context: click.Context, call: Mapping[str, Any], repeats: int, steps: int | None) -> str:
     """The command that measures the suite with these numbers [null: as it was called]."""
     from bench.common.paths import called
 
-    words = given(context, without=("width", "as_json", "dry_run", "repeats", "settings", "session"))
-    settings = [word for setting in _settings(context.params, steps) for word in ("--set", setting)]
+    replaced = ("repeats", "settings", "warmup", "steps", "timeout_s")
+    words = given(context, without=(*replaced, "width", "as_json", "dry_run", "session"))
+    settings = [word for setting in _settings(call, steps) for word in ("--set", setting)]
     return f"{called()} suite {shlex.join([*words, '--repeats', str(repeats), *settings])}"
 
 
-def _settings(call: dict[str, Any], steps: int | None) -> tuple[str, ...]:
+def _settings(call: Mapping[str, Any], steps: int | None) -> tuple[str, ...]:
     """Every --set, with the number of steps in place of those that are given."""
     given_settings: tuple[str, ...] = call["settings"]
     if steps is None:

@@ -1,8 +1,8 @@
-"""--launcher srun of `bench suite` and `bench run`: build srun's command line from the call's options."""
+"""--launcher srun of `bench run`: build srun's command line from the call's options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,43 +50,31 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def suite_through_srun(context: click.Context, step: dict[str, Any], *, dry_run: bool) -> int:
-    """Replace this process with srun, or print srun's command line."""
-    from bench.common.errors import InputError
-
-    call = context.params
-    if call["suite"] is not None:
-        resolve(call["suite"], call)  # report mistakes now, not after the job has waited in the queue
-    elif call["resume"] is None:
-        raise InputError("name a suite, or a session with --resume; `bench list` shows the suites")
-    return _through_srun(context, step, folders_read(call["suite"], call["data_root"]), dry_run=dry_run)
-
-
-def command_through_srun(
-    context: click.Context, step: dict[str, Any], words: Sequence[str], *, dry_run: bool
-) -> int:
-    """The same for `bench run`, whose command is `words`."""
-    folder = context.params["cwd"] or "."
-    return _through_srun(context, step, [folder], words, dry_run=dry_run)
-
-
-def _through_srun(
+def through_srun(
     context: click.Context,
-    step: dict[str, Any],
-    folders: Sequence[str],
-    command: Sequence[str] = (),
+    step: Mapping[str, Any],
+    options: Mapping[str, Any],
+    words: Sequence[str],
     *,
     dry_run: bool,
 ) -> int:
+    """Replace this process with srun, or print srun's command line. `options` are those of the session, `words` the
+    command that it measures, if there is one."""
     import os
 
     from bench.common.paths import results_folder
     from bench.slurm.srun import Launch, become, line
 
-    call, name = context.params, context.command.name or ""
+    if options["suite"] is not None:
+        resolve(options["suite"], options)  # report mistakes now, not after the job has waited in the queue
+    call = context.params
+    folders = [call["cwd"] or "."] if words else folders_read(options["suite"], options["data_root"])
     launch = Launch(
-        words=(name, *given(context, without=(*_OPTIONS, "launcher", "dry_run", "results", "words"))),
-        command=tuple(command),
+        words=(
+            context.info_name or "",
+            *given(context, without=(*_OPTIONS, "launcher", "dry_run", "results")),
+        ),
+        command=tuple(words),
         results=str(results_folder(call["results"]).absolute()),
         folders=tuple(str(Path(folder).absolute()) for folder in folders),
         device=call["device"],

@@ -1,45 +1,77 @@
-"""bench run: Measure a training script, unchanged, and show how it scales."""
+"""bench run: Run a suite, or a training script unchanged; show how it scales."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bench.cli._options import Finite, options_named, results_option
-from bench.cli._srun import command_through_srun, step_options, take_step_options
+from bench.cli._options import PERCENT, Finite, suite_options
+from bench.cli._srun import step_options, take_step_options, through_srun
 
-
-@click.command(name="run", context_settings={"allow_interspersed_args": False})
-@click.argument("words", metavar="COMMAND [ARG]...", nargs=-1, type=click.UNPROCESSED, required=True)
-@click.option(
-    "--world", metavar="N,...", default="auto", show_default=True,
-    help="Numbers of ranks: 1,2,4 or 2x4; auto: powers of two and all slots.",
-)  # fmt: skip
-@click.option(
-    "--repeats",
-    type=click.IntRange(min=1),
-    metavar="N",
-    default=3,
-    show_default=True,
-    help="Runs of each size.",
+_OF_A_COMMAND = (
+    *("scaling", "batch_per_rank", "global_batch", "examples_per_step", "step_optimizer"),
+    *("variables", "cwd", "isolate", "name"),
 )
+_OF_A_SUITE = ("quick", "cases", "data_root", "resume", "width")
+_MEASURE = ("warmup", "steps", "timeout_s")
+"""Options named as the keys of a suite's section `measure` that they set."""
+_WHAT_TO_GIVE = (
+    "name a suite, as in `bench run smoke`; give a command after two dashes, as in `bench run -- python train.py`; or "
+    "name a session with --resume. `bench list` shows the suites"
+)
+
+
+class _SuiteOrCommand(click.Command):
+    """Its argument is a suite, or after `--` a command, whose own options are not parsed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            before, words = args[:at], args[at + 1 :]
+        else:
+            words = self._words_of_a_program(ctx, args)
+            before = args[: len(args) - len(words)]
+        left = super().parse_args(ctx, before)
+        ctx.params["words"] = tuple(words)
+        return left
+
+    def _words_of_a_program(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments from the first that is no option, if that is a program and no suite: `python train.py`."""
+        from bench.suite.find import is_suite
+
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        values, others, _ = parser.parse_args(list(args))
+        first = values.get("suite")
+        if not isinstance(first, str) or is_suite(first) or shutil.which(first) is None:
+            return []
+        return [first, *others]
+
+
+@click.command(name="run", cls=_SuiteOrCommand)
+@click.argument("suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False)
+@suite_options
 @click.option(
-    "--warmup", type=click.IntRange(min=1), metavar="N", default=5, show_default=True,
-    help="Steps before the measured ones.",
+    "--warmup", type=click.IntRange(min=1), metavar="N",
+    help="Steps before the measured ones.  [default: the suite's; 5 for a command]",
 )  # fmt: skip
 @click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", default=30, show_default=True,
-    help="Measured steps; after them, and a few profiled ones, the script is ended.",
+    "--steps", type=click.IntRange(min=1), metavar="N",
+    help="Measured steps; after them, and a few profiled ones, a command is ended."
+    "  [default: the suite's; 30 for a command]",
 )  # fmt: skip
 @click.option(
-    "--timeout", "timeout_s", type=Finite(min=1), metavar="SECONDS", default=600.0, show_default=True,
-    help="Longest time of one run.",
+    "--timeout", "timeout_s", type=Finite(min=1), metavar="SECONDS",
+    help="Longest time of one run.  [default: the suite's; 600 for a command]",
 )  # fmt: skip
 @click.option(
-    "--scaling", type=click.Choice(["counted", "strong", "weak", "none"]), default="counted", show_default=True,
-    help="strong: all ranks share one batch; weak: each has its own; counted: as the probe sees.",
+    "--scaling", type=click.Choice(["counted", "strong", "weak", "none"]),
+    help="Of a command. strong: all ranks share one batch; weak: each has its own; counted: as the probe sees."
+    "  [default: counted]",
 )  # fmt: skip
 @click.option(
     "--batch-per-rank", type=click.IntRange(min=1), metavar="N",
@@ -51,28 +83,42 @@ from bench.cli._srun import command_through_srun, step_options, take_step_option
 )  # fmt: skip
 @click.option(
     "--examples-per-step", type=click.IntRange(min=1), metavar="N",
-    help="Examples of a rank in each step, if the probe cannot count them.",
+    help="Examples of a rank in each step of a command, if the probe cannot count them.",
 )  # fmt: skip
 @click.option(
     "--step-optimizer", metavar="CLASS|N",
-    help="Optimizer whose step ends a training step.  [default: the one that takes its first step last]",
+    help="Optimizer whose step ends a training step of a command.  [default: the one that takes its first step last]",
 )  # fmt: skip
-@click.option("--env", "variables", metavar="NAME=VALUE", multiple=True, help="Set a variable; repeatable.")
 @click.option(
-    "--cwd", type=click.Path(), metavar="DIR", help="Run the script there.  [default: the current folder]"
+    "--env", "variables", metavar="NAME=VALUE", multiple=True, help="Set a variable of a command; repeatable."
+)
+@click.option(
+    "--cwd", type=click.Path(), metavar="DIR", help="Run the command there.  [default: the current folder]"
 )
 @click.option(
     "--isolate", is_flag=True,
-    help="Run in a copy of that folder, which is deleted after each run; files that git ignores are not in it.",
+    help="Run the command in a copy of that folder, which is deleted after each run; files that git ignores are not in"
+    " it.",
 )  # fmt: skip
-@click.option("--name", metavar="NAME", help="Name of the suite in tables.  [default: the script's]")
-@options_named(
-    "device", "ranks_per_node", "run_order", "oversubscribe", "trace", "selfcheck", "session", "tags"
+@click.option("--name", metavar="NAME", help="Name of a command's suite in tables.  [default: the script's]")
+@click.option(
+    "--reserve", type=Finite(min=0), metavar="SECONDS",
+    help="Skip runs that would end less than SECONDS before the Slurm allocation does.  [default: 30]",
+)  # fmt: skip
+@click.option(
+    "--resume", metavar="SESSION", help="Finish an earlier session; completed runs are not repeated."
 )
-@results_option
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
-@click.option("--dry-run", is_flag=True, help="Print the plan; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of its time; run nothing.")
+@click.option(
+    "--plan-for", "width", type=PERCENT, metavar="PERCENT",
+    help="Print how many steps and rounds are cheapest for 95 % intervals of efficiency with this half-width, from the"
+    " newest session of the suite; run nothing.",
+)  # fmt: skip
+@click.option(
+    "--json", "as_json", is_flag=True,
+    help="Print JSON instead of tables, also with --dry-run and --plan-for.",
+)  # fmt: skip
 @step_options
 @click.pass_context
 def command(
@@ -81,43 +127,86 @@ def command(
     words: tuple[str, ...],
     *,
     dry_run: bool,
+    width: float | None,
     no_load: bool,
     as_json: bool,
     launcher: str,
-    name: str | None,
-    variables: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Run COMMAND, a training script, on several numbers of ranks; then show how it scales.
+    """Run the suite SUITE, a name or a YAML file, or COMMAND, a training script; then show how it scales.
 
     \b
+    bench run smoke --quick
     bench run --world 1,2 -- python train.py --batch-size 64
 
-    Each rank runs the command, with the variables that torchrun sets. bench records every optimizer step and ends the
-    script after --steps of them. Exit code 1: a run failed; the results name the reason."""
+    Each rank runs COMMAND, with the variables that torchrun sets. bench records every optimizer step and ends the
+    script after --steps of them. `bench suite` is the same command.
+
+    Exit code 1: a run failed; the results name the reason. 130 or 143: the session was stopped; --resume finishes
+    it."""
+    from bench.cli._plan_for import print_plan_for
     from bench.cli._run_session import run_session
-    from bench.suite.of_command import suite_of_command
-    from bench.suite.resolve import resolve
 
     step = take_step_options(options, launcher)
-    document = suite_of_command(words, name=name, variables=variables, options=options)
+    _check_what_to_run(context, words)
+    session = _of_command(words, options) if words else _of_suite(options)
+    if width is not None:
+        print_plan_for(context, session, width, as_json=as_json)
+        return 0
     if launcher == "srun":
-        resolve(
-            document.root, Path("bench run"), name=document.name
-        )  # report mistakes now, not after the job has waited in the queue
-        return command_through_srun(context, step, words, dry_run=dry_run)
-    kept = (
-        "ranks_per_node",
-        "run_order",
-        "oversubscribe",
-        "trace",
-        "selfcheck",
-        "session",
-        "tags",
-        "results",
-    )
-    unused = dict.fromkeys(("suite", "data_root", "resume"))
-    return run_session(
-        {key: options[key] for key in kept} | unused | {"document": document},
-        launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json,
-    )  # fmt: skip
+        return through_srun(context, step, session, words, dry_run=dry_run)
+    return run_session(session, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json)
+
+
+def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:
+    """Raise InputError unless the call has one suite, one command or one session to resume, and options that fit."""
+    from bench.common.errors import InputError
+
+    suite, resumed = context.params["suite"], context.params["resume"]
+    if suite is not None and words:
+        raise InputError(
+            f"the suite {suite} and the command {words[0]} are both given: leave one of them out"
+        )
+    if suite is None and not words and resumed is None and context.params["width"] is None:
+        raise InputError(f"there is nothing to run: {_WHAT_TO_GIVE}")
+    if suite is not None and Path(suite).suffix in (".py", ".sh"):
+        raise InputError(f"{suite} is a script: give the command that starts it: bench run -- python {suite}")
+    if resumed is not None and (useless := _given(context, _MEASURE)):
+        raise InputError(f"{', '.join(useless)}: a resumed session keeps its plan: leave it out")
+    if words and (useless := _given(context, _OF_A_SUITE)):
+        raise InputError(f"{', '.join(useless)}: only for a suite: leave it out, or name a suite")
+    if not words and (useless := _given(context, _OF_A_COMMAND)):
+        raise InputError(
+            f"{', '.join(useless)}: only for a command after two dashes: in a suite, use the keys of its file, as with "
+            "--set cases.NAME.global_batch=256"
+        )
+
+
+def _given(context: click.Context, names: Iterable[str]) -> list[str]:
+    """The options of these names that the call has."""
+    every = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    return [every[name] for name in names if context.params[name] not in (None, False, ())]
+
+
+def _of_suite(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The SessionOptions of a call with a suite, or with a session to resume."""
+    chosen = {key: value for key, value in options.items() if key not in (*_OF_A_COMMAND, *_MEASURE)}
+    measure = [f"measure.{key}={options[key]:g}" for key in _MEASURE if options[key] is not None]
+    return chosen | {"settings": (*options["settings"], *measure)}
+
+
+def _of_command(words: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The SessionOptions of a call with a command. Raises InputError if the command cannot be measured."""
+    from bench.suite.of_command import suite_of_command
+    from bench.suite.resolve import resolve
+    from bench.suite.selection import Selection
+
+    document = suite_of_command(words, name=options["name"], variables=options["variables"], options=options)
+    resolve(
+        document.root,
+        Path("bench run"),
+        Selection(settings=options["settings"], vary=options["vary"]),
+        name=document.name,
+    )  # report mistakes now, not after the job has waited in the queue
+    chosen = {key: value for key, value in options.items() if key not in (*_OF_A_COMMAND, *_MEASURE)}
+    return chosen | dict.fromkeys(("world", "repeats", "device")) | {"document": document}

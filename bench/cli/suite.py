@@ -1,60 +1,7 @@
-"""bench suite: Run a suite and show how it scales."""
+"""bench suite: Run a suite; the same command as `bench run`."""
 
 from __future__ import annotations
 
-from typing import Any
+from bench.cli.run import command
 
-import click
-
-from bench.cli._options import PERCENT, Finite, suite_options
-from bench.cli._srun import step_options, suite_through_srun, take_step_options
-
-
-@click.command(name="suite")
-@click.argument("suite", metavar="NAME|FILE", required=False)
-@suite_options
-@click.option(
-    "--reserve", type=Finite(min=0), metavar="SECONDS",
-    help="Skip runs that would end less than SECONDS before the Slurm allocation does.  [default: 30]",
-)  # fmt: skip
-@click.option(
-    "--resume", metavar="SESSION", help="Finish an earlier session; completed runs are not repeated."
-)
-@click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
-@click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of its time; run nothing.")
-@click.option(
-    "--plan-for", "width", type=PERCENT, metavar="PERCENT",
-    help="Print how many steps and rounds are cheapest for 95 % intervals of efficiency with this half-width, from the"
-    " newest session of the suite; run nothing.",
-)  # fmt: skip
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print JSON instead of tables, also with --dry-run and --plan-for.",
-)
-@step_options
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    dry_run: bool,
-    width: float | None,
-    no_load: bool,
-    as_json: bool,
-    launcher: str,
-    **options: Any,
-) -> int:
-    """Run the suite NAME, or the YAML file FILE, on this machine; then show how it scales.
-
-    Exit code 1: a run failed. 130 or 143: the session was stopped; --resume finishes it."""
-    from bench.cli._plan_for import print_plan_for
-    from bench.cli._run_session import run_session
-
-    step = take_step_options(options, launcher)
-    if width is not None:
-        print_plan_for(context, width, as_json=as_json)
-        return 0
-    if launcher == "srun":
-        return suite_through_srun(context, step, dry_run=dry_run)
-    return run_session(options, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json)
+__all__ = ["command"]

@@ -59,6 +59,19 @@ def check(server: WarmServer, plan: tuple[PlannedRun, ...], gpus: Sequence[Gpu])
         raise InputError("\n".join(problems))
 
 
+def check_scripts(plan: tuple[PlannedRun, ...]) -> None:
+    """The part of `check` that needs no server: whether the commands of the plan can start here. Raises InputError."""
+    from bench.train.script import obstacle
+
+    found = {
+        run.spec.case_name: reason
+        for run in plan
+        if run.spec.runs_a_script and (reason := obstacle(run.spec.workload_options))
+    }
+    if found:
+        raise InputError("\n".join(f"case {name}: {reason}" for name, reason in found.items()))
+
+
 def question(spec: RunSpec) -> dict[str, Any]:
     """The fields of a run that bench/train/preflight.py needs."""
     return {

@@ -46,7 +46,7 @@ _BUSY_PERCENT = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class SessionOptions(Selection):
-    """The options of `bench suite` by name: the selection of a suite, and where and how to run it."""
+    """The options of `bench run` by name: the selection of a suite, and where and how to run it."""
 
     suite: str | None
     """NAME or FILE; null with `resume`."""
@@ -63,7 +63,7 @@ class SessionOptions(Selection):
     run_order: RunOrder | None = None
     """Null: random."""
     document: Document | None = None
-    """The suite of `bench run`, in place of `suite`."""
+    """The suite of a command, in place of `suite`."""
     reserve: float | None = None
     """Seconds before the end of the allocation that no run may need."""
 
@@ -164,6 +164,7 @@ def planned_runs(options: SessionOptions) -> tuple[tuple[PlannedRun, ...], Path]
         folder = _new_folder(options, results, suite)
     runs = _plan(options, suite, slots, folder)
     _refuse_a_plan_of_skips(runs)
+    preflight.check_scripts(runs)
     return runs, results
 
 

@@ -58,6 +58,11 @@ def find(name: str) -> Path:
     return found[name]
 
 
+def is_suite(name: str) -> bool:
+    """Whether a suite has this name, or it is the path of a YAML file."""
+    return Path(name).suffix in _ENDINGS or name in {suite.name for suite in _files()}
+
+
 def listed() -> list[Listed]:
     """Shipped suites and those in ./suites, by name; a suite in ./suites hides a shipped one of the same name."""
     by_name = {suite.name: suite for suite in _files()}

@@ -16,6 +16,8 @@ from bench.workloads.command import script_name
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _CASE = "script"
+DEFAULTS = {"world": "auto", "warmup": 5, "steps": 30, "repeats": 3, "timeout_s": 600.0, "scaling": "counted"}
+"""Options of `bench run` with a command, if the call does not give them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,10 @@ class Document:
 def suite_of_command(
     words: Sequence[str], *, name: str | None, variables: Sequence[str], options: Mapping[str, Any]
 ) -> Document:
-    """The suite of these options of `bench run`, by their names in bench/cli/run.py. Raises InputError."""
+    """The suite of these options of `bench run`, by their names in bench/cli/run.py; null: the default.
+
+    Raises InputError."""
+    options = {**options, **{key: value for key, value in DEFAULTS.items() if options[key] is None}}
     if name is not None and not _NAME.fullmatch(name):
         raise InputError(f"--name {name!r}: give letters, digits, '_', '.' and '-', 80 at most")
     chosen = name or script_name(tuple(words))

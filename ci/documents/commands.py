@@ -33,7 +33,10 @@ def _command(name: str, context: click.Context) -> str:
     usage = command.get_usage(click.Context(command, info_name=name, parent=context))
     usage = " ".join(usage.removeprefix("Usage: ").split())
     help_text = inspect.cleandoc(command.help or "")
-    lines = [f"## {name}", "", "```text", usage, "```", "", help_text, ""]
+    lines = [f"## {name}", "", "```text", usage, "```", ""]
+    if command.name != name:
+        return "\n".join([*lines, f"The same command as [{command.name}](#{command.name}).", ""])
+    lines += [help_text, ""]
     options = _options(command)
     rows = [(_names(option), _takes(option), *_default_and_meaning(option)) for option in options]
     return "\n".join([*lines, table(("option", "value", "default", "meaning"), rows) if rows else ""])

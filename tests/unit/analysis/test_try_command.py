@@ -43,6 +43,7 @@ def session(*words, imported=None):
             "bench suite --results r --resume 's 1'",
         ),
         (["suite", "x"], "--set 'cases.a;b.world=1'", "bench suite x --set 'cases.a;b.world=1'"),
+        (["run", "x", "--quick"], KNOB, f"bench suite x --quick {KNOB}"),
     ],
 )
 def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, options, line):
@@ -66,6 +67,13 @@ def test_every_flag_of_the_command_is_known():
 @pytest.mark.parametrize("options", [None, "", "--set 'train.seed=1"])
 def test_there_is_none_where_no_option_helps(options):
     assert command(session("suite", "x"), options) is None
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--world", "1,2", "--", "python", "t.py"], ["run", "python", "t.py"], ["import", "x"]]
+)
+def test_there_is_none_without_a_suite(words):
+    assert command(session(*words), KNOB) is None
 
 
 ALONE = f"bench suite x --case small {KNOB}"

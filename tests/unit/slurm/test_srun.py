@@ -159,7 +159,7 @@ def test_the_command_of_bench_run_comes_last(tmp_path: Path) -> None:
         ),
         (["smokey", "--launcher", "srun"], {}, "unknown suite 'smokey'"),
         (["smoke", "--launcher", "srun", "--case", "none"], {}, "none"),
-        (["--launcher", "srun"], {}, "name a suite, or a session with --resume"),
+        (["--launcher", "srun"], {}, "there is nothing to run: name a suite"),
     ],
 )
 def test_what_cannot_start_says_why_and_leaves_nothing(
