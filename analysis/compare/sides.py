@@ -11,11 +11,14 @@ import duckdb
 from analysis.errors import AnalysisError
 from analysis.sql import choose_session
 from analysis.wording.plain_text import listed
+from bench.records.session_names import TAG
+
+Known = dict[str, Sequence[str]]
+"""Tags by session id, the newest session first."""
 
 MOST = 8
 """Names that an error lists; it counts the others."""
-_TAG = "tag:"
-_SIDE = re.compile(rf"((?:{_TAG})?[^:,]*(?:,(?:{_TAG})?[^:,]*)*)(?::(.*))?", re.S)
+_SIDE = re.compile(rf"((?:{TAG})?[^:,]*(?:,(?:{TAG})?[^:,]*)*)(?::(.*))?", re.S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +39,9 @@ class Side:
 
 
 def sides(connection: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> tuple[Side, Side]:
-    """Parse both sides, each written SESSION[,SESSION]...[:CASE]. A SESSION is an id, the beginning of one, or tag:TAG
-    for all sessions with that tag. Raises AnalysisError if a side names no session or case, or both sides are equal."""
+    """Parse both sides, each written SESSION[,SESSION]...[:CASE]; bench/records/session_names.py says how to name a
+    SESSION. A tag names all sessions with it. Raises AnalysisError if a side names no session or case, or both sides
+    are equal."""
     both = _side(connection, baseline), _side(connection, candidate)
     cases = [side.case for side in both]
     if cases.count(None) == 1:
@@ -63,56 +67,38 @@ def session_ids(connection: duckdb.DuckDBPyConnection, said: str) -> Sequence[st
 
 
 def _side(connection: duckdb.DuckDBPyConnection, said: str) -> Side:
-    known = _tags(connection)
+    known = choose_session.known(connection)
     if said in known:
         return Side(said=said, session_ids=[said], case=None)
-    named, case = (said, None) if _with_tag(known, said) else _split(said)
-    parts = [named] if case is None and _with_tag(known, named) else named.split(",")
-    found = [name for part in parts for name in _sessions(connection, known, part.strip(), whole=named)]
+    named, case = (said, None) if _is_a_tag(known, said) else _split(said)
+    parts = [named] if case is None and _is_a_tag(known, named) else named.split(",")
+    # of a tag the oldest session comes first
+    found = [name for part in parts for name in reversed(_sessions(known, part.strip(), whole=named))]
     side = Side(said=said, session_ids=list(dict.fromkeys(found)), case=case)
     if case is not None:
         _check_case(connection, side)
     return side
 
 
-def _tags(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Session id -> its tags, the oldest session first."""
-    rows = connection.execute(
-        "SELECT session_id, tags FROM sessions ORDER BY created_at, session_id"
-    ).fetchall()
-    return {session_id: tags or [] for session_id, tags in rows}
-
-
-def _with_tag(known: dict[str, list[str]], said: str) -> list[str]:
-    tag = said.removeprefix(_TAG)
-    return [name for name, tags in known.items() if tag in tags] if tag != said else []
+def _is_a_tag(known: Known, said: str) -> bool:
+    """Whether it is tag:TAG of a session: a tag may contain a colon or a comma."""
+    tag = said.removeprefix(TAG)
+    return tag != said and any(tag in tags for tags in known.values())
 
 
 def _split(said: str) -> tuple[str, str | None]:
     parts = _SIDE.fullmatch(said)
     if parts is None or parts[2] == "":
         raise AnalysisError(
-            f"{said}: write SESSION, SESSION,SESSION or SESSION:CASE; {_TAG}TAG is a SESSION too"
+            f"{said}: write SESSION, SESSION,SESSION or SESSION:CASE; {TAG}TAG is a SESSION too"
         )
     return parts[1], parts[2]
 
 
-def _sessions(
-    connection: duckdb.DuckDBPyConnection, known: dict[str, list[str]], part: str, *, whole: str
-) -> list[str]:
-    """The session with that id, else those with the tag, else the one whose id begins with `part`."""
+def _sessions(known: Known, part: str, *, whole: str) -> list[str]:
     if not part:
         raise AnalysisError(f"{whole!r}: a session's name is empty: write SESSION, or SESSION,SESSION")
-    if part in known:
-        return [part]
-    if part.startswith(_TAG):
-        return _with_tag(known, part) or [choose_session.choose(connection, tag=part.removeprefix(_TAG))]
-    begin_so = [name for name in known if name.startswith(part)]
-    if len(begin_so) > 1:
-        raise AnalysisError(
-            f"{part!r} begins {len(begin_so):,} sessions: {listed(begin_so, MOST)}: write more of it"
-        )
-    return begin_so or [choose_session.choose(connection, part)]
+    return choose_session.named(part, known)
 
 
 def _check_case(connection: duckdb.DuckDBPyConnection, side: Side) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -24,6 +25,7 @@ from analysis.loading.derive import derive_and_diagnose, derive_runs
 from analysis.loading.json_files import BadFileError, read_json
 from analysis.loading.load import Problem, problems_of_files
 from analysis.loading.scan import SessionFolder, discover
+from analysis.sql import choose_session
 from bench.records.parquet_tables import PARQUET_TABLES
 
 _WORD = re.compile(r"\w+")
@@ -44,7 +46,7 @@ class SessionFilter:
     """The sessions to read; if empty, all."""
 
     sessions: Sequence[str] = ()
-    """Ids or prefixes of ids."""
+    """Ids, prefixes of ids, or other names by bench/records/session_names.py."""
     suites: Sequence[str] = ()
 
 
@@ -149,22 +151,39 @@ def tables_read(query: str) -> set[str]:
 
 def _matching(folders: list[SessionFolder], only: SessionFilter) -> list[SessionFolder]:
     """Raises AnalysisError if a session or suite does not exist."""
-    for name in only.sessions:
-        if not any(folder.name.startswith(name) for folder in folders):
-            raise AnalysisError(f"no session {name!r} among the {len(folders):,} of this results folder")
-    named = [one for one in folders if not only.sessions or one.name.startswith(tuple(only.sessions))]
+    wanted = {session_id for name in only.sessions for session_id in _ids(name, folders)}
+    named = [one for one in folders if not only.sessions or one.name in wanted]
     found = [one for one in named if not only.suites or _suite(one) in only.suites]
     if only.suites and not found:
         raise AnalysisError(f"there is no session of the suite {' or '.join(only.suites)}")
     return found
 
 
+def _ids(name: str, folders: list[SessionFolder]) -> list[str]:
+    """The sessions that `name` names; the beginning of ids names all of them here. Raises AnalysisError."""
+    begin_so = [folder.name for folder in folders if folder.name.startswith(name)]
+    if begin_so:
+        return begin_so
+    heads = [(str(_head(folder).get("created_at", "")), folder) for folder in folders]
+    newest_first = [
+        folder for _, folder in sorted(heads, key=lambda one: (one[0], one[1].name), reverse=True)
+    ]
+    return choose_session.named(
+        name, {folder.name: list(map(str, _head(folder).get("tags") or [])) for folder in newest_first}
+    )
+
+
 def _suite(folder: SessionFolder) -> str | None:
     """The suite of a session; None without a usable session.json."""
-    if folder.session_json is None:
-        return None
-    try:
-        suite = read_json(folder.session_json.path).value.get("suite")
-    except BadFileError:
-        return None
+    suite = _head(folder).get("suite")
     return suite if isinstance(suite, str) else None
+
+
+def _head(folder: SessionFolder) -> Mapping[str, Any]:
+    """The content of session.json; empty if it cannot be used."""
+    if folder.session_json is None:
+        return {}
+    try:
+        return read_json(folder.session_json.path).value
+    except BadFileError:
+        return {}

@@ -21,6 +21,33 @@ results_option = click.option(
     "--results", metavar="DIR", help="Results folder.  [default: $BENCH_RESULTS, then ./results]"
 )
 
+
+def format_option(*forms: str) -> Callable[[_Function], _Function]:
+    """Decorate a command with --format, the parameter `form`, and with --json for --format json. The first form is the
+    default."""
+
+    def chosen(context: click.Context, _parameter: click.Parameter, as_json: bool) -> None:
+        if as_json:
+            context.params["form"] = "json"
+
+    def decorate(function: _Function) -> _Function:
+        short = click.option(
+            "--json",
+            is_flag=True,
+            hidden=True,
+            expose_value=False,
+            callback=chosen,
+            help="Same as --format json.",
+        )
+        form = click.option(
+            "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, is_eager=True,
+            help="Output format; --json is short for --format json.",
+        )  # fmt: skip
+        return form(short(function))
+
+    return decorate
+
+
 _SUITE_OPTIONS = (
     click.option("--quick", is_flag=True, help="Merge the suite's quick section over it."),
     click.option(

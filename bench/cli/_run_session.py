@@ -21,12 +21,15 @@ def run_session(
     """Run the session of these SessionOptions, or print its plan. Returns the exit code."""
     from bench.cli._finish_session import check_custom_rules, finish, prepare
     from bench.cli._output import outlive_readers
-    from bench.common.paths import writable_results_folder
+    from bench.common.paths import results_folder, writable_results_folder
     from bench.launch.here import found_here, step_of
     from bench.launch.launchers import Task
+    from bench.session.find_session import find_session
     from bench.session.start import SessionOptions, planned_runs, start
     from bench.session.stop import raise_when_told
 
+    if options["resume"] is not None:
+        options = {**options, "resume": find_session(results_folder(options["results"]), options["resume"])}
     session_options = SessionOptions(**options)
     found = found_here(options["session"] or options["resume"]) if launcher == "auto" else None
     if dry_run:

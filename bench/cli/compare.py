@@ -53,8 +53,8 @@ def command(
 ) -> int:
     """Compare the throughput of B with the baseline A, case by case.
 
-    A and B are session ids, or their beginnings, or tag:NAME for all sessions with that tag; separate several with
-    commas. SESSION:CASE on both sides compares two cases, also of one session.
+    A and B are session ids, or their beginnings, tag:NAME for all sessions with that tag, @latest, or @-1 for the one
+    before; separate several with commas. SESSION:CASE on both sides compares two cases, also of one session.
 
     Exit code 3: a case is slower by more than --max-regression, and the interval supports that after correction for
     all rows. An inconclusive verdict never sets it. Exit code 2: there is nothing to compare. Exit code 4, with

@@ -65,7 +65,10 @@ def command(session: str | None, form: str, results: str | None, **options: Any)
 
     csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, siunitx, markdown
     and text have the rounded table of `bench summary`. pdf, png and svg are pictures of that table and of every chart
-    of the report."""
+    of the report.
+
+    SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
+    before; `bench sessions` lists them."""
     import sys
 
     from analysis.errors import AnalysisError

@@ -21,9 +21,9 @@ from bench.cli._options import results_option
 def command(sessions: tuple[str, ...], out: str, compare: bool, results: str | None) -> None:
     """Write a self-contained page for every SESSION, and an index, into --out.
 
-    A SESSION is the id of a session in the database, or its beginning, or tag:NAME for all sessions with that tag;
-    `bench sql "FROM sessions"` lists them. Without a SESSION, every session gets a page. With --compare, sessions
-    separated by commas count as one side.
+    SESSION is an id, the beginning of one, tag:NAME for all sessions with that tag, @latest, or @-1 for the one before;
+    `bench sessions` lists them. Without a SESSION, every session gets a page. With --compare, sessions separated by
+    commas count as one side.
 
     The pages need no network and open from a file:// address. The index also lists pages that earlier calls wrote
     into the folder."""

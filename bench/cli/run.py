@@ -106,7 +106,9 @@ class _SuiteOrCommand(click.Command):
     help="Skip runs that would end less than SECONDS before the Slurm allocation does.  [default: 30]",
 )  # fmt: skip
 @click.option(
-    "--resume", metavar="SESSION", help="Finish an earlier session; completed runs are not repeated."
+    "--resume",
+    metavar="SESSION",
+    help="Finish an earlier session, named as in `bench summary`, such as @latest; completed runs are not repeated.",
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and an estimate of its time; run nothing.")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "sessions",
     multiple=True,
     metavar="ID",
-    help="With --direct: read only sessions whose id is or begins with ID; repeatable.",
+    help="With --direct: read only sessions whose id is or begins with ID, or tag:NAME, @latest, @-1; repeatable.",
 )
 @click.option(
     "--suite",

@@ -16,7 +16,10 @@ from bench.cli._options import results_option
 )
 @results_option
 def command(session: str | None, tag: str | None, wide: bool, every_run: bool, results: str | None) -> None:
-    """Print a session, by default the newest: scaling table, notable results, and a one-sentence conclusion."""
+    """Print a session, by default the newest: scaling table, notable results, and a one-sentence conclusion.
+
+    SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
+    before; `bench sessions` lists them."""
     from analysis import summary
     from bench.common.paths import called, results_folder
 

@@ -13,7 +13,6 @@ from bench.agent.fork_server import WarmServer
 from bench.agent.placement import slot_warnings
 from bench.cluster.gather import Gathered, Gathering
 from bench.common.errors import InputError
-from bench.common.nearest import did_you_mean
 from bench.common.paths import writable_results_folder
 from bench.common.tags import check_tags
 from bench.common.terminal import tell
@@ -128,14 +127,7 @@ def start(options: SessionOptions, step: Step | None) -> SessionResult:
 
 
 def resume(session: SessionFolder, gathered: Gathered, time_left: TimeLeft) -> SessionResult:
-    """Run what is left of a session's plan. Raises InputError if there is no such session, or the machine is smaller
-    than the one that it was planned for."""
-    if not session.exists:
-        others = [
-            path.parent.name for path in sorted(session.path.parent.glob("*/session.json"), reverse=True)
-        ]
-        near = did_you_mean(session.session_id, others)
-        raise InputError(f"no session {session.session_id} in {session.path.parent}{near}")
+    """Run what is left of a session's plan. Raises InputError if the machine is smaller than the one of the plan."""
     runs = session.plan()
     before = session.head()
     _refuse_a_smaller_machine(session.session_id, before["slots"], gathered.slots)

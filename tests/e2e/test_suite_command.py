@@ -121,7 +121,7 @@ def test_a_resume_of_a_misspelt_session_names_the_nearest(session: tuple[Path, M
     folder, marked, _ = session
     done = marked.run("suite", "--resume", "frist", "--results", str(folder / "r"))
     assert done.returncode == 2
-    assert done.stderr.endswith(f"bench: no session frist in {folder / 'r'}; did you mean first?\n")
+    assert f"{folder / 'r'}: no session 'frist': did you mean first?" in done.stderr
     assert not (folder / "r/frist").exists()
 
 

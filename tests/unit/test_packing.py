@@ -107,9 +107,7 @@ def test_what_cannot_be_packed_is_said_and_leaves_nothing(made, tmp_path):
     results = tmp_path / "r"
     shutil.copytree(made[0], results)
     out = tmp_path / "out.zip"
-    assert "not a session: it has no session.json" in refused(
-        run(pack_command, "T", results=results, out=out)
-    )
+    assert "no session 'T'" in refused(run(pack_command, "T", results=results, out=out))
     assert "choose another --out" in refused(run(pack_command, "S", results=results, out=made[1]))
     with (results / "S/.lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

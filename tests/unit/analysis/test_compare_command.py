@@ -175,7 +175,7 @@ def test_a_share_that_is_none_is_refused(bench_compare, share, said):
     ("one", "other", "said"),
     [
         (OLD, "nowhere", "no session 'nowhere'"),
-        ("2026112", NEW, f"'2026112' begins 3 sessions: {OLD}, {NEW}, {NOISY}: write more of it"),
+        ("2026112", NEW, f"'2026112' begins 3 sessions: {NOISY}, {NEW}, {OLD}: write more of it"),
         (OLD, OLD, "both sides include session"),
         (OLD, f"{NEW},{OLD}", f"both sides include session {OLD}"),
         ("tag:nix", NEW, "no session has the tag 'nix'; tags in use: change, main"),

@@ -20,7 +20,7 @@ def test_the_command_prints_the_paths_that_it_wrote(results, tmp_path):
 
 def test_an_unknown_session_ends_with_2_and_one_line(results, tmp_path, monkeypatch, capsys):
     said = refusal(["nope"], results, tmp_path / "out", monkeypatch, capsys)
-    assert said.startswith("bench: no session 'nope'; `bench sql")
+    assert said.startswith("bench: no session 'nope'; the newest are ")
 
 
 def test_compare_prints_the_page_that_compares_and_help_says_which_is_the_baseline(results, tmp_path):

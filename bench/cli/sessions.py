@@ -1,0 +1,32 @@
+"""bench sessions: List the sessions, newest first, each with its headline."""
+
+from __future__ import annotations
+
+import click
+
+from bench.cli._options import format_option, results_option
+
+
+@click.command(name="sessions")
+@click.argument("suite", required=False)
+@click.option(
+    "--last", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
+    help="List the N newest sessions.",
+)  # fmt: skip
+@format_option("table", "csv", "json")
+@results_option
+def command(suite: str | None, last: int, form: str, results: str | None) -> None:
+    """List the sessions of the database, or of the suite SUITE, newest first: id, suite, beginning (UTC), how many runs
+    are ok, and whether the session is finished; then its headline.
+
+    csv and json have all digits, and the headline whole."""
+    from analysis import sessions
+    from bench.common.paths import results_folder
+
+    rows = sessions.read(results_folder(results), suite=suite, last=last)
+    if form == "table":
+        sessions.show(rows)
+    else:
+        from analysis.export.plain_rows import as_text
+
+        click.echo(as_text(rows, form), nl=False)

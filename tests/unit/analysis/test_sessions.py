@@ -1,0 +1,68 @@
+"""bench sessions: every session with its state and its headline, in 80 columns."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from analysis import sessions
+from analysis.errors import AnalysisError
+from analysis.loading.load import load
+from bench.cli import group
+from tests.factory import Case, make_session
+
+LONG = "a-session-with-a-name-that-is-so-long-that-nothing-fits-next-to-it"
+ROWS = {
+    "first": ({}, [Case(name="ddp", step_ms={1: 10.0, 2: 5.5})]),
+    LONG: ({"finished_at": None}, [Case(name="ddp", step_ms={1: 10.0, 2: 9.5})]),
+    "newest": ({}, [Case(name="ddp", step_ms={1: 10.0}, statuses={(1, 0): "failed"})]),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("sessions")
+    for number, (name, (changes, cases)) in enumerate(ROWS.items()):
+        path = make_session(folder, cases, session_id=name, suite=f"s{number}") / "session.json"
+        head = (
+            json.loads(path.read_text()) | {"created_at": f"2026-01-0{number + 1}T10:00:00+00:00"} | changes
+        )
+        path.write_text(json.dumps(head))
+    load(folder)
+    return folder
+
+
+def call(results: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(group, ["sessions", "--results", str(results), *arguments])
+
+
+def test_the_newest_comes_first_with_its_state(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = sessions.read(results)
+    assert [row["session_id"] for row in rows] == ["newest", LONG, "first"]
+    assert [row["status"] for row in rows] == ["2 of 3 ok", "6 of 6 ok, not finished", "6 of 6 ok"]
+    assert "efficiency 90.9 %" in rows[2]["headline"]
+    sessions.show(rows, Console(width=80))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert LONG in lines
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["newest", LONG, "first"]
+    assert any(line.startswith("    ddp on 2 ranks: typical speedup 1.82") for line in lines)
+
+
+def test_programs_get_json_and_csv(results: Path) -> None:
+    found = json.loads(call(results, "--json", "--last", "2").output)
+    assert [row["session_id"] for row in found] == ["newest", LONG]
+    assert found[1]["finished_at"] is None
+    assert found[0]["created_at"] == "2026-01-03T10:00:00"
+    table = list(csv.DictReader(call(results, "s0", "--format", "csv").output.splitlines()))
+    assert [(row["session_id"], row["ok"], row["tags"]) for row in table] == [("first", "6", "[]")]
+
+
+def test_a_suite_without_a_session_is_named(results: Path) -> None:
+    with pytest.raises(AnalysisError, match="holds no session of the suite 'other'"):
+        sessions.read(results, suite="other")

@@ -1,0 +1,127 @@
+"""One way to name a session, for every command that takes one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis.loading.load import load
+from bench.cli import group
+from bench.common.errors import InputError
+from bench.records.session_names import UnknownSessionError, sessions_named
+from bench.session.find_session import find_session
+from tests.factory import Case, make_session
+
+TAGS = {
+    "20260103T-smoke-aa": ["main", "b:c"],
+    "20260102T-smoke-bb": [],
+    "20260101T-mine-cc": ["main"],
+    "nightly": [],
+}
+"""The newest first."""
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("nightly", ["nightly"]),
+        ("n", ["nightly"]),
+        ("20260102", ["20260102T-smoke-bb"]),
+        ("@latest", ["20260103T-smoke-aa"]),
+        ("@-0", ["20260103T-smoke-aa"]),
+        ("@-3", ["nightly"]),
+        ("tag:main", ["20260103T-smoke-aa", "20260101T-mine-cc"]),
+        ("tag:b:c", ["20260103T-smoke-aa"]),
+    ],
+)
+def test_a_session_has_these_names(said: str, found: list[str]) -> None:
+    assert sessions_named(said, TAGS) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("2026", "'2026' begins 3 sessions: 20260103T-smoke-aa, 20260102T-smoke-bb, 20260101T-mine-cc: write more"),
+        ("nihgtly", "no session 'nihgtly': did you mean nightly?"),
+        ("zzz", "no session 'zzz'; the newest are 20260103T-smoke-aa, 2026"),
+        ("@-4", "no session @-4: there are 4 sessions"),
+        ("@newest", "no session '@newest'"),
+        ("tag:x", "no session has the tag 'x'; tags in use: b:c, main"),
+        (" ", "the name of a session is empty"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_gets_the_candidates_and_the_command_that_lists_all(said: str, message: str) -> None:
+    with pytest.raises(UnknownSessionError) as raised:
+        sessions_named(said, TAGS)
+    assert str(raised.value).startswith(message)
+    assert "`bench sessions`" in str(raised.value) or said == " "
+
+
+def test_an_id_is_preferred_to_ids_that_it_begins() -> None:
+    assert sessions_named("a", {"ab": [], "a": []}) == ["a"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("names") / "r"
+    for number, name in enumerate(("old-x", "mid-x", "new-x")):
+        head = {"created_at": f"2026-01-0{number + 1}T00:00:00+00:00"}
+        session = make_session(folder, [Case(name="ddp", step_ms={1: 9.0, 2: 5.0})], session_id=name)
+        text = (session / "session.json").read_text()
+        (session / "session.json").write_text(json.dumps(json.loads(text) | head | {"tags": ["t"][number:]}))
+    load(folder)
+    return folder
+
+
+def call(*arguments: str, results: Path) -> Result:
+    return CliRunner().invoke(group, [*arguments, "--results", str(results)])
+
+
+COMMANDS = (
+    ["summary"],
+    ["export", "--format", "csv"],
+    ["compare", "mid-x"],
+    ["report", "--out", "public"],
+    ["pack", "--no-report"],
+    ["run", "--resume"],
+    ["sql", "--direct", "SELECT session_id FROM sessions", "--session"],
+)
+"""The name of a session is the last argument."""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+@pytest.mark.parametrize("said", ["nothing", "tag:none", "@-7"])
+def test_every_command_refuses_a_wrong_name(
+    command: list[str], said: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(*command, said, results=results)
+    assert "no session" in str(done.exception)
+    assert "`bench sessions`" in str(done.exception)
+    assert getattr(done.exception, "exit_code", None) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+@pytest.mark.parametrize(("said", "session"), [("@latest", "new-x"), ("old", "old-x"), ("tag:t", "old-x")])
+def test_every_command_finds_the_named_session(
+    command: list[str],
+    said: str,
+    session: str,
+    results: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(*command, said, results=results)
+    written = " ".join(path.name for path in tmp_path.rglob("*"))
+    assert session in f"{done.output} {written} {done.exception}"
+
+
+def test_sessions_are_found_without_a_database(results: Path) -> None:
+    assert find_session(results, "@-1") == "mid-x"
+    with pytest.raises(InputError, match="no session 'x'"):
+        find_session(results, "x")
