@@ -1,10 +1,12 @@
-"""The end of `bench suite`: load the rows, print the scaling table, one sentence, and where the results are."""
+"""The end of `bench run`: load the rows, print the scaling table, one sentence, where the results are, and the command
+that opens the report."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
+import shlex
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,7 +54,7 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
     show = partial(_add_rows, rows, result.folder) if as_json else partial(_show, result.folder)
     try:
         with unreadable_image.awaiting_its_signal():
-            is_complete = _load_and_show(result.folder, load=load, show=show, quiet=as_json)
+            is_loaded, is_complete = _load_and_show(result.folder, load=load, show=show, quiet=as_json)
     except (ToldToStop, KeyboardInterrupt) as error:
         stop = error if isinstance(error, ToldToStop) else ToldToStop(signal.SIGINT)
         if not stop.terminal_gone:
@@ -76,15 +78,30 @@ def finish(result: SessionResult, *, load: bool, as_json: bool) -> int:
             f"{result.left_for_time} runs did not fit into the allocation: " if result.left_for_time else ""
         )
         tell(f"{left}`{result.resume_command}` runs what is left")
-    click.echo(f"results: {result.folder}")
+    _say_where(result.folder, is_loaded=is_loaded)
     return code
 
 
 def show_loaded(session: Path, *, load: bool) -> int:
     """Print the end of `bench import`, which ran nothing; returns the exit code."""
-    is_complete = _load_and_show(session, load=load, show=partial(_show, session), quiet=False)
-    click.echo(f"results: {session}")
+    is_loaded, is_complete = _load_and_show(session, load=load, show=partial(_show, session), quiet=False)
+    _say_where(session, is_loaded=is_loaded)
     return 0 if is_complete else 1
+
+
+def _say_where(session: Path, *, is_loaded: bool) -> None:
+    """Print where the results are and, if a database has them, the command that writes and opens their report."""
+    click.echo(f"results: {session}")
+    if is_loaded and importlib.util.find_spec("altair") is not None:
+        from bench.common.paths import results_folder
+        from bench.machine.container import apptainer_image
+        from bench.session.result import BENCH
+
+        image = apptainer_image()  # outside of the container, where the line is pasted, there is no bench
+        program = BENCH if image is None else shlex.join(["apptainer", "run", image])
+        is_default = results_folder().absolute() == session.parent.absolute()
+        place = [] if is_default else ["--results", str(session.parent)]
+        say(f"report: {program} {shlex.join(['report', session.name, '--open', *place])}")
 
 
 def write_page(session: Path, folder: Path) -> Path | None:
@@ -103,12 +120,12 @@ def write_page(session: Path, folder: Path) -> Path | None:
     return next(path for path in folder.glob("*.html") if path.name != "index.html")
 
 
-def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet: bool) -> bool:
-    """Load and show the session if wanted; returns whether the database has all of it.
+def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet: bool) -> tuple[bool, bool]:
+    """Load and show the session if wanted; returns whether it was loaded, and whether nothing of it was left out.
 
     If the database cannot be used, as when someone else has it open, the message says that the results are written."""
     if not load or importlib.util.find_spec("duckdb") is None:
-        return True
+        return False, True
     from analysis.errors import AnalysisError
     from bench.measure.raw_rows import finalise
 
@@ -127,10 +144,10 @@ def _load_and_show(session: Path, *, load: bool, show: Callable[[], None], quiet
 
         later = SessionResult.command("load", str(session.parent))
         tell(f"bench: {error}\nbench: the result files are complete; load them later with `{later}`")
-        return False
+        return False, False
     # problems of other sessions are printed, but this session did not fail
     own = [problem for problem in report.problems if Path(problem.path).parts[:1] == (session.name,)]
-    return not own and not problems
+    return True, not own and not problems
 
 
 def _show(session: Path) -> None:

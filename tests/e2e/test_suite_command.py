@@ -50,7 +50,8 @@ def test_it_ends_with_rows_loaded_a_table_a_sentence_and_the_path(session: tuple
     assert "efficiency [95 %]" in printed
     assert "ddp 1x4: 2 skipped: needs 4 slots, this machine has 2" in printed
     assert lines[-2].startswith("ddp on 2 ranks: speedup ")
-    assert lines[-1] == f"results: {folder}/r/first"
+    assert lines[-2] == f"results: {folder}/r/first"
+    assert lines[-1].endswith(f" report first --open --results {folder}/r")
 
 
 def test_every_rank_and_step_is_a_row(session: tuple[Path, Marked, str]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from analysis.compare.sides import session_ids
 from analysis.database import connections
+from analysis.database.interrupt import interruptible
 from analysis.errors import AnalysisError
 from analysis.report import named_queries
 from analysis.report.drawing import theme
@@ -26,7 +28,13 @@ from analysis.report.pages.session import session_page
 
 
 def write_pages(
-    results: Path, sessions: Sequence[str], out: Path, bundle: Bundle, *, compare: bool
+    results: Path,
+    sessions: Sequence[str],
+    out: Path,
+    bundle: Bundle,
+    *,
+    compare: bool,
+    on_failure: Callable[[str, Exception], None] | None = None,
 ) -> list[Path]:
     """See analysis.report.write."""
     with connections.reader(results) as connection:
@@ -43,7 +51,21 @@ def write_pages(
             name = page_name(session_id)
             return name if (out / name).is_file() else None
 
-        def put(name: str, page: str) -> None:
+        def session(session_id: str, others: Mapping[str, str]) -> str:
+            return session_page(session_data.read(connection, session_id), bundle.text(), others)
+
+        def history(suite: str) -> str:
+            return history_page(histories.read(connection, suite), bundle.text(), link)
+
+        def put(name: str, make: Callable[[], str]) -> None:
+            try:
+                with interruptible():
+                    page = make()
+            except Exception as error:
+                if on_failure is None or isinstance(error, ModuleNotFoundError):
+                    raise
+                on_failure(name, error)  # one bad page must not cost the others
+                return
             write_whole(out / name, page)
             paths.append(out / name)
 
@@ -60,13 +82,11 @@ def write_pages(
                     for name, ids in comparisons.items()
                     if session_id in flat(ids)
                 }
-                contents = session_data.read(connection, session_id)
-                put(page_name(session_id), session_page(contents, bundle.text(), others))
+                put(page_name(session_id), partial(session, session_id, others))
             for suite in suites:
-                history = histories.read(connection, suite)
-                put(history_name(suite), history_page(history, bundle.text(), link))
+                put(history_name(suite), partial(history, suite))
             if compared:
-                put(compare_name(compared), compare_page(connection, compared, bundle.text()))
+                put(compare_name(compared), lambda: compare_page(connection, compared, bundle.text()))
             all_suites = sorted(set(suite_of.values()))
             index = index_page(
                 known,
@@ -80,7 +100,7 @@ def write_pages(
                 },
                 out=str(out),
             )
-            put("index.html", index)
+            put("index.html", lambda: index)
     return paths
 
 
@@ -97,7 +117,7 @@ def _compared(sides: Sequence[Sequence[str]], wanted: list[str]) -> Sides:
     if len(sides) < 2:
         raise AnalysisError(
             f"--compare needs two different sessions or more, the baseline first; {len(sides)} "
-            f'{"was" if len(sides) == 1 else "were"} named. `bench sql "FROM sessions"` lists them'
+            f"{'was' if len(sides) == 1 else 'were'} named. `bench sessions` lists them"
         )
     twice = sorted(name for name, count in Counter(chain(*sides)).items() if count > 1)
     if twice:

@@ -83,11 +83,12 @@ def test_the_published_table_scales_as_its_authors_say(alone: Loaded) -> None:
     assert lines[0] == f"1 session, 3 runs, 0 step rows loaded into {alone.results}/results.duckdb"
     said = rf"Imported on [\d-]{{10}} from published_table\.txt \(SHA-256 {digest}\); not measured by scalebench\."
     assert any(re.fullmatch(said, line) for line in lines)
-    assert lines[-2] == (
+    assert lines[-3] == (
         "raven on 8 ranks over 2 nodes: speedup 6.34 over 1 rank, efficiency 79.3 %: good (fewer than two repeats: no "
         "interval)."
     )
-    assert lines[-1] == f"results: {alone.results}/S"
+    assert lines[-2] == f"results: {alone.results}/S"
+    assert lines[-1].endswith(f" report S --open --results {alone.results}")
 
 
 def test_without_examples_the_unit_is_a_whole_training(alone: Loaded) -> None:
