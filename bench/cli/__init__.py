@@ -101,15 +101,18 @@ def main() -> None:
     _open_closed_streams()
     try:
         with unreadable_image.awaiting_its_signal():
-            code = group.main(standalone_mode=False)
+            code = group.main(prog_name="bench", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("bench: stopped", err=True)
         code = 130
     except ToldToStop as told:
         click.echo(f"bench: {told}", err=True)  # imports nothing: the mount of the image may be gone, too
         code = told.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        code = error.exit_code
+    except click.ClickException as error:
+        say(f"error: {_of_usage(error)}", err=True)
         code = error.exit_code
     except BrokenPipeError:
         # the reader (`| head`) has exited; without this, Python's flush at exit would complain again
@@ -118,7 +121,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _ANALYSIS:
             raise
-        click.echo(f"bench: this command needs {error.name}: install scalebench[analysis]", err=True)
+        click.echo(f"error: this command needs {error.name}: install scalebench[analysis]", err=True)
         code = 2
     except (ValueError, OSError) as error:
         # InputError and AnalysisError say what to do and have an exit_code; the traceback of a defect is shown
@@ -126,11 +129,31 @@ def main() -> None:
         exit_code = getattr(error, "exit_code", 2 if by_environment else None)
         if exit_code is None:
             raise
-        say(f"bench: {error}", err=True)
+        say(
+            f"error: {_of_the_machine(error) if by_environment and isinstance(error, OSError) else error}",
+            err=True,
+        )
         code = exit_code
     if isinstance(code, int) and code > 128:
         _leave_at_once(code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _of_usage(error: click.ClickException) -> str:
+    """WHERE: what happened, and how to see what is allowed."""
+    message = error.format_message().strip()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return message
+    ended = message if message.endswith((".", "?", "!")) else f"{message}."
+    where = context.command_path
+    return f"{where}: {ended[:1].lower()}{ended[1:]} `{where} --help` shows what it takes."
+
+
+def _of_the_machine(error: OSError) -> str:
+    if error.filename is None:
+        return f"{error}: check the file's place, its permissions and the free space"
+    return f"{error.filename}: {error.strerror}: check the path, its permissions and the free space"
 
 
 def _leave_at_once(code: int) -> None:

@@ -51,9 +51,10 @@ def find(name: str) -> Path:
         return path
     found = {suite.name: suite.path for suite in _files()}
     if name not in found:
+        near = did_you_mean(name, found).removeprefix("; ")
         raise InputError(
-            f"unknown suite {name!r}{did_you_mean(name, found)}; there are {', '.join(sorted(found))}, "
-            "or give the path of a YAML file"
+            f"unknown suite {name!r}: {near}{' There' if near else 'there'} are {', '.join(sorted(found))}; or give the "
+            "path of a YAML file"
         )
     return found[name]
 

@@ -12,7 +12,7 @@ from bench.records.vocabulary import SCRIPT
 from bench.suite.models import world_text
 from bench.suite.selection import world_sizes
 from bench.suite.yaml_nodes import Node
-from bench.workloads.command import script_name
+from bench.workloads.command import script_name, wrong_variable
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _CASE = "script"
@@ -71,6 +71,8 @@ def _variables(variables: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError(f"--env {text}: it takes NAME=VALUE, as in HF_HUB_OFFLINE=1")
+        if reason := wrong_variable(name):
+            raise InputError(f"--env {text}: {reason}")
         found[name] = (value, "--env")
     return found
 

@@ -75,16 +75,19 @@ class CommandOptions:
         if self.script is None:
             object.__setattr__(self, "script", _script_file(self.command, self.cwd))
         for name in self.env:
-            if name == "OMP_NUM_THREADS":
-                raise InputError(
-                    "env: the threads of a rank are a part of the case: use threads, not OMP_NUM_THREADS"
-                )
-            if name in _OWN_VARIABLES:
-                raise InputError(
-                    f"env: {name!r} cannot be set, because bench sets it for each rank: remove it"
-                )
-            if not name or "=" in name or "\0" in name:
-                raise InputError(f"env: {name!r} is not the name of a variable")
+            if reason := wrong_variable(name):
+                raise InputError(f"env: {reason}")
+
+
+def wrong_variable(name: str) -> str | None:
+    """Why no variable of this name can be set; null if it can."""
+    if name == "OMP_NUM_THREADS":
+        return "the threads of a rank are a part of the case: use threads of a suite, not OMP_NUM_THREADS"
+    if name in _OWN_VARIABLES:
+        return f"{name!r} cannot be set, because bench sets it for each rank: remove it"
+    if not name or "=" in name or "\0" in name:
+        return f"{name!r} is not the name of a variable: write NAME=VALUE"
+    return None
 
 
 def _starter(command: tuple[str, ...]) -> str | None:

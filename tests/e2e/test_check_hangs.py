@@ -111,8 +111,8 @@ def test_it_is_named_and_ends_the_call_with_2_and_its_place(
     fails = "case fails: prepare() of mine.py:Fails raised FileNotFoundError: no corpus (line "
     hangs = f"case {cases[-1]}: {call} did not end within 10 s (measure.timeout_s); it is at mine.py:{WAIT}, in wait: "
     *earlier, last = said.splitlines()[-len(cases) :]
-    assert last.removeprefix("bench: ").startswith(hangs)
-    assert [line.startswith(f"bench: {fails}") for line in earlier] == [True] * (len(cases) - 1)
+    assert last.removeprefix("error: ").startswith(hangs)
+    assert [line.startswith(f"error: {fails}") for line in earlier] == [True] * (len(cases) - 1)
 
 
 def test_a_process_that_closes_its_files_is_not_waited_for(check: Callable[..., str]) -> None:

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_said_in_lines_and_exit_2(results: tuple[Marked, Path, 
     done = marked.run("import", str(bad), "--suite", "s", "--results", str(folder))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
-        "bench: bad.csv: 2 problems, nothing was imported:",
+        "error: bad.csv: 2 problems, nothing was imported:",
         "  line 2, column seconds: '1,234.5' has a separator between thousands: write 1234.5",
         "  line 2, column examples: 0 is not within 1 and 9,007,199,254,740,992",
     ]
@@ -81,5 +81,5 @@ def test_a_resume_is_refused_with_what_it_is(results: tuple[Marked, Path, str]) 
     done = marked.run("suite", "--resume", "S", "--results", str(folder))
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "bench: session S was imported from published_table.txt: it has no runs to resume"
+        "error: session S was imported from published_table.txt: it has no runs to resume"
     )

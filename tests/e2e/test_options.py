@@ -149,7 +149,7 @@ def test_a_user_sees_what_is_wrong_with_an_optimizer_before_anything_is_written(
     options = ["--results", str(session.parent / "none"), "--ranks-per-node", "2"]
     done = Marked(session.parent).run("suite", str(session.parent / "wrong.yaml"), *options)
     assert done.returncode == 2
-    assert "bench: cases one, other: wrong.py:make() leaves out " in done.stderr
+    assert "error: cases one, other: wrong.py:make() leaves out " in done.stderr
     assert not (session.parent / "none").exists()
 
 

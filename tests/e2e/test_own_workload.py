@@ -60,7 +60,7 @@ def test_a_mistake_ends_the_call_with_2_before_anything_is_written(tmp_path: Pat
     done = marked.run("suite", suite(tmp_path, "./net.py:Net"), "--results", str(tmp_path / "r"))
     assert done.returncode == 2
     assert (
-        "bench: cases ddp, fsdp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
+        "error: cases ddp, fsdp: loss() of net.py:Net returned shape [2, 1]: give one scalar" in done.stderr
     )
     assert not (tmp_path / "r").exists()
     assert marked.left() == []

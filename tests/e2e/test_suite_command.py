@@ -205,7 +205,7 @@ def test_a_compute_node_needs_nothing_of_the_analysis(tmp_path: Path) -> None:
     refused = marked.run("load", str(tmp_path / "r"))
     assert (refused.returncode, refused.stderr) == (
         2,
-        "bench: this command needs duckdb: install scalebench[analysis]\n",
+        "error: this command needs duckdb: install scalebench[analysis]\n",
     )
     del marked.environment["PYTHONPATH"]
     assert "1 session, 4 runs, 48 step rows" in marked.run("load", str(tmp_path / "r")).stdout

@@ -49,7 +49,9 @@ def test_help_shows_the_first_line_of_each_command_and_imports_none() -> None:
 def test_an_unknown_command_gets_the_nearest_name_and_exit_2() -> None:
     result = run_bench("docter")
     assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == "Error: No such command 'docter'. Did you mean 'doctor'?"
+    assert result.stderr.endswith(
+        "bench: no such command 'docter'. Did you mean 'doctor'? `bench --help` shows what it takes.\n"
+    )
 
 
 def test_a_dry_run_with_json_is_the_plan_as_a_session_has_it(tmp_path: Path) -> None:
@@ -81,14 +83,15 @@ def test_a_folder_that_may_not_be_written_is_one_line_with_its_path(
 ) -> None:
     error = OSError(errno.EROFS, "Read-only file system", "public/index.html")
     assert main_with(error, monkeypatch) == 2
-    assert capsys.readouterr().err == "bench: [Errno 30] Read-only file system: 'public/index.html'\n"
+    said = "error: public/index.html: Read-only file system: check the path, its permissions and the free space\n"
+    assert capsys.readouterr().err == said
 
 
 def test_what_a_terminal_would_obey_in_an_error_is_printed_as_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main_with(InputError("there are \x1b[2Ja\x07,\n  b"), monkeypatch) == 2
-    assert capsys.readouterr().err == "bench: there are \\x1b[2Ja\\x07,\n  b\n"
+    assert capsys.readouterr().err == "error: there are \\x1b[2Ja\\x07,\n  b\n"
 
 
 def test_a_defect_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,4 +139,4 @@ def test_numbers_on_the_command_line_are_finite(said: str) -> None:
 )
 def test_a_machine_of_which_figures_would_be_infinite_is_refused(option: str, value: str) -> None:
     result = run_bench("predict", "smoke", option, value)
-    assert (result.returncode, f"Invalid value for '{option}'" in result.stderr) == (2, True), result.stderr
+    assert (result.returncode, f"invalid value for '{option}'" in result.stderr) == (2, True), result.stderr

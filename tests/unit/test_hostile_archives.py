@@ -40,7 +40,7 @@ def refused(path: Path) -> str:
     assert done.returncode == 2, done.stderr
     results = path.parent / "results"
     assert not results.exists() or not list(results.iterdir())
-    return done.stderr.removeprefix(f"bench: {path}: ").strip()
+    return done.stderr.removeprefix(f"error: {path}: ").strip()
 
 
 def test_lists_that_unfold_from_a_few_kilobytes_are_refused(tmp_path: Path) -> None:

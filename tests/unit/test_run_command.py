@@ -93,6 +93,14 @@ def test_steps_of_a_suite_are_a_setting_of_it() -> None:
         (["--resume", "s", "--steps", "3"], "--steps: a resumed session keeps its plan"),
         (["--dry-run", "--", "python", "missing.py"], "case script: missing.py is not a file in"),
         (["--dry-run", "--", "no-such-program"], "no-such-program is not on PATH"),
+        (
+            ["--env", "RANK=1", "--", "python", "train.py"],
+            "--env RANK=1: 'RANK' cannot be set, because bench sets",
+        ),
+        (
+            ["--env", "OMP_NUM_THREADS=1", "--", "python", "train.py"],
+            "--env OMP_NUM_THREADS=1: the threads of a rank",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["run", "suite"])

@@ -26,7 +26,7 @@ def test_the_command_prints_the_paths_that_it_wrote(results, tmp_path):
 
 def test_an_unknown_session_ends_with_2_and_one_line(results, tmp_path, monkeypatch, capsys):
     said = refusal(["nope"], results, tmp_path / "out", monkeypatch, capsys)
-    assert said.startswith("bench: no session 'nope'; the newest are ")
+    assert said.startswith("error: no session 'nope'; the newest are ")
 
 
 def test_compare_prints_the_page_that_compares_and_help_says_which_is_the_baseline(results, tmp_path):
@@ -55,7 +55,7 @@ def test_comparing_fewer_than_two_sessions_ends_with_2_and_says_what_to_do(
     results, tmp_path, monkeypatch, capsys, sessions
 ):
     said = refusal([*sessions, "--compare"], results, tmp_path / "out", monkeypatch, capsys)
-    assert said.startswith("bench: --compare needs two different sessions or more")
+    assert said.startswith("error: --compare needs two different sessions or more")
 
 
 def test_comparing_more_sessions_than_there_are_colours_ends_with_2_and_writes_nothing(
@@ -64,7 +64,7 @@ def test_comparing_more_sessions_than_there_are_colours_ends_with_2_and_writes_n
     monkeypatch.setattr(theme, "CATEGORIES", 2)
     sessions = [SCALING, GPUS, BROKEN]
     said = refusal([*sessions, "--compare"], results, tmp_path / "out", monkeypatch, capsys)
-    assert said.startswith("bench: --compare takes at most 2 sessions")
+    assert said.startswith("error: --compare takes at most 2 sessions")
 
 
 def test_the_most_sessions_that_can_be_compared_are_8_and_have_a_colour_each():

@@ -80,7 +80,7 @@ def test_a_suite_in_the_folder_hides_the_shipped_one_of_its_name() -> None:
     [
         (
             "smok",
-            f"unknown suite 'smok'; did you mean smoke?; there are {', '.join(sorted([*SHIPPED, 'tiny']))}, "
+            f"unknown suite 'smok': did you mean smoke? There are {', '.join(sorted([*SHIPPED, 'tiny']))}; "
             "or give the path",
         ),
         ("no/such.yaml", "no/such.yaml is not a file; `bench list` shows the suites"),
@@ -182,6 +182,6 @@ def test_a_wrong_suite_ends_with_2_and_its_place() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(
-        r"bench: suites/tiny\.yaml:4:11: unknown key 'warmpu' in measure; did you mean warmup\?\n",
+        r"error: suites/tiny\.yaml:4:11: unknown key 'warmpu' in measure; did you mean warmup\?\n",
         done.stderr,
     )

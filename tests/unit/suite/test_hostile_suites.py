@@ -15,6 +15,8 @@ from bench.suite import resolve
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
 
+CHECK = "check the path, its permissions and the free space"
+
 
 def refused(folder: Path, content: str | bytes) -> str:
     """Output about a suite file."""
@@ -101,4 +103,7 @@ def test_a_name_that_no_file_can_have_is_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bench", "show", name], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (2, f"bench: [Errno 36] File name too long: '{name}'\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: {name}: File name too long: check the path, its permissions and the free space\n",
+    )

@@ -113,7 +113,7 @@ def test_bench_suite_names_a_tampered_file_and_the_remedy(tmp_path: Path) -> Non
     )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        f"bench: case one: {path} is not the published file (MD5 c99cafc152244af753f735de768cd75f): "
+        f"error: case one: {path} is not the published file (MD5 c99cafc152244af753f735de768cd75f): "
         "it was not opened; unpack it again"
     )
     assert not proof.exists()
