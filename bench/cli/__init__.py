@@ -23,23 +23,24 @@ from bench.common.errors import OF_THE_MACHINE, ToldToStop
 from bench.common.safe_path import protect_imports
 from bench.machine.container import container_kind
 
-_ORDER = (
-    *(
-        "suite",
-        "run",
-        "list",
-        "show",
-        "predict",
-        "script",
-        "doctor",
-        "load",
-        "sql",
+_GROUPS = {
+    "Run": ("run", "suite", "list", "show", "predict", "script"),
+    "Read": (
+        "sessions",
         "summary",
-        "report",
+        "findings",
+        "losses",
+        "slow-ranks",
         "compare",
+        "history",
+        "report",
+        "sql",
     ),
-    *("import", "export", "schema"),
-)
+    "Share": ("export", "pack", "import", "load"),
+    "Set up": ("doctor", "schema"),
+}
+"""Heading of the help -> its commands, in the order of use. Others are below `Other commands`."""
+_OTHERS = "Other commands"
 
 _ANALYSIS = ("altair", "duckdb", "jinja2", "markupsafe", "polars", "pylatexenc", "scipy", "vl_convert")
 """Packages that only loading, querying and reporting need; a compute node may lack them."""
@@ -49,15 +50,14 @@ _ANALYSIS = ("altair", "duckdb", "jinja2", "markupsafe", "polars", "pylatexenc",
 def _names() -> tuple[str, ...]:
     """Names of the commands, in the order of the help."""
     stems = [path.stem for path in Path(__file__).parent.glob("[!_]*.py")]
-    found = [stem for stem in stems if stem.isidentifier()]  # not an editor's `.#load.py`
-    return tuple(
-        sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
-    )
+    found = {stem.replace("_", "-") for stem in stems if stem.isidentifier()}  # not an editor's `.#load.py`
+    known = [name for names in _GROUPS.values() for name in names if name in found]
+    return (*known, *sorted(found.difference(known)))
 
 
 def _purpose(name: str) -> str:
     """The purpose of a command, from the first line of its file."""
-    with (Path(__file__).parent / f"{name}.py").open(encoding="utf-8") as file:
+    with (Path(__file__).parent / f"{name.replace('-', '_')}.py").open(encoding="utf-8") as file:
         return file.readline().strip().strip('"').partition(": ")[2]
 
 
@@ -68,14 +68,19 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"{__name__}.{cmd_name}")
+        module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # click would import every command to ask for its help
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _purpose(name)) for name in self.list_commands(ctx)])
+        left = self.list_commands(ctx)
+        width = max(map(len, left))
+        for heading, names in {**_GROUPS, _OTHERS: tuple(left)}.items():
+            if shown := [name for name in names if name in left]:
+                left = [name for name in left if name not in shown]
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), _purpose(name)) for name in shown])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

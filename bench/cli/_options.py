@@ -17,6 +17,32 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options below several headings."""
+
+    option_groups: Mapping[str, Collection[str]] = {}
+    """Heading -> names of its parameters; other options are below `Options`."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        left = {
+            parameter.name: record
+            for parameter in self.get_params(ctx)
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
+        }
+        width = min(max(len(option) for option, _ in left.values()), _WIDEST_OPTION)
+        for heading, names in {**self.option_groups, "Options": tuple(left)}.items():
+            if shown := [left.pop(name) for name in names if name in left]:
+                with formatter.section(heading):
+                    # of equal width, so that the texts of all groups begin in one column
+                    formatter.write_dl(
+                        [(option.ljust(width), text) for option, text in shown], _WIDEST_OPTION
+                    )
+
+
+_WIDEST_OPTION = 24
+"""The text of an option with more characters begins on the next line."""
+
 results_option = click.option(
     "--results", metavar="DIR", help="Results folder.  [default: $BENCH_RESULTS, then ./results]"
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bench.cli._options import PERCENT, Finite, suite_options
+from bench.cli._options import PERCENT, Finite, GroupedCommand, suite_options
 from bench.cli._srun import step_options, take_step_options, through_srun
 
 _OF_A_COMMAND = (
@@ -19,14 +19,32 @@ _OF_A_COMMAND = (
 _OF_A_SUITE = ("quick", "cases", "data_root", "resume", "width")
 _MEASURE = ("warmup", "steps", "timeout_s")
 """Options named as the keys of a suite's section `measure` that they set."""
+_GROUPS = {
+    "What to run": (
+        *("quick", "cases", "settings", "vary", "world", "repeats", "run_order", "data_root", "resume"),
+        *("dry_run", "width"),
+    ),
+    "The command, if there is one": (
+        *("variables", "cwd", "isolate", "name", "scaling", "batch_per_rank", "global_batch"),
+        *("examples_per_step", "step_optimizer"),
+    ),
+    "Where it runs": (
+        *("device", "ranks_per_node", "oversubscribe", "launcher", "image", "nodes", "gpus_per_node", "srun"),
+    ),
+    "How it is measured": ("warmup", "steps", "timeout_s", "trace", "selfcheck", "reserve"),
+    "Results": ("results", "session", "tags", "no_load", "as_json"),
+}
+"""Heading of the help -> parameters."""
 _WHAT_TO_GIVE = (
     "name a suite, as in `bench run smoke`; give a command after two dashes, as in `bench run -- python train.py`; or "
     "name a session with --resume. `bench list` shows the suites"
 )
 
 
-class _SuiteOrCommand(click.Command):
+class _SuiteOrCommand(GroupedCommand):
     """Its argument is a suite, or after `--` a command, whose own options are not parsed."""
+
+    option_groups = _GROUPS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -142,7 +160,8 @@ def command(
     bench run --world 1,2 -- python train.py --batch-size 64
 
     Each rank runs COMMAND, with the variables that torchrun sets. bench records every optimizer step and ends the
-    script after --steps of them. `bench suite` is the same command.
+    script after --steps of them; by default it runs three times on each power of two of ranks. `bench suite` is the
+    same command.
 
     Exit code 1: a run failed; the results name the reason. 130 or 143: the session was stopped; --resume finishes
     it."""

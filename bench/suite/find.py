@@ -52,10 +52,8 @@ def find(name: str) -> Path:
     found = {suite.name: suite.path for suite in _files()}
     if name not in found:
         near = did_you_mean(name, found).removeprefix("; ")
-        raise InputError(
-            f"unknown suite {name!r}: {near}{' There' if near else 'there'} are {', '.join(sorted(found))}; or give the "
-            "path of a YAML file"
-        )
+        there_are = f"{near}{' There' if near else 'there'} are {', '.join(sorted(found))}"
+        raise InputError(f"unknown suite {name!r}: {there_are}; or give the path of a YAML file")
     return found[name]
 
 

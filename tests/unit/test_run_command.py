@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from bench.cli import group
+from bench.cli.run import command
 
 
 def call(*arguments: str) -> Result:
@@ -26,6 +28,17 @@ def test_both_names_have_one_help() -> None:
     run, suite = call("run", "--help"), call("suite", "--help")
     assert run.output.replace("Usage: bench run", "Usage: bench suite") == suite.output
     assert "[SUITE | -- COMMAND [ARG]...]" in run.output
+
+
+def test_each_option_is_in_one_group_of_the_help() -> None:
+    groups = command.option_groups  # type: ignore[attr-defined]
+    grouped = [name for names in groups.values() for name in names]
+    options = [one.name for one in command.params if isinstance(one, click.Option)]
+    assert sorted(grouped) == sorted(options)
+    lines = call("run", "--help").output.splitlines()
+    assert max(map(len, lines)) <= 80
+    headings = [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [*groups, "Options"]
 
 
 @pytest.mark.parametrize(
