@@ -53,6 +53,13 @@ def show(
     terminal.say(out, first, "bold")
 
 
+def rows(results: Path, suite: str | None, *, last: int, only_regressions: bool = False) -> list[Row]:
+    """The rows that `show` prints, with all columns of the view `history`. Raises AnalysisError like `show`."""
+    with connections.reader(results) as connection:
+        history = data.read(connection, _chosen(connection, suite))
+    return list(history.regressions) if only_regressions else _newest(history, last)
+
+
 def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
     """The history of a suite [default: the newest session's]. Raises AnalysisError if it has no session."""
     query = "SELECT suite FROM history GROUP BY suite ORDER BY max(created_at) DESC, suite"

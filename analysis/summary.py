@@ -89,6 +89,13 @@ def show(
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 
 
+def newest_answer(results: Path, session: str | None, tag: str | None = None) -> dict[str, object]:
+    """The id of a session [default: the newest] and its `answer`. Raises AnalysisError if there is none."""
+    with connections.reader(results) as connection:
+        session_id = choose_session.choose(connection, session, tag)
+    return {"session_id": session_id, **answer(results, session_id)}
+
+
 def answer(results: Path, session_id: str) -> dict[str, list[Row]]:
     """View -> its rows of the session, in the order of the plan: scaling, measurements of the machine, lost efficiency,
     findings, and the cost of measuring. All values fit JSON."""

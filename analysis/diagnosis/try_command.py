@@ -15,7 +15,9 @@ FLAGS = frozenset(
     }
 )
 """Options of `bench run` without a value."""
-_NOT_REPEATED = frozenset({"--session", "--resume", "--tag", "--reserve", "--no-load", "--dry-run", "--json"})
+_NOT_REPEATED = frozenset(
+    {"--session", "--resume", "--tag", "--reserve", "--no-load", "--dry-run", "--json", "--format"}
+)
 """Options that a new session does not repeat."""
 
 Option = tuple[str, ...]

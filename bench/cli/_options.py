@@ -48,9 +48,9 @@ results_option = click.option(
 )
 
 
-def format_option(*forms: str) -> Callable[[_Function], _Function]:
+def format_option(*forms: str, note: str = "") -> Callable[[_Function], _Function]:
     """Decorate a command with --format, the parameter `form`, and with --json for --format json. The first form is the
-    default."""
+    default. `note` follows the help."""
 
     def chosen(context: click.Context, _parameter: click.Parameter, as_json: bool) -> None:
         if as_json:
@@ -67,7 +67,7 @@ def format_option(*forms: str) -> Callable[[_Function], _Function]:
         )
         form = click.option(
             "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, is_eager=True,
-            help="Output format; --json is short for --format json.",
+            help=f"Output format; --json is short for --format json.{note}",
         )  # fmt: skip
         return form(short(function))
 
@@ -148,6 +148,9 @@ def given(context: click.Context, *, without: Collection[str] = ()) -> list[str]
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in without or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if not parameter.expose_value:  # --json
+            words.append(parameter.opts[0])
             continue
         value = context.params[name]
         for one in value if parameter.multiple else [value]:

@@ -86,7 +86,7 @@ def _command(context: click.Context, call: Mapping[str, Any], repeats: int, step
     from bench.common.paths import called
 
     replaced = ("repeats", "settings", "warmup", "steps", "timeout_s")
-    words = given(context, without=(*replaced, "width", "as_json", "dry_run", "session"))
+    words = given(context, without=(*replaced, "width", "form", "json", "dry_run", "session"))
     settings = [word for setting in _settings(call, steps) for word in ("--set", setting)]
     return f"{called()} suite {shlex.join([*words, '--repeats', str(repeats), *settings])}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bench.cli._options import PERCENT, results_option
+from bench.cli._options import PERCENT, format_option, results_option
 
 REGRESSION_EXIT_CODE = 3
 OTHER_MACHINE_EXIT_CODE = 4
@@ -32,14 +32,7 @@ OTHER_MACHINE_EXIT_CODE = 4
     is_flag=True,
     help="End with exit code 4 if the two sides ran on different machines: CPU model, GPU, driver, torch and so on.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "markdown", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="Output format; markdown is for a merge request.",
-)
+@format_option("table", "markdown", "json", "csv", note=" Markdown is for a merge request.")
 @results_option
 def command(
     *,

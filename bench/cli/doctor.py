@@ -7,13 +7,13 @@ import sys
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import format_option, results_option
 
 
 @click.command(name="doctor")
 @results_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(results: str | None, as_json: bool) -> None:
+@format_option("text", "json")
+def command(results: str | None, form: str) -> None:
     """Check devices, torch, Slurm, container, disk and limits; every fault comes with its remedy.
 
     Exit code 2: something makes runs impossible. A missing GPU is not an error."""
@@ -24,5 +24,7 @@ def command(results: str | None, as_json: bool) -> None:
 
     findings = examine(results_folder(results))
     colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(to_json(findings) if as_json else as_text(findings, width_of(sys.stdout)), color=colour)
+    click.echo(
+        to_json(findings) if form == "json" else as_text(findings, width_of(sys.stdout)), color=colour
+    )
     raise click.exceptions.Exit(2 if any(finding.level == "fail" for finding in findings) else 0)

@@ -30,7 +30,7 @@ class _Format(click.ParamType[str]):
 
 @click.command(name="export")
 @click.argument("session", required=False)
-@click.option("--format", "form", type=_Format(), required=True, help="Output format.")
+@click.option("--format", "form", type=_Format(), help="Output format.  [default: by the ending of --out]")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -60,7 +60,7 @@ class _Format(click.ParamType[str]):
     help="Caption of the table, or title of the picture of --chart.  [default: conclusion or question]",
 )
 @results_option
-def command(session: str | None, form: str, results: str | None, **options: Any) -> None:
+def command(session: str | None, form: str | None, results: str | None, **options: Any) -> None:
     """Write a session, by default the newest, for a paper, a ticket, a merge request, a spreadsheet or a slide.
 
     csv and json have the rows of the table `scaling` in the suite's order, with all digits. latex, siunitx, markdown
@@ -75,8 +75,28 @@ def command(session: str | None, form: str, results: str | None, **options: Any)
     from analysis.export.export import Wanted, export
     from bench.common.paths import results_folder
 
+    form = form or _of_ending(options["out"])
     wanted = Wanted(form=form, **options)
     if form in ("pdf", "png") and wanted.out is None and sys.stdout.isatty():
         raise AnalysisError("a picture cannot be shown in a terminal: give --out FILE, or redirect it")
     for path in export(results_folder(results), session, wanted, sys.stdout.buffer):
         click.echo(path)
+
+
+_ENDINGS = {"tex": "latex", "md": "markdown", "txt": "text"}
+"""Endings of files that are not the format's name."""
+
+
+def _of_ending(out: Path | None) -> str:
+    """The format of a file with this name. Raises InputError if the name does not say it."""
+    from analysis.export import names
+    from bench.common.errors import InputError
+
+    ending = "" if out is None else out.suffix.removeprefix(".").lower()
+    form = _ENDINGS.get(ending, ending)
+    if form not in names():
+        place = "there is no --out" if out is None else f"--out {out} has no ending that says it"
+        raise InputError(
+            f"the format is not known: {place}: give --format {'|'.join(names())}, or a file such as --out table.tex"
+        )
+    return form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import format_option, results_option
 
 
 @click.command(name="history")
@@ -18,8 +18,9 @@ from bench.cli._options import results_option
     metavar="N",
     help="Show the N newest sessions.",
 )
+@format_option("table", "csv", "json")
 @results_option
-def command(suite: str | None, only_regressions: bool, last: int, results: str | None) -> None:
+def command(suite: str | None, only_regressions: bool, last: int, form: str, results: str | None) -> None:
     """Print each case and placement of SUITE, by default the newest session's suite, over its sessions: throughput, its
     ratio to the previous session with the same settings on the same device model, and what changed since then.
 
@@ -27,4 +28,10 @@ def command(suite: str | None, only_regressions: bool, last: int, results: str |
     from analysis import history
     from bench.common.paths import results_folder
 
-    history.show(results_folder(results), suite, last=last, only_regressions=only_regressions)
+    if form == "table":
+        history.show(results_folder(results), suite, last=last, only_regressions=only_regressions)
+        return
+    from analysis.export.plain_rows import as_text
+
+    rows = history.rows(results_folder(results), suite, last=last, only_regressions=only_regressions)
+    click.echo(as_text(rows, form), nl=False)

@@ -6,14 +6,16 @@ import sys
 
 import click
 
+from bench.cli._options import format_option
 from bench.common import entry_points
 from bench.common.own_function import LOADER, OPTIMIZER, SCHEDULE
 
 
 @click.command(name="list")
-def command() -> None:
+@format_option("table", "json")
+def command(form: str) -> None:
     """List the shipped suites and the YAML files in ./suites, each with its title; then what installed packages add:
-    workloads, strategies, loaders, optimizers, and schedules."""
+    workloads, strategies, loaders, optimizers, and schedules. JSON has the suites, with their paths."""
     from bench import strategies, workloads
     from bench.common.terminal import width_of, wrapped
     from bench.strategies._custom import STRATEGY
@@ -21,6 +23,12 @@ def command() -> None:
     from bench.workloads._custom import WORKLOAD
 
     suites, columns = listed(), width_of(sys.stdout)
+    if form == "json":
+        import json
+
+        found = [{"name": suite.name, "title": suite.title, "path": str(suite.path)} for suite in suites]
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return
     width = max((len(suite.name) for suite in suites), default=0)
     for suite in suites:
         line = f"{suite.name:{width}}  {suite.title}"

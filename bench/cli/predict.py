@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bench.cli._options import Finite, options_named
+from bench.cli._options import Finite, format_option, options_named
 
 if TYPE_CHECKING:
     from bench.predict.machine import Measured
@@ -42,10 +42,8 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
     "--tflops", type=_POSITIVE, metavar="N",
     help="Compute rate that one device achieves in training, in 10^12 FLOP/s.",
 )  # fmt: skip
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, in bytes, seconds and fractions."
-)
-def command(suite: str, as_json: bool, **options: Any) -> None:
+@format_option("table", "json", note=" JSON is in bytes, seconds and fractions.")
+def command(suite: str, form: str, **options: Any) -> None:
     """Predict the suite NAME, or the YAML file FILE, without running it: for each case and world size the communication
     time, the memory of a rank, and whether it fits.
 
@@ -60,7 +58,7 @@ def command(suite: str, as_json: bool, **options: Any) -> None:
     resolved = resolve(suite, options)
     found = predictions(resolved, detect(options["ranks_per_node"]), known, options["data_root"])
     words = dict.fromkeys(word for one in found for word in known.sources(one.spec.device_type))
-    if as_json:
+    if form == "json":
         click.echo(
             json.dumps({"machine": list(words), "predictions": [one.to_json() for one in found]}, indent=1)
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bench.cli._options import PERCENT, Finite, GroupedCommand, suite_options
+from bench.cli._options import PERCENT, Finite, GroupedCommand, format_option, suite_options
 from bench.cli._srun import step_options, take_step_options, through_srun
 
 _OF_A_COMMAND = (
@@ -32,7 +32,7 @@ _GROUPS = {
         *("device", "ranks_per_node", "oversubscribe", "launcher", "image", "nodes", "gpus_per_node", "srun"),
     ),
     "How it is measured": ("warmup", "steps", "timeout_s", "trace", "selfcheck", "reserve"),
-    "Results": ("results", "session", "tags", "no_load", "as_json"),
+    "Results": ("results", "session", "tags", "no_load", "form", "json"),
 }
 """Heading of the help -> parameters."""
 _WHAT_TO_GIVE = (
@@ -135,10 +135,7 @@ class _SuiteOrCommand(GroupedCommand):
     help="Print how many steps and rounds are cheapest for 95 % intervals of efficiency with this half-width, from the"
     " newest session of the suite; run nothing.",
 )  # fmt: skip
-@click.option(
-    "--json", "as_json", is_flag=True,
-    help="Print JSON instead of tables, also with --dry-run and --plan-for.",
-)  # fmt: skip
+@format_option("table", "json", note=" Also with --dry-run and --plan-for.")
 @step_options
 @click.pass_context
 def command(
@@ -149,7 +146,7 @@ def command(
     dry_run: bool,
     width: float | None,
     no_load: bool,
-    as_json: bool,
+    form: str,
     launcher: str,
     **options: Any,
 ) -> int:
@@ -172,11 +169,11 @@ def command(
     _check_what_to_run(context, words)
     session = _of_command(words, options) if words else _of_suite(options)
     if width is not None:
-        print_plan_for(context, session, width, as_json=as_json)
+        print_plan_for(context, session, width, as_json=form == "json")
         return 0
     if launcher == "srun":
         return through_srun(context, step, session, words, dry_run=dry_run)
-    return run_session(session, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=as_json)
+    return run_session(session, launcher=launcher, dry_run=dry_run, no_load=no_load, as_json=form == "json")
 
 
 def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:

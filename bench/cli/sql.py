@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import format_option, results_option
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 @click.command(name="sql")
 @click.argument("query")
 @results_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "json", "parquet"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
-)
+@format_option("table", "csv", "json", "parquet")
 @click.option(
     "--rows",
     type=click.IntRange(min=0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bench.cli._options import results_option
+from bench.cli._options import format_option, results_option
 
 
 @click.command(name="summary")
@@ -14,13 +14,22 @@ from bench.cli._options import results_option
 @click.option(
     "--runs", "every_run", is_flag=True, help="Add a table of all runs, message sizes and matrix shapes."
 )
+@format_option("table", "json")
 @results_option
-def command(session: str | None, tag: str | None, wide: bool, every_run: bool, results: str | None) -> None:
-    """Print a session, by default the newest: scaling table, notable results, and a one-sentence conclusion.
+def command(
+    session: str | None, tag: str | None, wide: bool, every_run: bool, form: str, results: str | None
+) -> None:
+    """Print a session, by default the newest: scaling table, notable results, and a one-sentence conclusion. JSON has
+    the rows of `scaling`, of the measured machine, of lost efficiency, of findings and of the cost of measuring.
 
     SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
     before; `bench sessions` lists them."""
+    import json
+
     from analysis import summary
     from bench.common.paths import called, results_folder
 
+    if form == "json":
+        click.echo(json.dumps(summary.newest_answer(results_folder(results), session, tag), indent=1))
+        return
     summary.show(results_folder(results), session, tag=tag, wide=wide, every_run=every_run, program=called())

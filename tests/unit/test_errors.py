@@ -77,7 +77,6 @@ def test_a_wrong_argument_is_an_error_of_the_same_style(
             ["run", "--repeats", "many"],
             "error: bench run: invalid value for '--repeats': 'many' is not a valid",
         ),
-        (["export"], "error: bench export: "),
         (["compare"], "error: bench compare: missing argument 'A'."),
     ],
 )

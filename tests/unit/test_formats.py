@@ -1,0 +1,90 @@
+"""--format json, and --json for short, of every command that prints facts; the format of a file from its name."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from analysis.loading.load import load
+from bench.cli import group
+from bench.common.errors import InputError
+from tests.factory import Case, make_session
+
+CALLS = {
+    "compare": ["first", "second"],
+    "doctor": [],
+    "findings": [],
+    "history": ["smoke"],
+    "list": [],
+    "losses": [],
+    "predict": ["smoke", "--quick"],
+    "run": ["smoke", "--quick", "--dry-run"],
+    "sessions": [],
+    "show": ["smoke", "--quick"],
+    "slow-ranks": [],
+    "sql": ["FROM scaling"],
+    "suite": ["smoke", "--quick", "--dry-run"],
+    "summary": ["@-1"],
+}
+PRINT_NO_FACTS = {"export", "import", "load", "pack", "report", "schema", "script"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("formats")
+    for name, step_ms in (("first", 10.0), ("second", 9.0)):
+        make_session(
+            folder, [Case(name="ddp", step_ms={1: 19.0, 2: step_ms})], session_id=name, suite="smoke"
+        )
+    load(folder)
+    return folder
+
+
+def call(results: Path, name: str, *words: str) -> Result:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    place = ["--results", str(results)] if any(one.name == "results" for one in command.params) else []
+    return CliRunner().invoke(group, [name, *words, *place], prog_name="bench")
+
+
+@pytest.mark.parametrize("name", sorted({*group.list_commands(click.Context(group))} - PRINT_NO_FACTS))
+def test_json_is_short_for_format_json(name: str, results: Path) -> None:
+    short = call(results, name, *CALLS[name], "--json")
+    long = call(results, name, *CALLS[name], "--format", "json")
+    found, same = json.loads(short.stdout), json.loads(long.stdout)
+    assert found
+    assert type(found) is type(same)
+    assert len(found) == len(same)
+    default = call(results, name, *CALLS[name])
+    assert default.stdout
+    with pytest.raises(ValueError, match=r"Expecting|Extra"):
+        json.loads(default.stdout)
+
+
+def test_the_history_as_csv_has_a_row_for_each_case_and_session(results: Path) -> None:
+    rows = list(csv.DictReader(call(results, "history", "smoke", "--format", "csv").stdout.splitlines()))
+    assert [(row["session_id"], row["placement"]) for row in rows] == [
+        (session, placement) for placement in ("1x1", "1x2") for session in ("first", "second")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("t.csv", "csv"), ("t.tex", "latex"), ("t.MD", "markdown"), ("t.txt", "text"), ("t.json", "json")],
+)
+def test_the_ending_of_a_file_is_its_format(name: str, form: str, results: Path, tmp_path: Path) -> None:
+    done = call(results, "export", "first", "--out", str(tmp_path / name))
+    assert done.exit_code == 0, done.exception
+    assert (tmp_path / name).read_text() == call(results, "export", "first", "--format", form).stdout
+
+
+@pytest.mark.parametrize("words", [["--out", "table"], []])
+def test_without_a_known_ending_the_formats_are_listed(words: list[str], results: Path) -> None:
+    done = call(results, "export", *words)
+    assert isinstance(done.exception, InputError)
+    assert "give --format csv|json|latex" in str(done.exception)
