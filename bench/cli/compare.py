@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import PERCENT, format_option, results_option
 
 REGRESSION_EXIT_CODE = 3
@@ -11,8 +12,8 @@ OTHER_MACHINE_EXIT_CODE = 4
 
 
 @click.command(name="compare")
-@click.argument("baseline", metavar="A")
-@click.argument("candidate", metavar="B")
+@click.argument("baseline", metavar="A", shell_complete=_complete.sessions)
+@click.argument("candidate", metavar="B", shell_complete=_complete.sessions)
 @click.option(
     "--margin",
     type=PERCENT,

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import results_option
 
 
@@ -29,7 +30,7 @@ class _Format(click.ParamType[str]):
 
 
 @click.command(name="export")
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=_complete.sessions)
 @click.option("--format", "form", type=_Format(), help="Output format.  [default: by the ending of --out]")
 @click.option(
     "--out",

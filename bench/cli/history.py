@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import format_option, results_option
 
 
 @click.command(name="history")
-@click.argument("suite", required=False)
+@click.argument("suite", required=False, shell_complete=_complete.suites)
 @click.option("--regressions", "only_regressions", is_flag=True, help="Show only regressions, newest first.")
 @click.option(
     "--last",

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import results_option
 
 
 @click.command(name="pack")
-@click.argument("session", metavar="SESSION")
+@click.argument("session", metavar="SESSION", shell_complete=_complete.sessions)
 @click.option("--out", metavar="FILE", help="Archive to write.  [default: SESSION.zip in the current folder]")
 @click.option("--logs", is_flag=True, help="Include the ranks' output, which may name people and places.")
 @click.option(

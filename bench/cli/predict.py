@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import Finite, format_option, options_named
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _POSITIVE = Finite(min=1e-9, max=1e9)
 
 
 @click.command(name="predict")
-@click.argument("suite", metavar="NAME|FILE")
+@click.argument("suite", metavar="NAME|FILE", shell_complete=_complete.suites)
 @options_named(
     "quick", "cases", "settings", "vary", "world", "device", "ranks_per_node", "results", "data_root"
 )

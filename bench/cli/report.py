@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import results_option
 
 
 @click.command(name="report")
-@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...", shell_complete=_complete.sessions)
 @click.option(
     "--out",
     type=click.Path(file_okay=False),

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import PERCENT, Finite, GroupedCommand, format_option, suite_options
 from bench.cli._srun import step_options, take_step_options, through_srun
 
@@ -47,6 +48,7 @@ class _SuiteOrCommand(GroupedCommand):
     option_groups = _GROUPS
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_complete.AFTER_DASHES] = "--" in args
         if "--" in args:
             at = args.index("--")
             before, words = args[:at], args[at + 1 :]
@@ -71,7 +73,9 @@ class _SuiteOrCommand(GroupedCommand):
 
 
 @click.command(name="run", cls=_SuiteOrCommand)
-@click.argument("suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False)
+@click.argument(
+    "suite", metavar="[SUITE | -- COMMAND [ARG]...]", required=False, shell_complete=_complete.suites
+)
 @suite_options
 @click.option(
     "--warmup", type=click.IntRange(min=1), metavar="N",
@@ -126,6 +130,7 @@ class _SuiteOrCommand(GroupedCommand):
 @click.option(
     "--resume",
     metavar="SESSION",
+    shell_complete=_complete.sessions,
     help="Finish an earlier session, named as in `bench summary`, such as @latest; completed runs are not repeated.",
 )
 @click.option("--no-load", is_flag=True, help="Do not load the session into the database.")

@@ -1,17 +1,33 @@
-"""bench schema: Print the JSON Schema of suite files."""
+"""bench schema: Print the JSON Schema of suite files, or set up an editor."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 
 @click.command(name="schema")
-def command() -> None:
+@click.option(
+    "--editor", "suites", metavar="FILE", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Set up editors for the suite FILE instead: write suite.schema.json next to it, and name it in FILE's first"
+    " line; repeatable.",
+)  # fmt: skip
+def command(suites: tuple[Path, ...]) -> None:
     """Print the JSON Schema of suite files, with the options of every workload and strategy.
 
-    An editor that supports `# yaml-language-server: $schema=FILE` uses it to complete and check a suite file."""
+    \b
+    bench schema --editor my_suite.yaml
+
+    Every editor with yaml-language-server then completes and checks the file: VS Code with its YAML extension, Neovim,
+    Emacs, Helix and others."""
     import json
 
+    from bench.suite.editor import set_up
     from bench.suite.json_schema import suite_schema
 
-    click.echo(json.dumps(suite_schema(), indent=1, ensure_ascii=False))
+    text = json.dumps(suite_schema(), indent=1, ensure_ascii=False)
+    if not suites:
+        click.echo(text)
+    for suite in suites:
+        click.echo(f"{set_up(suite, text)}: completes and checks {suite}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import folders_read, given, resolve, suite_options
 
 _OF_SLURM = ("nodes", "gpus_per_node", "cpus_per_task", "time", "account", "partition", "sbatch")
@@ -14,7 +15,7 @@ _MOST_IMAGES = 2
 
 
 @click.command(name="script")
-@click.argument("suite", metavar="NAME|FILE")
+@click.argument("suite", metavar="NAME|FILE", shell_complete=_complete.suites)
 @click.option(
     "--for", "scheduler", type=click.Choice(["slurm", "pbs", "lsf", "mpi", "k8s"]), default="slurm", show_default=True,
     help="slurm; pbs: PBS Professional, OpenPBS; lsf; mpi: mpiexec without a scheduler; k8s: a JobSet for Kubernetes.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import format_option, results_option
 
 
 @click.command(name="sessions")
-@click.argument("suite", required=False)
+@click.argument("suite", required=False, shell_complete=_complete.suites)
 @click.option(
     "--last", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
     help="List the N newest sessions.",

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import format_option, options_named, resolve
 
 
 @click.command(name="show")
-@click.argument("suite", metavar="NAME|FILE")
+@click.argument("suite", metavar="NAME|FILE", shell_complete=_complete.suites)
 @options_named(
     "quick",
     "cases",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from bench.cli import _complete
 from bench.cli._options import format_option, results_option
 
 
 @click.command(name="summary")
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=_complete.sessions)
 @click.option("--tag", metavar="T", help="Take the newest session with this tag.")
 @click.option("--wide", is_flag=True, help="Show every column of the scaling table.")
 @click.option(
