@@ -11,7 +11,7 @@ import duckdb
 
 from analysis.database.rows import Row, fetch_rows
 from analysis.diagnosis import try_command
-from analysis.diagnosis.advice import NONE_CERTAIN, Advice, any_certain, first_advice
+from analysis.diagnosis.advice import NONE_CERTAIN, any_certain, first_advice
 from analysis.sql import choose_session
 from analysis.tables.line_breaks import wrapped
 
@@ -46,30 +46,35 @@ def lines(
         yield "What to change" if any_certain(given) else f"What to change. {NONE_CERTAIN}"
     for advice in given:
         row = advice.worst
-        yield from wrapped(f"  {row['severity']}: {name(row['title'])}{_where(advice, name)}", width)
+        yield from wrapped(f"  {row['severity']}: {name(row['title'])}{_where(row, len(advice.cases), name)}", width)
         yield from wrapped(f"    {name(row['short_evidence'])}", width)
         yield from wrapped(f"    {name(row['short_advice'])}", width)
         if row["command"]:  # in one piece, to be copied
             yield f"    try: {program}{name(row['command']).removeprefix('bench')}"
     if found:
         with_advice = f"{len(found):,} finding{'s' * (len(found) > 1)} with advice"
-        command = f"{program} {name(_sql_arguments(found[0]['session_id'], results))}"
-        yield f"{with_advice}: the report, or `{command}`"
+        yield f"{with_advice}: `{program} {name(_arguments(found[0]['session_id'], results))}`"
 
 
-def _sql_arguments(session_id: str, results: Path) -> str:
+def finding_lines(row: Row, program: str = "bench", width: int = _WIDTH) -> Iterator[str]:
+    """One finding in full: its title, evidence and advice, and a command to try. It may contain untrusted names."""
+    width = min(width, _WIDTH)
+    yield from wrapped(f"{row['severity']}: {row['title']}{_where(row)}", width)
+    yield from wrapped(f"    {row['evidence']}", width)
+    yield from wrapped(f"    {row['advice']}", width)
+    if row["command"]:
+        yield f"    try: {program}{row['command'].removeprefix('bench')}"
+
+
+def _arguments(session_id: str, results: Path) -> str:
     """The arguments of `bench` that show every finding."""
-    is_plain = re.fullmatch(r"[\w.-]+", session_id)
-    of_it = f" WHERE session_id = '{session_id}'" if is_plain else ""
     folder = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
-    return f'sql "FROM diagnosis{of_it}"{folder}'
+    return f"findings {shlex.quote(session_id)}{folder}"
 
 
-def _where(advice: Advice, name: Callable[[str], str]) -> str:
-    row = advice.worst
+def _where(row: Row, cases: int = 1, name: Callable[[str], str] = str) -> str:
     if row["case_name"] is None:
         return ""
     place = f" {row['placement']}" if row["placement"] else ""
-    others = len(advice.cases) - 1
-    more = f" and {others:,} other case{'s' * (others > 1)}" if others else ""
+    more = f" and {cases - 1:,} other case{'s' * (cases > 2)}" if cases > 1 else ""
     return f" ({name(row['case_name'])}{place}{more})"

@@ -6,11 +6,14 @@ import errno
 import io
 import os
 import sys
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
 from bench.common.terminal import message, width_of
+
+if TYPE_CHECKING:
+    from analysis.answers import Answer
 
 _READER_GONE = {False: errno.EPIPE, True: errno.EIO}
 """The error of a pipe whose reader has exited (`| head`), and of a closed terminal. A file's EIO is a disk error."""
@@ -22,6 +25,18 @@ def say(text: str, *, err: bool = False) -> None:
 
     width = width_of(sys.stderr if err else sys.stdout)
     click.echo(message(printable(text, keep="\n"), width), err=err)
+
+
+def print_answer(answer: Answer, form: str) -> None:
+    """Print an answer as a table, or its rows as csv or json."""
+    if form == "table":
+        from analysis.tables import terminal
+
+        answer.show(terminal.console())
+    else:
+        from analysis.export.plain_rows import as_text
+
+        click.echo(as_text(answer.rows, form), nl=False)
 
 
 def outlive_readers() -> None:

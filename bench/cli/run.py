@@ -1,4 +1,4 @@
-"""bench run: Run a suite, or a training script unchanged; show how it scales."""
+"""bench run: Run a suite, or a training script; show how it scales."""
 
 from __future__ import annotations
 

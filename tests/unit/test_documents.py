@@ -90,7 +90,7 @@ def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
 def test_every_command_and_option_that_is_shown_exists(page: str) -> None:
     context = click.Context(bench.cli.group)
     for name, rest in re.findall(
-        r"(?:^\$ |`)(?:\.venv/bin/)?bench ([a-z]+)((?:[^`\n]|\\\n)*)", PAGES[page], re.M
+        r"(?:^\$ |`)(?:\.venv/bin/)?bench ([a-z]+(?:-[a-z]+)*)((?:[^`\n]|\\\n)*)", PAGES[page], re.M
     ):
         command = bench.cli.group.get_command(context, name)
         assert command is not None, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -57,15 +58,13 @@ def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(resul
     assert max(len(line) for line in narrow if "bench " not in line) <= 60
     called = list(findings.lines(rows, [], Path("results"), program="python -m bench"))
     assert called[place + 3] == "    try: python -m bench suite smoke --world 2"
-    assert 'or `python -m bench sql "FROM diagnosis' in called[-1]
-    assert shown[-1] == (
-        "3 findings with advice: the report, or `bench sql \"FROM diagnosis WHERE session_id = 'slow'\"`"
-    )
+    assert called[-1].endswith("`python -m bench findings slow`")
+    assert shown[-1] == "3 findings with advice: `bench findings slow`"
 
 
-def test_the_question_names_the_results_folder_and_no_name_that_a_shell_would_read(results):
+def test_the_command_for_all_findings_names_the_results_folder_and_quotes_an_odd_name(results):
     *_, last = findings.lines(found(results, "odd's"), [], Path("my results"))
-    assert last.endswith("bench sql \"FROM diagnosis\" --results 'my results'`")
+    assert shlex.split(last.replace("`", " "))[-5:] == ["bench", "findings", "odd's", "--results", "my results"]
 
 
 def test_no_more_than_three_are_shown(results):

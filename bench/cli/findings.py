@@ -1,0 +1,24 @@
+"""bench findings: Say what is wrong in a session, and what to change."""
+
+from __future__ import annotations
+
+import click
+
+from bench.cli import _complete
+from bench.cli._options import format_option, results_option
+
+
+@click.command(name="findings")
+@click.argument("session", required=False, shell_complete=_complete.sessions)
+@format_option("table", "csv", "json")
+@results_option
+def command(session: str | None, form: str, results: str | None) -> None:
+    """Print every finding of a session, by default the newest: its evidence, its advice, and a command that tries it.
+
+    SESSION is an id, the beginning of one, tag:NAME for the newest session with that tag, @latest, or @-1 for the one
+    before; `bench sessions` lists them."""
+    from analysis import answers
+    from bench.cli._output import print_answer
+    from bench.common.paths import called, results_folder
+
+    print_answer(answers.findings(results_folder(results), session, program=called()), form)
