@@ -21,9 +21,9 @@ _MOST_IMAGES = 2
     help="slurm; pbs: PBS Professional, OpenPBS; lsf; mpi: mpiexec without a scheduler; k8s: a JobSet for Kubernetes.",
 )  # fmt: skip
 @click.option(
-    "--image", "images", metavar="SIF", required=True, multiple=True,
+    "--image", "images", metavar="SIF", multiple=True,
     help="Path of the Apptainer image on the cluster's nodes; for k8s its name in a registry. With Slurm, give two to"
-    " measure them in turn and compare them.",
+    " measure them in turn and compare them.  [default: the image that this command runs in, then bench.sif]",
 )  # fmt: skip
 @click.option(
     "--rounds", type=click.IntRange(min=2, max=1_000), metavar="N",
@@ -61,6 +61,7 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     from bench.slurm.apptainer import is_here
     from bench.slurm.batch import DEFAULT_ROUNDS, Batch, script, time_limit_s
 
+    options["images"] = options["images"] or _default_image(options["scheduler"])
     _check(options)
     name = resolve(suite, options).name
     results = results_folder(options["results"])
@@ -99,6 +100,15 @@ def command(context: click.Context, /, suite: str, **options: Any) -> None:
     for image in dict.fromkeys(options["images"]):
         if options["scheduler"] != "k8s" and not is_here(image):
             click.echo(f"bench: {image} does not exist here: check the path in the script", err=True)
+
+
+def _default_image(scheduler: str) -> tuple[str, ...]:
+    from bench.common.errors import InputError
+    from bench.machine.container import apptainer_image
+
+    if scheduler == "k8s":
+        raise InputError("--for k8s: give --image, the image's name in a registry")
+    return (apptainer_image() or "bench.sif",)
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def test_json_is_short_for_format_json(name: str, results: Path) -> None:
     short = call(results, name, *CALLS[name], "--json")
     long = call(results, name, *CALLS[name], "--format", "json")
     found, same = json.loads(short.stdout), json.loads(long.stdout)
-    assert found
+    assert isinstance(found, list | dict)
     assert type(found) is type(same)
     assert len(found) == len(same)
     default = call(results, name, *CALLS[name])

@@ -42,8 +42,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BENCH_RESULTS", raising=False)
 
-    def call(*arguments: str, suite: str = "smoke", image: str = "bench.sif") -> Done:
-        monkeypatch.setattr(sys, "argv", ["bench", "script", suite, "--image", image, *arguments])
+    def call(*arguments: str, suite: str = "smoke", image: str | None = "bench.sif") -> Done:
+        of_image = [] if image is None else ["--image", image]
+        monkeypatch.setattr(sys, "argv", ["bench", "script", suite, *of_image, *arguments])
         with pytest.raises(SystemExit) as end:
             bench.cli.main()
         assert isinstance(end.value.code, int)

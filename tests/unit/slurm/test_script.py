@@ -29,6 +29,17 @@ def test_the_head_of_a_short_call_says_no_more_than_it_must(script: Script) -> N
     assert done.text.startswith("#!/bin/bash\n# bench script smoke --image bench.sif\n")
 
 
+def test_without_an_image_it_is_the_one_around_the_call_else_bench_sif(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "\nimage=bench.sif\n" in script(image=None).text
+    monkeypatch.setenv("APPTAINER_CONTAINER", "/images/b.sif")
+    assert "\nimage=/images/b.sif\n" in script(image=None).text
+    done = script("--for", "k8s", image=None)
+    assert (done.code, done.text) == (2, "")
+    assert "--for k8s: give --image" in done.said
+
+
 def test_everything_of_the_suites_call_reaches_the_step_as_one_word_each(script: Script) -> None:
     call = [
         "--quick",
