@@ -15,7 +15,7 @@ from analysis.sql.choose_session import choose
 from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
-from analysis.wording.closing import because
+from analysis.wording.closing import main_loss
 from analysis.wording.lost_efficiency import name_of
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import printable
@@ -61,7 +61,7 @@ def losses(results: Path, session: str | None) -> Answer:
     def show(out: Console) -> None:
         if known:
             terminal.show(out, session_id, _losses_table(known))
-            terminal.say(out, because(points, rows, []), "bold")
+            terminal.say(out, main_loss(points, rows), "bold")
         else:
             terminal.say(
                 out, f"{session_id}: nothing is known of lost efficiency: it needs two sizes of a case."

@@ -14,7 +14,7 @@ from analysis.errors import AnalysisError
 from analysis.tables import terminal
 from analysis.tables.text_layout import padded
 from analysis.wording import machine
-from analysis.wording.closing import closing_sentence
+from analysis.wording.headline import headline
 from analysis.wording.plain_text import printable
 
 _QUERY = Path(__file__).parent / "sql" / "sessions.sql"
@@ -38,7 +38,7 @@ def read(results: Path, *, suite: str | None = None, last: int | None = None) ->
             points = session_rows(connection, "scaling", row["session_id"])
             of_machine = machine.sentence(machine.read(connection, row["session_id"]))
             row["status"] = _status(row)
-            row["headline"] = closing_sentence(points, machine=of_machine)
+            row["headline"] = headline(points, machine=of_machine)
     return rows[:last]
 
 

@@ -46,7 +46,8 @@ def lines(
         yield "What to change" if any_certain(given) else f"What to change. {NONE_CERTAIN}"
     for advice in given:
         row = advice.worst
-        yield from wrapped(f"  {row['severity']}: {name(row['title'])}{_where(row, len(advice.cases), name)}", width)
+        where = _where(row, name, len(advice.cases) - 1)
+        yield from wrapped(f"  {row['severity']}: {name(row['title'])}{where}", width)
         yield from wrapped(f"    {name(row['short_evidence'])}", width)
         yield from wrapped(f"    {name(row['short_advice'])}", width)
         if row["command"]:  # in one piece, to be copied
@@ -72,9 +73,10 @@ def _arguments(session_id: str, results: Path) -> str:
     return f"findings {shlex.quote(session_id)}{folder}"
 
 
-def _where(row: Row, cases: int = 1, name: Callable[[str], str] = str) -> str:
+def _where(row: Row, name: Callable[[str], str] = str, others: int = 0) -> str:
+    """The case and the placement of a finding, and how many other cases have it."""
     if row["case_name"] is None:
         return ""
     place = f" {row['placement']}" if row["placement"] else ""
-    more = f" and {cases - 1:,} other case{'s' * (cases > 2)}" if cases > 1 else ""
+    more = f" and {others:,} other case{'s' * (others > 1)}" if others else ""
     return f" ({name(row['case_name'])}{place}{more})"

@@ -45,13 +45,13 @@ def test_the_newest_comes_first_with_its_state(results: Path, capsys: pytest.Cap
     rows = sessions.read(results)
     assert [row["session_id"] for row in rows] == ["newest", LONG, "first"]
     assert [row["status"] for row in rows] == ["2 of 3 ok", "6 of 6 ok, not finished", "6 of 6 ok"]
-    assert "efficiency 90.9 %" in rows[2]["headline"]
+    assert "1.82 times as fast" in rows[2]["headline"]
     sessions.show(rows, Console(width=80))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert LONG in lines
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["newest", LONG, "first"]
-    assert any(line.startswith("    ddp on 2 ranks: typical speedup 1.82") for line in lines)
+    assert any(line.startswith("    ddp on 2 ranks is 1.82 times as fast") for line in lines)
 
 
 def test_programs_get_json_and_csv(results: Path) -> None:
