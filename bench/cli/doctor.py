@@ -24,7 +24,5 @@ def command(results: str | None, form: str) -> None:
 
     findings = examine(results_folder(results))
     colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(
-        to_json(findings) if form == "json" else as_text(findings, width_of(sys.stdout)), color=colour
-    )
+    click.echo(to_json(findings) if form == "json" else as_text(findings, width_of(sys.stdout)), color=colour)
     raise click.exceptions.Exit(2 if any(finding.level == "fail" for finding in findings) else 0)

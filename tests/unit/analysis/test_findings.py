@@ -64,7 +64,13 @@ def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(resul
 
 def test_the_command_for_all_findings_names_the_results_folder_and_quotes_an_odd_name(results):
     *_, last = findings.lines(found(results, "odd's"), [], Path("my results"))
-    assert shlex.split(last.replace("`", " "))[-5:] == ["bench", "findings", "odd's", "--results", "my results"]
+    assert shlex.split(last.replace("`", " "))[-5:] == [
+        "bench",
+        "findings",
+        "odd's",
+        "--results",
+        "my results",
+    ]
 
 
 def test_no_more_than_three_are_shown(results):
