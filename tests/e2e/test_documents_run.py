@@ -44,6 +44,10 @@ INSTEAD = {
         "bench suite ./batch_sweep_ddp.yaml --quick --world 1 --repeats 1 --case '*=16'"
     ),
     "bench suite ./FILE.yaml": "bench suite ./FILE.yaml --dry-run",
+    "bench suite --resume @latest": (
+        "bench suite smoke --quick --repeats 1 --case single --results newest && "
+        "bench suite --resume @latest --results newest"
+    ),
     "bench suite NAME": "bench suite smoke --dry-run",
     "bench suite ./docs/own/own.yaml --quick": "bench suite ./docs/own/own.yaml --quick --dry-run",
     "bench suite ./docs/own/graphs.yaml --quick": "bench suite ./docs/own/graphs.yaml --quick --dry-run",
