@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
+from analysis.wording import verdicts
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -39,8 +40,15 @@ def percent(fraction: float) -> str:
 
 def ratio(row: Row) -> str:
     """`×0.900 [0.879, 0.922]`; without brackets if a side has only one unit."""
+    if is_too_noisy(row):
+        return f"({verdicts.TOO_NOISY})"
     value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
     return f"×{value} {interval}".rstrip()
+
+
+def is_too_noisy(row: Row) -> bool:
+    """Whether the ends of a ratio's interval differ by more than a factor of four."""
+    return row["ratio_lo"] is not None and row["ratio_hi"] > verdicts.WIDEST * row["ratio_lo"]
 
 
 def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:

@@ -61,7 +61,7 @@ def is_between(point: Row) -> bool:
 
 TOO_NOISY = "too noisy to tell"
 """Said in place of a speedup and its verdict."""
-_WIDEST = 4.0
+WIDEST = 4.0
 """Largest ratio of the ends of an interval that a sentence still prints."""
 
 
@@ -69,7 +69,7 @@ def is_too_noisy(point: Row) -> bool:
     """Whether the ends of the speedup's interval differ by more than a factor of four. `point` is a row of
     `scaling`."""
     low, high = point["speedup_lo"], point["speedup_hi"]
-    return low is not None and high is not None and high > _WIDEST * low
+    return low is not None and high is not None and high > WIDEST * low
 
 
 def tone(verdict: str) -> Tone:

@@ -17,7 +17,7 @@ from bench.common.own_part import label
 from bench.machine.environment import OBEYED
 from bench.machine.own_code import OwnCode, merged
 from bench.records.run_spec import RunSpec
-from bench.records.vocabulary import DeviceType
+from bench.records.vocabulary import NOT_IN_SETTINGS, DeviceType
 
 Facts = Mapping[str, str]
 """Facts of one node: environment.gather()."""
@@ -29,11 +29,6 @@ _OF_A_DEVICE: dict[DeviceType, tuple[str, ...]] = {
 }
 _AS = {"hostname": "nodes"}
 """Keys of the fingerprint by fact, if their names differ."""
-_NOT_IN_SETTINGS = (
-    "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck",
-)  # fmt: skip
-"""Settings of the measurement that do not change a run that is ok: how often and how long to measure, and what happens
-after the measured steps."""
 _SETTINGS = (
     "workload_options", "data", "train", "strategy", "strategy_options", "scaling", "axis", "batch_per_rank",
     "global_batch",
@@ -101,6 +96,6 @@ def _settings(spec: RunSpec) -> str:
         "strategy": label(spec.strategy),
         "data": asked["data"] | {"source": label(spec.data.source)},
         "train": asked["train"] | {key: label(asked["train"][key]) for key in ("optimizer", "lr_schedule")},
-        "measure": {key: value for key, value in asked["measure"].items() if key not in _NOT_IN_SETTINGS},
+        "measure": {key: value for key, value in asked["measure"].items() if key not in NOT_IN_SETTINGS},
     }
     return digest(json.dumps(settings, sort_keys=True).encode())

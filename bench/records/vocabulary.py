@@ -58,3 +58,9 @@ Size = Annotated[int, Ge(0), Le(LARGEST_SIZE)]
 """Parameters, bytes, and examples of a data set."""
 Seconds = Annotated[float, Le(LARGEST_SECONDS)]
 UtcTime = Annotated[str, "ISO 8601, UTC"]
+
+NOT_IN_SETTINGS = (
+    "repeats", "until", "until_efficiency", "max_repeats", "timeout_s", "nonfinite", "profiled", "selfcheck",
+)  # fmt: skip
+"""Keys of `measure` that do not change a run that is ok: how often and how long to measure, and what happens after the
+measured steps."""

@@ -18,6 +18,7 @@ from selenium.webdriver.common.keys import Keys
 
 from analysis.loading.load import load
 from analysis.report.html.files import compare_name, history_name, page_name
+from tests.e2e.report_pages import open_sections
 from tests.factory import BEGAN, Case, make_session
 
 OLD, NEW = "20261121T014925Z-smoke-000a", "20261122T014925Z-smoke-000b"
@@ -186,10 +187,11 @@ def test_without_scripts_all_sessions_show_and_no_filter_does(browser, site):
 def test_curves_lie_over_each_other_a_panel_per_case(browser, site):
     browser.screen(1280)
     browser.open(site / COMPARISON)
+    open_sections(browser)
     states = browser.run(
         "return [...document.querySelectorAll('figure.chart')].map((figure) => [figure.id, figure.dataset.state])"
     )
-    names = ["throughput", "speedup", "efficiency", "training_loss", "validation_accuracy"]
+    names = ["forest", "throughput", "speedup", "efficiency", "training_loss", "validation_accuracy"]
     assert states == [[name, "drawn"] for name in names]
     lines = browser.run(
         "return new Set([...document.querySelectorAll('#throughput .plot svg [class*=mark-line] path')]"

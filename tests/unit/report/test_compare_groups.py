@@ -79,7 +79,7 @@ def test_a_title_of_sessions_that_the_database_does_not_know_has_their_ids():
         (["a1,b1", "b1,c"], "b1 is on two sides"),
         (["a1,a2"], "two different sessions or more, the baseline first; 1 was named"),
         (["a1:ddp", "b1:ddp"], "names a case: give whole sessions here"),
-        (["a", "b1"], "'a' begins 2 sessions: a1, a2"),
+        (["a", "b1"], "'a' begins 2 sessions: a2, a1"),
     ],
 )
 def test_sides_that_are_none_are_refused_and_nothing_is_written(results, tmp_path, sides, said):

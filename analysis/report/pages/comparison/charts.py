@@ -46,7 +46,7 @@ MOST_PANELS = 12
 
 
 def figures(comparison: ComparedSessions) -> Markup:
-    """The charts; empty if no run is ok."""
+    """The charts; empty if no case has ok runs in several sessions."""
     names = [one.name for one in comparison.sessions]
     session_ids = [one.session_id for one in comparison.sessions]
     drawn = [
@@ -61,7 +61,7 @@ def figures(comparison: ComparedSessions) -> Markup:
         for kind in _KINDS
         if not (rows := _rows(comparison, kind)).is_empty()
     ]
-    return render("sections/charts", figures=drawn, missing="")
+    return render("sections/charts", figures=drawn, missing="") if drawn else Markup()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +73,14 @@ class _Panel:
 
 
 def _rows(comparison: ComparedSessions, kind: _Panel) -> pl.DataFrame:
-    """The rows of the cases that are drawn, if they have the value; `of_all` counts all cases."""
+    """The rows of the cases that are drawn, if several sessions have the value; `of_all` counts all cases."""
     rows = comparison.curves if kind.query == "compare_curves" else comparison.learning
     is_drawn = pl.col(kind.value).is_not_null()
     rows = rows.filter(is_drawn | pl.col("nonfinite") if kind.value == "loss" else is_drawn)
+    in_common = (
+        rows.group_by("panel").agg(pl.col("session").n_unique() > 1).filter("session").get_column("panel")
+    )
+    rows = rows.filter(pl.col("panel").is_in(in_common.implode()))
     kept = _shown(distinct(rows, "panel"), comparison)
     rows = rows.with_columns(pl.col("panel").n_unique().alias("of_all")).filter(pl.col("panel").is_in(kept))
     order = pl.col("panel").replace_strict({panel: place for place, panel in enumerate(kept)}, default=None)

@@ -92,6 +92,12 @@ class ComparedSessions:
         return place < self.baseline.sessions
 
 
+def flat_ids(comparison: ComparedSessions) -> list[Sequence[str]]:
+    """The ids of each side, the baseline first."""
+    left = iter(comparison.sessions)
+    return [[next(left).session_id for _ in range(group.sessions)] for group in comparison.groups]
+
+
 def read(connection: duckdb.DuckDBPyConnection, compared: Sides) -> ComparedSessions:
     """Read the sessions, which must be in the database and differ."""
     session_ids = flat(compared)

@@ -15,6 +15,7 @@ from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import ComparedSession, ComparedSessions
 from analysis.tables.column import Column
 from analysis.wording.plain_text import listed
+from bench.records.vocabulary import NOT_IN_SETTINGS
 
 MOST_FILES = 8
 """Files that a line names; it counts the others."""
@@ -26,8 +27,6 @@ _OF_IMPORTS = "measured_by"
 
 _SETTINGS = "settings of "
 """Prefix of the keys of queries/likeness.sql whose values are digests, one for each case and placement."""
-_SEE_SETTINGS = Markup('<a href="#settings">settings</a> of cases in common')
-
 Values = tuple[str | None, ...]
 """A value for each session; None if the session does not have one."""
 
@@ -43,6 +42,7 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
         _unlike("unit of throughput", sessions, rates),
     ]
     lines.append(_unlike_code(sessions))
+    has_other_settings = False
     keys = dict.fromkeys(key for one in sessions for key in one.likeness)
     for key in keys:
         values = tuple(one.likeness.get(key) for one in sessions)
@@ -52,9 +52,9 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
             continue
         if not key.startswith(_SETTINGS):
             lines.append(_unlike(key, sessions, values))
-        elif len(set(values)) > 1 and _SEE_SETTINGS not in lines:
-            lines.append(_SEE_SETTINGS)
-    lines += list(_unlike_settings(sessions))
+        elif len(set(values)) > 1:
+            has_other_settings = True
+    lines += list(_unlike_settings(sessions, has_others=has_other_settings))
     lines += [
         _unlike(f"{part} of {case}", sessions, values) for case, part, values in _split_cases(sessions)
     ][:MOST_CASES]
@@ -79,20 +79,29 @@ def _unlike_code(sessions: Sequence[ComparedSession]) -> Markup:
 
 
 _TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "threads")
-"""Settings whose differences are listed at the top. Scaling and strategy are not: they make different cases."""
+"""Settings whose differences are listed first. Scaling and strategy are not: they make different cases."""
+_WITHOUT_EFFECT = tuple(f"measure.{key}" for key in NOT_IN_SETTINGS)
+MOST_SETTINGS = 8
+"""Other settings whose differences are listed; the section of settings has all."""
 
 
-def _unlike_settings(sessions: Sequence[ComparedSession]) -> Iterator[Markup]:
-    """For each setting, the values of most cases and the number of cases with others. An unknown value may be equal."""
+def _unlike_settings(sessions: Sequence[ComparedSession], *, has_others: bool) -> Iterator[Markup]:
+    """For each setting, the values of most cases and the number of cases with others. An unknown value may be equal.
+    `has_others`: the fingerprints show that settings differ that a ratio depends on, so all of them are named."""
     found = [line for line in _setting_lines(sessions) if _differs(line) and None not in line["values"]]
-    for name in _TELLING:
+    names = dict.fromkeys(line["name"] for line in found) if has_others else {}
+    others = [name for name in names if name not in (*_TELLING, *_WITHOUT_EFFECT)]
+    for name in (*_TELLING, *others[:MOST_SETTINGS]):
         lines = sorted((line for line in found if line["name"] == name), key=lambda line: -line["count"])
         if lines:
-            others = sum(line["count"] for line in lines[1:])
-            more = f"; other values in {others:,} more {'case' if others == 1 else 'cases'}" if others else ""
+            rest = sum(line["count"] for line in lines[1:])
+            more = f"; other values in {rest:,} more {'case' if rest == 1 else 'cases'}" if rest else ""
             cases = "all cases in common" if lines[0]["cases"] == _ALL else lines[0]["cases"]
-            what = f"{name.rpartition('.')[2].replace('_', ' ')} of {cases}"
+            said = name.rpartition(".")[2].replace("_", " ") if name in _TELLING else name
+            what = f"{said} of {cases}"
             yield _unlike(what, sessions, lines[0]["values"]) + more
+    if len(others) > MOST_SETTINGS:
+        yield Markup('<a href="#settings">{:,} more settings</a>').format(len(others) - MOST_SETTINGS)
 
 
 def _split_cases(sessions: Sequence[ComparedSession]) -> Iterator[tuple[str, str, Values]]:

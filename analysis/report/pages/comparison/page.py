@@ -16,6 +16,7 @@ from analysis.report.pages.comparison.charts import figures
 from analysis.report.pages.comparison.data import ComparedSessions, Sides
 from analysis.report.pages.comparison.differences import environment, not_in_common, settings, unlike
 from analysis.report.pages.comparison.existing import comparison_title, head
+from analysis.report.pages.comparison.forest import forest
 from analysis.report.pages.comparison.ratios import ratios, sentences
 from analysis.report.pages.frame import charted_page
 from analysis.report.sections.coverage_table import coverage
@@ -60,12 +61,30 @@ def _sections(comparison: ComparedSessions) -> Iterator[Section]:
         Markup("<h3>{}</h3>{}").format(text(one.name), coverage(list(one.coverage), list(one.not_ok)))
         for one in comparison.sessions
     )
-    yield Section(identifier="ratios", title="Ratios", content=ratios(comparison))
-    yield Section(identifier="charts", title="Charts", content=figures(comparison))
-    yield Section(identifier="settings", title="Settings", content=settings(comparison))
-    yield Section(identifier="environment", title="Hardware and software", content=environment(comparison))
-    yield Section(identifier="alone", title="Not in common", content=not_in_common(comparison))
-    yield Section(identifier="coverage", title="Coverage", content=covered)
+    yield Section(identifier="ratios", title="Ratios", content=forest(comparison) + ratios(comparison))
+    yield Section(
+        identifier="charts",
+        title="Curves of the cases in common",
+        content=figures(comparison),
+        folded=True,
+        printed=True,
+    )
+    yield Section(
+        identifier="settings", title="Settings", content=settings(comparison), folded=True, printed=True
+    )
+    yield Section(
+        identifier="environment", title="Hardware and software", content=environment(comparison), folded=True
+    )
+    yield Section(identifier="alone", title="Not in common", content=not_in_common(comparison), folded=True)
+    yield Section(
+        identifier="coverage",
+        title="Which runs are ok?",
+        content=covered,
+        folded=True,
+        answer="; ".join(
+            f"{one.letter}: {one.session['ok']:,} of {one.session['runs']:,}" for one in comparison.sessions
+        ),
+    )
 
 
 def _tags(row: Row) -> str:

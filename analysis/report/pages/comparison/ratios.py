@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from analysis.compare.wording import counts, judged_as, largest_regression, needed, regressions, unit_of
+from analysis.compare.wording import (
+    counts,
+    is_too_noisy,
+    judged_as,
+    largest_regression,
+    needed,
+    regressions,
+    unit_of,
+)
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.downloads import csv_download
@@ -15,7 +23,7 @@ from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import MARGIN, MAX_REGRESSION, ComparedSessions, Group
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
-from analysis.wording import numbers
+from analysis.wording import numbers, verdicts
 from analysis.wording.plain_text import counted
 
 _TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
@@ -45,6 +53,8 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
 
 def _lead(row: Row) -> str:
     size = f"{row['case_name']} at {counted(row['workers'], row['axis'])}"
+    if is_too_noisy(row):
+        return f"throughput of {size}: {verdicts.TOO_NOISY}"
     ratio, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
     why = "" if interval else ", because a side has fewer than two ok repeats"
     return f"throughput of {size} ×{ratio}{interval and f' {interval}'}, {row['verdict']}{why}"
