@@ -19,12 +19,13 @@ def write(
     out: Path,
     *,
     compare: bool = False,
+    redact: bool = False,
     on_failure: OnFailure | None = None,
 ) -> list[Path]:
     """Write a page for each session [default: all], their suites' histories and the index into the folder `out`, which
     is created if missing. With `compare`, also write a page that compares these sessions with the first, the baseline.
-    Returns the paths of the pages, the index last. A page that cannot be made is left out and told to `on_failure`; if
-    that is null, its error is raised.
+    With `redact`, the pages have no host names, paths and command lines. Returns the paths of the pages, the index
+    last. A page that cannot be made is left out and told to `on_failure`; if that is null, its error is raised.
 
     Raises AnalysisError for an unknown session, fewer than two to compare, more than there are colours, or a database
     that cannot be read.
@@ -34,4 +35,6 @@ def write(
     with Bundle() as bundle:  # made while the modules below are imported
         from analysis.report.pages.write import write_pages
 
-        return write_pages(results, sessions, out, bundle, compare=compare, on_failure=on_failure)
+        return write_pages(
+            results, sessions, out, bundle, compare=compare, redact=redact, on_failure=on_failure
+        )

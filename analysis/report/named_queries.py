@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.database.sql_text import literal
 from analysis.errors import AnalysisError
+from analysis.report.redaction import redacted
 from analysis.wording import plain_text
 
 _QUERIES = Path(__file__).parent / "queries"
@@ -47,7 +48,7 @@ def frame(
     """The rows of queries/NAME.sql."""
     values = parameters if session_id is None else {**parameters, "session_id": session_id}
     # Not pl.DataFrame(relation): without pyarrow DuckDB 2.0 complains of leaks when the process ends.
-    return _printable(connection.sql(query_text(name), params=values or None).pl())
+    return redacted(_printable(connection.sql(query_text(name), params=values or None).pl()))
 
 
 def _printable(rows: pl.DataFrame) -> pl.DataFrame:

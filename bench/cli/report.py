@@ -30,8 +30,11 @@ from bench.cli._options import results_option
     is_flag=True,
     help="Also write a page that compares up to 8 SESSIONs; the first is the baseline. A,B is one side.",
 )
+@click.option("--redact", is_flag=True, help="Leave out host names, paths and command lines.")
 @results_option
-def command(sessions: tuple[str, ...], out: str, is_opened: bool, compare: bool, results: str | None) -> int:
+def command(
+    sessions: tuple[str, ...], out: str, is_opened: bool, compare: bool, redact: bool, results: str | None
+) -> int:
     """Write a self-contained page for every SESSION, and an index, into the folder --out.
 
     SESSION is an id, the beginning of one, tag:NAME for all sessions with that tag, @latest, or @-1 for the one before;
@@ -59,7 +62,9 @@ def command(sessions: tuple[str, ...], out: str, is_opened: bool, compare: bool,
             err=True,
         )
 
-    pages = write(results_folder(results), sessions, Path(out), compare=compare, on_failure=name)
+    pages = write(
+        results_folder(results), sessions, Path(out), compare=compare, redact=redact, on_failure=name
+    )
     for path in pages:
         click.echo(path)
     if is_opened:

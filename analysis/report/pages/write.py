@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from analysis.report.pages.history import data as histories
 from analysis.report.pages.history.page import history_page
 from analysis.report.pages.index import index_page
 from analysis.report.pages.session import session_page
+from analysis.report.redaction import redacting
 
 
 def write_pages(
@@ -34,10 +35,11 @@ def write_pages(
     bundle: Bundle,
     *,
     compare: bool,
+    redact: bool = False,
     on_failure: Callable[[str, Exception], None] | None = None,
 ) -> list[Path]:
     """See analysis.report.write."""
-    with connections.reader(results) as connection:
+    with connections.reader(results) as connection, redacting(connection) if redact else nullcontext():
         known = named_queries.frame(connection, "sessions").to_dicts()
         sides = list(dict.fromkeys(tuple(session_ids(connection, named)) for named in sessions))
         wanted = list(dict.fromkeys(chain(*sides))) or [row["session_id"] for row in known]

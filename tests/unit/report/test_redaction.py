@@ -1,0 +1,71 @@
+"""Pages for others: no host name, path or command line is in them, also not in their compressed data."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pytest
+
+from analysis.report import write
+from analysis.report.html.embedding import unpacked
+from analysis.report.redaction import Redaction
+from tests.factory import Case, make_session
+from tests.unit.analysis.conftest import load_first
+
+SESSIONS = ("20261121T014925Z-one-000a", "20261122T014925Z-one-000b")
+HOST, FOLDER = "gpu-07.lab.example.org", "/scratch/anna/data"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("redacted") / "results"
+    folder.mkdir()
+    facts = {"0": {"hostname": HOST, "own_path": FOLDER, "torch": "2.15.0"}}
+    for session_id in SESSIONS:
+        cases = [Case(name="ddp", step_ms={1: 20.0, 2: [11.0, 11.2, 11.4]}, statuses={(2, 1): "failed"})]
+        make_session(folder, cases, session_id=session_id, environment=facts)
+    assert load_first(folder).problems == ()
+    return folder
+
+
+def texts(results, out, **options):
+    """Every page, with its data unpacked."""
+    pages = [path.read_text("utf-8") for path in write(results, SESSIONS, out, compare=True, **options)]
+    data = [
+        str(unpacked(found))
+        for page in pages
+        for found in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S)
+    ]
+    return " ".join([*pages, *data])
+
+
+def test_a_redacted_report_has_no_host_no_path_and_no_command_line(results, tmp_path):
+    shown = texts(results, tmp_path / "all")
+    hidden = texts(results, tmp_path / "redacted", redact=True)
+    for secret in (HOST, "gpu-07", FOLDER, "bench suite smoke"):
+        assert secret in shown
+        assert secret not in hidden
+    assert "host-1" in hidden
+    assert "2.15.0" in hidden
+
+
+def test_the_redaction_ends_with_the_report(results, tmp_path):
+    texts(results, tmp_path / "redacted", redact=True)
+    assert HOST in texts(results, tmp_path / "all")
+
+
+def test_only_whole_names_and_absolute_paths_are_replaced():
+    rows = pl.DataFrame(
+        {
+            "session_id": ["20261121-node-1"],
+            "evidence": ["node-1 at 12 examples/s, 1/2 of node-10; see /scratch/anna/x.log and node-1.lab"],
+            "command": [["bench", "suite"]],
+        }
+    )
+    (row,) = Redaction(hosts={"node-1": "host-1"}).frame(rows).to_dicts()
+    assert row == {
+        "session_id": "20261121-node-1",
+        "evidence": "host-1 at 12 examples/s, 1/2 of node-10; see (path) and host-1.lab",
+        "command": None,
+    }
