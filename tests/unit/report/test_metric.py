@@ -54,7 +54,7 @@ def test_page_summary_and_export_name_it(results: Path, tmp_path: Path, session:
         f"best validation {name}",
     ):
         assert said in page
-    assert f"best val {name}" in run("summary", session, results=results)
+    assert f"best val {name}" in run("summary", session, "--wide", results=results)
     assert "validation accuracy" not in page
     svg = run("export", session, "--format", "svg", "--chart", "validation_accuracy", results=results)
     assert f"How fast does the validation {name} rise?" in svg
