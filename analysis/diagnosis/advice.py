@@ -22,6 +22,8 @@ _NO_ADVICE = (*REPEATED, "unexplained_loss")
 """Findings whose advice is to measure more."""
 _HARDWARE = ("slow_node", "straggler")
 """Findings that name hardware to replace: no setting changes it, and it may explain the whole loss of a size."""
+_MOST_CASES = 3
+"""Cases that one command changes."""
 _ROUNDING = 0.005
 """Share of the ranks' time by which a cost may differ from the whole loss and still restate it."""
 _REPEATS = re.compile(r"--repeats (\d+)$")
@@ -40,6 +42,15 @@ class Advice:
     evidence: str
     is_certain: bool
     """Whether the runs show the finding; otherwise it is likely."""
+    options: str | None
+    """Arguments of `bench suite` that follow the advice in all of these cases; null if no setting does."""
+
+    @property
+    def certainty(self) -> str:
+        """In a word; empty for advice to repeat."""
+        if self.worst["finding"] in REPEATED:
+            return ""
+        return "certain" if self.is_certain else "likely, not certain"
 
 
 def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) -> list[Advice]:
@@ -66,7 +77,8 @@ def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) 
     unexplained = [row for row in found if row["finding"] == "unexplained_loss"]
     if unexplained and len(chosen) < most:
         chosen.append(unexplained)
-    return [_advice(rows) for rows in chosen]
+    verdict = {point["case_name"]: point for point in largest if point["case_name"] in open_cases}
+    return [_advice(rows, verdict) for rows in chosen]
 
 
 def any_certain(given: Sequence[Advice]) -> bool:
@@ -107,13 +119,38 @@ def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:
     return 2 if row["cost"] and not restates else 4
 
 
-def _advice(rows: Sequence[Row]) -> Advice:
+def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     worst = rows[0]
     cases = tuple(dict.fromkeys(row["case_name"] for row in rows if row["case_name"] is not None))
     title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
     if asked := _asked(worst):
-        title = f"To decide the verdict, repeat {asked} times on a quiet machine."
+        title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
+        if said := [_possible(open_points[case]) for case in cases if case in open_points]:
+            evidence = "; ".join(said[:_MOST_CASES])
         if worst["finding"] == "one_repeat":
             title, evidence = f"Repeat {asked} times.", "one run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"
-    return Advice(worst=worst, cases=cases, title=title, evidence=evidence, is_certain=is_certain)
+    return Advice(
+        worst=worst,
+        cases=cases,
+        title=title,
+        evidence=evidence,
+        is_certain=is_certain,
+        options=_options(rows),
+    )
+
+
+def _possible(point: Row) -> str:
+    """The verdicts that the repeats leave open."""
+    verdict = point["verdict"]
+    if verdicts.is_open(point):
+        verdict = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
+    return f"{point['case_name']} is {verdict} by {point['repeats'] + point['slow_repeats']} repeats"
+
+
+def _options(rows: Sequence[Row]) -> str | None:
+    """The options of all rows if each is a setting of its own case, otherwise those of the first."""
+    every = list(dict.fromkeys(row["options"] for row in rows))[:_MOST_CASES]
+    if all(options and options.startswith("--set cases.") for options in every):
+        return " ".join(every)
+    return str(rows[0]["options"]) if rows[0]["options"] else None

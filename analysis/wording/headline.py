@@ -84,8 +84,8 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
         if outcome(point) in (FASTER, SLOWER, NO_GAIN) and verdicts.is_between(point)
     ]
     if between:
-        names = listed([name(point["case_name"]) for point in between], _MOST_NAMED)
-        parts.append(f"the verdict of {names}")
+        said = [f"{name(point['case_name'])} ({point['verdict']})" for point in between]
+        parts.append(f"the verdict of {listed(said, _MOST_NAMED)}")
     noisy = [point for point in largest if outcome(point) == NOISY]
     if noisy:
         parts.append(f"anything about {listed([name(point['case_name']) for point in noisy], _MOST_NAMED)}")
@@ -150,10 +150,13 @@ def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
     if len(ordered) > _MOST_NAMED:
         who = f"{len(ordered):,} cases"
     else:
-        who = ", ".join(name(point["case_name"]) for point in ordered)
+        who = ", ".join(
+            f"{name(point['case_name'])}{f' {_times(point)}×' if kind == NO_GAIN else ''}"
+            for point in ordered
+        )
     return {
         UNDECIDED: f"{who} {'is' if is_one else 'are'} undecided",
-        NO_GAIN: f"{who} {'gains' if is_one else 'gain'} nothing",
+        NO_GAIN: f"no gain shown: {who}",
         NOISY: f"{who} {'is' if is_one else 'are'} too noisy to tell",
         OTHER_MODEL: f"{who} {'trains' if is_one else 'train'} a different model",
         OVERSUBSCRIBED: f"{who} {'is' if is_one else 'are'} oversubscribed",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html.parser
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+
+from analysis.report.html.embedding import unpacked
 
 OF_LONG_TEXTS = {"title", "data-tag"}
 """Attributes that may hold the whole text if the page displays it cut."""
@@ -58,7 +59,7 @@ class Parsed(html.parser.HTMLParser):
         if self._kind == "code":
             self.code[data] += 1
         elif self._kind == "data":
-            self.expressions.update(_expressions(json.loads(data)))
+            self.expressions.update(_expressions(unpacked(data)))
 
     def handle_decl(self, decl: str) -> None:
         self.elements.add(("declaration", decl))

@@ -25,9 +25,10 @@ def advice_cards(session: Row, found: Sequence[Row], points: Sequence[Row], case
             "title": one.title,
             "cases": listed(one.cases, _MOST_NAMED),
             "evidence": one.evidence,
-            "certainty": "certain" if one.is_certain else "likely, not shown",
+            "shows_cases": one.certainty != "",  # the evidence for repeats names its cases
+            "certainty": one.certainty,
             "tone": "sure" if one.is_certain else "unsure",
-            "command": try_command.command(session, one.worst["options"], cases),
+            "command": try_command.command(session, one.options, cases),
         }
         for place, one in enumerate(given)
     ]

@@ -25,8 +25,6 @@ _SCALE_END = 1.1
 """Efficiency at the right end of the scale."""
 _LEAST = 0.01
 """Smallest share of the ranks' time that the bar draws."""
-_ROOM = 36
-"""Percent of the scale that the longest verdict takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +55,14 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     rows = [_row(point, baselines, terms.get(_place(point), [])) for point in chosen]
     parts = [part for row in rows for part in row["parts"]]
     shown = {part.kind: part.name for part in parts}
+    left_out = sorted({point["case_name"] for point in points} - {point["case_name"] for point in every})
     return render(
         "sections/answer_table",
         rows=rows,
         zones=_zones(),
-        kinds=[(kind, shown[kind]) for kind in (*TERMS, "unknown") if kind in shown],
+        kinds=[(kind, shown[kind]) for kind in ("used", *TERMS, "unknown") if kind in shown],
+        ticks=[(f"{100 * least:.0f}", _along(least)) for least in _limits()],
+        left_out=left_out[:MOST_CASES],
         pales=any(part.may_be_zero for part in parts),
         rate=rates(chosen)[0][0],
         cases=len(every),
@@ -92,7 +93,6 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         "is_noisy": verdicts.is_too_noisy(point),
         "described": f"efficiency {' '.join(filter(None, percents))} %: {word or 'no verdict'}",
         "verdict": verdict(point),
-        "word": _beside(word, point["efficiency"], low, high),
         "middle": _along(point["efficiency"]),
         "low": None if low is None else _along(low),
         "high": None if high is None else _along(high),
@@ -104,22 +104,21 @@ def _facts(point: Row) -> str:
     """The case's strategy, scaling and batch, in few words."""
     is_strong = point["scaling_mode"] == "strong"
     batch = point["global_batch" if is_strong else "batch_per_rank"]
-    size = "" if batch is None else f", {batch:,} {'in all' if is_strong else 'a rank'}"
+    size = ""
+    if batch is not None:
+        size = f", batch {batch:,}" if is_strong else f", batch {batch:,} a rank"
     strategy = "" if point["strategy"] in (None, "unknown") else point["strategy"]
     return " ".join(filter(None, [strategy, point["scaling_mode"]])) + size
-
-
-def _beside(word: str, middle: float, low: float | None, high: float | None) -> dict[str, object]:
-    """The place of the verdict: right of the interval or, without enough room, left of it."""
-    left, right = (_along(middle if end is None else end) for end in (low, high))
-    if 100 - right >= _ROOM or left < _ROOM:
-        return {"text": word, "x": right, "dx": 9, "anchor": "start"}
-    return {"text": word, "x": left, "dx": -9, "anchor": "end"}
 
 
 def _along(efficiency: float) -> float:
     """The place on the scale, in percent of its length."""
     return round(100 * min(max(efficiency / _SCALE_END, 0), 1), 2)
+
+
+def _limits() -> list[float]:
+    """The ends of the zones: 0, the limits of the verdicts, and 1."""
+    return sorted({0.0, 1.0, *(least for least in verdicts.limits().values() if least < 1)})
 
 
 def _zones() -> list[dict[str, object]]:

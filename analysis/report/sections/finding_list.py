@@ -86,19 +86,21 @@ def _evidence(row: Row) -> Markup:
 
 
 def _advice(rows: Sequence[Row], commands: dict[str, dict[str, str]]) -> Iterator[dict[str, Any]]:
-    """Each different advice with its command, or with the card that already shows the command. If there are several,
-    each names its cases."""
+    """Each different advice with its commands, or with the card that already shows a command. If there are several,
+    each names its cases; its text comes once."""
     cases: dict[tuple[str, str | None], list[str]] = {}
     for row in rows:
         cases.setdefault((row["advice"], row["command"]), []).append(row["case_name"] or "the session")
+    said: set[str] = set()
     for place, ((advice, command), named) in enumerate(cases.items()):
         card = {"identifier": f"try-{rows[0]['finding']}-{place}", "title": rows[0]["title"]}
         yield {
-            "text": advice,
+            "text": "" if advice in said else advice,
             "cases": named if len(cases) > 1 else [],
             "command": command,
             "identifier": card["identifier"],
             "same_as": commands.get(command or ""),
         }
+        said.add(advice)
         if command:
             commands.setdefault(command, card)

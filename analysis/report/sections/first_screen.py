@@ -47,6 +47,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
         undecided=trusted(unbroken(undecided(points, _name))),
         imported_from="" if session["imported"] is None else imported_from(session),
         busy=busy(found),
+        shared=SHARED if any(map(_shares_a_cpu, points)) else "",
         trouble=counts  # runs that do not fit this machine are not a problem
         and {
             "runs": f"{counts.total():,} {'run is' if counts.total() == 1 else 'runs are'} not ok",
@@ -61,6 +62,13 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
 def _name(value: str) -> Markup:
     """A case's name within a sentence, cut so that the rest of the sentence stays visible."""
     return text(cut(value, _LONGEST_NAME))
+
+
+SHARED = "Measured on CPUs: the ranks of a node share its cores and memory, which limits them; GPUs scale differently."
+
+
+def _shares_a_cpu(point: Row) -> bool:
+    return point["device_type"] == "cpu" and point["ranks_per_node"] > 1 and point["throughput"] is not None
 
 
 def shows_curve(contents: Contents) -> bool:

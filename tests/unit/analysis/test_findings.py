@@ -83,6 +83,7 @@ def test_no_more_than_three_are_shown(results):
 POINT = {
     "case_name": "a", "workers": 4, "oversubscribed": False, "is_baseline": False, "efficiency": 0.5,
     "verdict_lo": "poor", "verdict_hi": "superlinear", "throughput": 1.0, "speedup": 2.0,
+    "verdict": "undecided", "repeats": 3, "slow_repeats": 0,
 }  # fmt: skip
 DECIDED = POINT | {"case_name": "b", "verdict_hi": "poor"}
 ROW = {
@@ -106,8 +107,12 @@ def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_
     elsewhere = NOISY | {"case_name": "b"}
     assert names([ROW, NOISY, elsewhere], DECIDED) == ["small_batch"]
     repeat = first_advice([NOISY, few, elsewhere], [POINT, DECIDED])
-    assert [one.title for one in repeat] == ["To decide the verdict, repeat 9 times on a quiet machine."]
+    assert [one.title for one in repeat] == [
+        "To decide the verdict, repeat 9 times in all, on a quiet machine."
+    ]
     assert repeat[0].cases == ("a",)
+    assert repeat[0].evidence == "a is anything from poor to superlinear by 3 repeats"
+    assert repeat[0].certainty == ""
 
 
 def test_what_is_decided_comes_first_and_hides_no_noise():
@@ -125,6 +130,14 @@ def test_what_is_certain_and_costs_time_comes_before_what_is_likely_or_costs_not
     assert not any_certain(first_advice([likely, NOISY], [POINT, DECIDED]))
     node = whole | {"finding": "slow_node"}
     assert names([free, node], DECIDED) == ["slow_node", "oversubscribed"]
+
+
+def test_one_command_changes_every_case_of_a_finding():
+    sets = [ROW | {"case_name": case, "options": f"--set cases.{case}.strategy=ddp"} for case in "bc"]
+    (one,) = first_advice(sets, [DECIDED])
+    assert one.options == "--set cases.b.strategy=ddp --set cases.c.strategy=ddp"
+    (one,) = first_advice([sets[0], sets[1] | {"options": "--repeats 9"}], [DECIDED])
+    assert one.options == "--set cases.b.strategy=ddp"
 
 
 def test_a_loss_without_a_known_cause_is_advice_where_there_is_room():

@@ -49,7 +49,7 @@ def test_a_row_has_throughput_speedup_efficiency_and_the_verdict_beside_its_inte
     table = answer_table(sessions(point()), [])
     (row,) = re.findall(r"<tbody>(.*?)</tbody>", table, re.S)
     assert words(row).startswith(
-        "ddp ddp strong, 64 in all 100 → 160 1 → 2 ranks 1.60 × [1.52, 1.68] 80.0 % [76.0, 84.0]"
+        "ddp ddp strong, batch 64 100 → 160 1 → 2 ranks 1.60 × [1.52, 1.68] 80.0 % [76.0, 84.0] good"
     )
     assert 'aria-label="efficiency 80.0 [76.0, 84.0] %: good"' in row
     (x1, x2) = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%"', row)[0]
@@ -91,7 +91,7 @@ def test_an_undecided_loss_is_hatched_as_a_whole():
     losses = [loss("communication", 0.2, 0.1, 0.3, 3)]
     bar = answer_table(sessions(point(low=0.9, high=2.1)), losses)
     assert re.findall(r'<rect class="part ([\w ]+)" x', bar) == ["used", "unknown"]
-    assert "not known" in bar
+    assert "lost, cause not known" in bar
 
 
 def test_many_cases_show_the_best_and_the_worst():
@@ -118,7 +118,7 @@ def test_many_cases_show_the_best_and_the_worst():
         ),
         (
             [point("a"), point("b", 0.9, 0.85, 0.95), point("c", 1.0, 0.95, 1.05), point("d", 1.2, 0.9, 1.5)],
-            "2 ranks against 1: a 1.60×; d is undecided; c gains nothing; slower: b 0.900×.",
+            "2 ranks against 1: a 1.60×; d is undecided; no gain shown: c 1.00×; slower: b 0.900×.",
         ),
         ([point("a"), point("b", 3.0, 2.9, 3.1, workers=4)], "At the largest sizes: b 3.00×, a 1.60×."),
         ([point("a"), point("b", low=0.3, high=1.9)], "2 ranks against 1: a 1.60×; b is too noisy to tell."),
@@ -143,11 +143,11 @@ def test_what_is_undecided_is_named_and_what_is_certain_too():
     every = [
         point("a"),
         point("b", 1.2, 0.9, 1.5),
-        point("c", low=1.3, high=1.9),
+        point("c", low=1.3, high=1.9, verdict="acceptable or excellent"),
         point("d", low=0.3, high=1.9),
     ]
     assert undecided(sessions(*every)) == (
-        "whether b gains from 2 ranks (0.90 to 1.50×); the verdict of c; anything about d."
+        "whether b gains from 2 ranks (0.90 to 1.50×); the verdict of c (acceptable or excellent); anything about d."
     )
     assert faster(sessions(*every)) == "a, c are faster than on fewer ranks."
     assert undecided(sessions(point())) == ""

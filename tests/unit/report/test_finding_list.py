@@ -57,7 +57,7 @@ def test_advice_that_differs_between_cases_says_for_which_it_is():
     rows = [found(options="--repeats 9"), found(case_name="weak"), found(case_name="more")]
     shown = words(findings(SESSION, rows, RULES))
     assert "Advice for ddp: Change it. bench suite smoke --quick --repeats 9 Copy" in shown
-    assert "Advice for weak, more: Change it. Why it matters" in shown
+    assert "The same for weak, more: Why it matters" in shown
 
 
 def test_a_command_that_several_findings_give_stands_once():
