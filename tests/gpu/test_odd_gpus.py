@@ -32,7 +32,7 @@ def test_a_driver_that_does_not_fit_its_library_is_said(gpus: Gpus) -> None:
     gpus.readings["init"] = f"!{MISMATCH}"
     done = gpus.suite(HEAD.replace("device: cuda\n", "") + ONE)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "bench: NVML does not start (" in done.stderr
+    assert "error: NVML does not start (" in done.stderr
     assert "after an update of the driver the machine must restart" in done.stderr
     assert "--device cpu measures without" in done.stderr
 
