@@ -146,11 +146,6 @@ def _has_efficiency_interval(point: Row) -> bool:
     return point["efficiency_lo"] is not None and not point["is_baseline"]
 
 
-def was_compared(points: list[Row]) -> bool:
-    """Whether a row other than a baseline has a speedup."""
-    return any(point["speedup"] is not None and not point["is_baseline"] for point in points)
-
-
 def _limits() -> str:
     first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
