@@ -15,8 +15,8 @@ from analysis.sql.choose_session import choose
 from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
-from analysis.wording.closing import main_loss
-from analysis.wording.lost_efficiency import name_of
+from analysis.wording.closing import main_loss_of
+from analysis.wording.lost_efficiency import explained, name_of
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import printable
 
@@ -55,16 +55,18 @@ def losses(results: Path, session: str | None) -> Answer:
         rows = session_rows(connection, "efficiency_loss", session_id)
         points = session_rows(connection, "scaling", session_id)
     known = [row for row in rows if row["share"] is not None]
-    places = [(row["case_name"], row["placement"]) for row in known]
-    known.sort(key=lambda row: (places.index((row["case_name"], row["placement"])), -row["share"]))
+    places = list(dict.fromkeys((row["case_name"], row["placement"]) for row in known))
+    order = {place: number for number, place in enumerate(places)}
+    known.sort(key=lambda row: (order[row["case_name"], row["placement"]], -row["share"]))
 
     def show(out: Console) -> None:
         if known:
             terminal.show(out, session_id, _losses_table(known))
-            terminal.say(out, main_loss(points, rows), "bold")
+            if said := main_loss_of(points, explained(rows)):
+                terminal.say(out, said, "bold")
         else:
             terminal.say(
-                out, f"{session_id}: nothing is known of lost efficiency: it needs two sizes of a case."
+                out, f"{session_id}: no size has an efficiency, so there is no lost efficiency to explain."
             )
 
     return Answer(rows=rows, show=show)

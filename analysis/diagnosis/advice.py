@@ -26,6 +26,8 @@ _MOST_CASES = 3
 """Cases that one command changes."""
 _ROUNDING = 0.005
 """Share of the ranks' time by which a cost may differ from the whole loss and still restate it."""
+_SETTING = re.compile(r"--set (cases[.][^ =]+)=")
+_ONLY_SETTINGS = re.compile(r"--set cases[.]\S+( --set cases[.]\S+)*")
 _REPEATS = re.compile(r"--repeats (\d+)$")
 
 
@@ -43,12 +45,18 @@ class Advice:
     is_certain: bool
     """Whether the runs show the finding; otherwise it is likely."""
     options: str | None
-    """Arguments of `bench suite` that follow the advice in all of these cases; null if no setting does."""
+    """Arguments of `bench suite` that follow the advice in all of these cases or, if one command cannot, in the worst;
+    null if no setting does."""
+
+    @property
+    def is_of_repeats(self) -> bool:
+        """Whether the advice is to repeat; it may join several findings."""
+        return self.worst["finding"] in REPEATED
 
     @property
     def certainty(self) -> str:
         """In a word; empty for advice to repeat."""
-        if self.worst["finding"] in REPEATED:
+        if self.is_of_repeats:
             return ""
         return "certain" if self.is_certain else "likely, not certain"
 
@@ -124,8 +132,8 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     cases = tuple(dict.fromkeys(row["case_name"] for row in rows if row["case_name"] is not None))
     title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
     if asked := _asked(worst):
-        title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
         if said := [_possible(open_points[case]) for case in cases if case in open_points]:
+            title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
             evidence = "; ".join(said[:_MOST_CASES])
         if worst["finding"] == "one_repeat":
             title, evidence = f"Repeat {asked} times.", "one run of each size shows no variation"
@@ -145,12 +153,13 @@ def _possible(point: Row) -> str:
     verdict = point["verdict"]
     if verdicts.is_open(point):
         verdict = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
-    return f"{point['case_name']} is {verdict} by {point['repeats'] + point['slow_repeats']} repeats"
+    return f"after {point['repeats'] + point['slow_repeats']} repeats {point['case_name']} may be {verdict}"
 
 
 def _options(rows: Sequence[Row]) -> str | None:
-    """The options of all rows if each is a setting of its own case, otherwise those of the first."""
-    every = list(dict.fromkeys(row["options"] for row in rows))[:_MOST_CASES]
-    if all(options and options.startswith("--set cases.") for options in every):
-        return " ".join(every)
-    return str(rows[0]["options"]) if rows[0]["options"] else None
+    """The options of all rows if each sets keys of cases that no other row sets, otherwise those of the first."""
+    first = str(rows[0]["options"]) if rows[0]["options"] else None
+    every = list(dict.fromkeys(row["options"] or "" for row in rows))
+    keys = [key for options in every for key in _SETTING.findall(options)]
+    joins = len(every) <= _MOST_CASES and len(keys) == len(set(keys))
+    return " ".join(every) if joins and all(map(_ONLY_SETTINGS.fullmatch, every)) else first

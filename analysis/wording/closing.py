@@ -170,6 +170,12 @@ def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
     return _main_loss(point, terms)
 
 
+def main_loss_of(points: Sequence[Row], losses: Sequence[Row], name: Callable[[str], str] = str) -> str:
+    """The same with the name and the size of its case."""
+    point, said = most_telling(points), main_loss(points, losses)
+    return f"{name(point['case_name'])} on {size_of(point)}: {said}" if point is not None and said else ""
+
+
 def _main_loss(point: Row, terms: Sequence[Row]) -> str:
     if not terms or point["verdict"] == verdicts.DIFFERENT_TRAINING:
         return ""

@@ -5,7 +5,7 @@ The parameter `name` quotes untrusted text, such as a case's name, for the outpu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
@@ -63,7 +63,7 @@ def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: s
     for point in largest:
         groups.setdefault(outcome(point), []).append(point)
     said = [_group(kind, groups[kind], name) for kind in _ORDER if kind in groups]
-    return f"{_sizes(largest)}: {'; '.join(said)}."
+    return f"{_sizes(largest, name)}: {'; '.join(said)}{_unsure(largest)}."
 
 
 def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
@@ -74,7 +74,8 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     for point in open_gain[:_MOST_NAMED]:
         _, low, high = _ratios(point)
         parts.append(
-            f"whether {name(point['case_name'])} gains from {size_of(point)} ({low:.2f} to {high:.2f}×)"
+            f"whether {name(point['case_name'])} on {size_of(point)} is faster than {_base(point, name)} "
+            f"({low:.2f} to {high:.2f}×)"
         )
     if len(open_gain) > _MOST_NAMED:
         parts.append(f"the same for {len(open_gain) - _MOST_NAMED:,} more")
@@ -86,52 +87,62 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     if between:
         said = [f"{name(point['case_name'])} ({point['verdict']})" for point in between]
         parts.append(f"the verdict of {listed(said, _MOST_NAMED)}")
-    noisy = [point for point in largest if outcome(point) == NOISY]
+    noisy = [name(point["case_name"]) for point in largest if outcome(point) == NOISY]
     if noisy:
-        parts.append(f"anything about {listed([name(point['case_name']) for point in noisy], _MOST_NAMED)}")
+        verb = "scales" if len(noisy) == 1 else "scale"
+        parts.append(f"how {listed(noisy, _MOST_NAMED)} {verb} ({verdicts.TOO_NOISY})")
     return f"{'; '.join(parts)}." if parts else ""
 
 
 def faster(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     """A sentence on the cases that are certainly faster or slower than their baseline; empty if an interval shows
     neither."""
-    known = [point for point in compared(points) if point["speedup_lo"] is not None]
-    said = []
-    for kind, word in ((FASTER, "faster"), (SLOWER, "slower")):
-        if found := [point for point in known if outcome(point) == kind]:
-            names = listed([name(point["case_name"]) for point in found], _MOST_NAMED)
-            said.append(
-                f"{names} {'are' if len(found) > 1 else 'is'} {word} than on fewer {found[0]['axis']}"
-            )
+    found: dict[tuple[int, str], list[str]] = {}
+    for point in compared(points):
+        if point["speedup_lo"] is not None and outcome(point) in (FASTER, SLOWER):
+            found.setdefault((outcome(point), _base(point, name)), []).append(name(point["case_name"]))
+    said = [
+        f"{listed(names, _MOST_NAMED)} {'are' if len(names) > 1 else 'is'} {'faster' if kind == FASTER else 'slower'} "
+        f"than {base}"
+        for (kind, base), names in found.items()
+    ]
     return f"{'; '.join(said)}." if said else ""
+
+
+def _base(point: Row, name: Callable[[str], str]) -> str:
+    """What the row is compared with: `on 1 rank`, or `plain on 1 rank`."""
+    size = f"on {counted(point['baseline_workers'], point['baseline_axis'])}"
+    return size if point["baseline_case"] == point["case_name"] else f"{name(point['baseline_case'])} {size}"
 
 
 _ORDER = (FASTER, UNDECIDED, NO_GAIN, SLOWER, NOISY, OTHER_MODEL, OVERSUBSCRIBED)
 
 
 def _of_one(point: Row, name: Callable[[str], str]) -> str:
-    kind, case = outcome(point), f"{name(point['case_name'])} on {size_of(point)}"
-    base = f"{point['baseline_workers']:,}"
-    if point["baseline_case"] != point["case_name"]:
-        base = (
-            f"{counted(point['baseline_workers'], point['baseline_axis'])} in {name(point['baseline_case'])}"
-        )
+    kind, case, base = outcome(point), f"{name(point['case_name'])} on {size_of(point)}", _base(point, name)
     if kind == NOISY:
-        return f"{case}: too noisy to tell how it scales."
+        return f"{case}: {verdicts.TOO_NOISY} how it scales."
     if kind == OTHER_MODEL:
-        return f"{case} trains a different model than on {base}, so the speeds cannot be compared."
+        return f"{case} trains a different model than {base}, so the speeds cannot be compared."
     if kind == UNDECIDED and point["speedup_lo"] is not None:
-        return f"{case}: undecided whether it is faster than on {base}."
-    said = f"{case} is {_times(point)} times as fast as on {base}"
-    if point["efficiency"] is None:
-        return f"{said}."
-    percent = estimate(100 * point["efficiency"], *_percents(point))[0]
-    said += f", at {percent} % efficiency"
+        return f"{case}: undecided whether it is faster than {base}."
+    said = f"{case} is {_times(point)} times as fast as {base}"
+    if point["efficiency"] is not None:
+        percent = estimate(100 * point["efficiency"], *_percents(point))[0]
+        said += f", at {percent} % efficiency"
     if point["speedup_lo"] is None:
-        return f"{said}, by one repeat." if point["repeats"] == 1 else f"{said}; how sure is not known."
+        return f"{said}{_unsure([point])}."
     return (
         f"{said}." if verdicts.is_between(point) or not point["verdict"] else f"{said}: {point['verdict']}."
     )
+
+
+def _unsure(points: Sequence[Row]) -> str:
+    """A note if no size has an interval."""
+    if any(point["speedup_lo"] is not None for point in points):
+        return ""
+    once = all(point["repeats"] + point["slow_repeats"] == 1 for point in points)
+    return ", by one repeat" if once else "; how sure is not known"
 
 
 def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
@@ -163,16 +174,17 @@ def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
     }[kind]
 
 
-def _sizes(points: Sequence[Row]) -> str:
-    """`2 ranks against 1`, or the largest sizes if they differ."""
-    if len(set(_size_pairs(points))) > 1:
+def _sizes(points: Sequence[Row], name: Callable[[str], str]) -> str:
+    """`2 ranks against 1`, `1 rank against plain on 1 rank`, or the largest sizes if they differ."""
+    first = points[0]
+    sizes = {(point["workers"], point["axis"], point["baseline_workers"]) for point in points}
+    others = {
+        None if point["baseline_case"] == point["case_name"] else point["baseline_case"] for point in points
+    }
+    if len(sizes) > 1 or len(others) > 1:
         return "At the largest sizes"
-    point = points[0]
-    return f"{counted(point['workers'], point['axis']).capitalize()} against {point['baseline_workers']:,}"
-
-
-def _size_pairs(points: Sequence[Row]) -> Iterator[tuple[object, ...]]:
-    return ((point["workers"], point["axis"], point["baseline_workers"]) for point in points)
+    base = f"{first['baseline_workers']:,}" if others == {None} else _base(first, name)
+    return f"{counted(first['workers'], first['axis']).capitalize()} against {base}"
 
 
 def _ratios(point: Row) -> tuple[float, float, float]:

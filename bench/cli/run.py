@@ -193,7 +193,10 @@ def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:
     if suite is None and not words and resumed is None and context.params["width"] is None:
         raise InputError(f"there is nothing to run: {_WHAT_TO_GIVE}")
     if suite is not None and Path(suite).suffix in (".py", ".sh"):
-        raise InputError(f"{suite} is a script: give the command that starts it: bench run -- python {suite}")
+        start = "bash" if suite.endswith(".sh") else "python"
+        raise InputError(
+            f"{suite} is a script: give the command that starts it: bench run -- {start} {suite}"
+        )
     if resumed is not None and (useless := _given(context, _MEASURE)):
         raise InputError(f"{', '.join(useless)}: a resumed session keeps its plan: leave it out")
     if words and (useless := _given(context, _OF_A_SUITE)):
@@ -214,7 +217,7 @@ def _given(context: click.Context, names: Iterable[str]) -> list[str]:
 def _of_suite(options: Mapping[str, Any]) -> dict[str, Any]:
     """The SessionOptions of a call with a suite, or with a session to resume."""
     chosen = {key: value for key, value in options.items() if key not in (*_OF_A_COMMAND, *_MEASURE)}
-    measure = [f"measure.{key}={options[key]:g}" for key in _MEASURE if options[key] is not None]
+    measure = [f"measure.{key}={options[key]}" for key in _MEASURE if options[key] is not None]
     return chosen | {"settings": (*options["settings"], *measure)}
 
 

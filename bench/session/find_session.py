@@ -11,8 +11,6 @@ from bench.records.session_names import UnknownSessionError, sessions_named
 
 def find_session(results: Path, said: str) -> str:
     """The id of the session with this name; of a tag, of the newest session with it. Raises InputError."""
-    if (results / said / "session.json").is_file():
-        return said
     try:
         return sessions_named(said, _tags(results))[0]
     except UnknownSessionError as error:

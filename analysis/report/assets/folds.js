@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   function openTarget() {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.querySelector(":target");
     let opened = false;
     for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
       opened = opened || !fold.open;

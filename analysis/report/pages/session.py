@@ -11,7 +11,7 @@ from markupsafe import Markup
 from analysis.report.drawing.figure import figures
 from analysis.report.html.downloads import csv_download
 from analysis.report.html.files import page_name
-from analysis.report.html.markup import Section, short, text, unbroken
+from analysis.report.html.markup import Section, short, text, trusted, unbroken
 from analysis.report.pages.frame import charted_page
 from analysis.report.pages.session_data import Contents
 from analysis.report.sections.batch_table import batches
@@ -32,8 +32,8 @@ from analysis.report.sections.settings import hyperparameters, settings_frame, s
 from analysis.report.sections.straggler_table import straggler_answer, stragglers
 from analysis.report.sections.strategy_table import strategies
 from analysis.report.sections.summary_table import summary
-from analysis.wording.closing import main_loss, most_telling
-from analysis.wording.lost_efficiency import explained, size_of
+from analysis.wording.closing import main_loss_of
+from analysis.wording.lost_efficiency import explained
 
 _FEW_SIZES = 2
 
@@ -143,7 +143,7 @@ def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
         title="Where did the efficiency go?",
         content=figures(contents, "losses") + _with_csv(contents, "losses", known, "lost efficiency"),
         folded=True,
-        answer=_main_loss(contents),
+        answer=trusted(unbroken(main_loss_of(rows("summary"), explained(rows("losses")), short))),
         printed=True,
     )
     (counts,) = rows("straggler_counts")
@@ -184,15 +184,6 @@ def _details(contents: Contents, *, is_training: bool) -> Iterator[Section]:
     )
     if session["ok"]:
         yield _coverage(contents, folded=True)
-
-
-def _main_loss(contents: Contents) -> Markup:
-    """The main loss of the most telling case; empty if nothing was lost or nothing is known."""
-    points = contents.rows("summary")
-    point, said = most_telling(points), main_loss(points, explained(contents.rows("losses")))
-    if point is None or not said:
-        return Markup()
-    return Markup("{} on {}: {}").format(short(point["case_name"]), size_of(point), unbroken(said))
 
 
 def _folded_table(contents: Contents, table: str, title: str, shown: Markup) -> Section:

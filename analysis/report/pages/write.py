@@ -100,7 +100,7 @@ def write_pages(
                     for suite in all_suites
                     if (out / history_name(suite)).is_file()
                 },
-                out=str(out),
+                out="public" if redact else str(out),
             )
             put("index.html", lambda: index)
     return paths

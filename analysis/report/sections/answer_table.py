@@ -17,7 +17,7 @@ from analysis.report.sections.summary_table import rate, verdict
 from analysis.tables.scaling import rates, verdict_word
 from analysis.wording import headline, numbers, verdicts
 from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of
-from analysis.wording.plain_text import counted
+from analysis.wording.plain_text import counted, listed
 
 MOST_CASES = 6
 """The most rows. If there are more cases, half of the rows are the best and half the worst."""
@@ -52,7 +52,8 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     terms: dict[tuple[object, ...], list[Row]] = {}
     for loss in losses:
         terms.setdefault(_place(loss), []).append(loss)
-    rows = [_row(point, baselines, terms.get(_place(point), [])) for point in chosen]
+    heading, field = rates(chosen)[0]
+    rows = [_row(point, baselines, terms.get(_place(point), []), field) for point in chosen]
     parts = [part for row in rows for part in row["parts"]]
     shown = {part.kind: part.name for part in parts}
     left_out = sorted({point["case_name"] for point in points} - {point["case_name"] for point in every})
@@ -62,9 +63,9 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
         zones=_zones(),
         kinds=[(kind, shown[kind]) for kind in ("used", *TERMS, "unknown") if kind in shown],
         ticks=[(f"{100 * least:.0f}", _along(least)) for least in _limits()],
-        left_out=left_out[:MOST_CASES],
+        left_out=listed(left_out, MOST_CASES),
         pales=any(part.may_be_zero for part in parts),
-        rate=rates(chosen)[0][0],
+        rate=heading,
         cases=len(every),
         half=half,
         has_chart=has_chart,
@@ -75,10 +76,10 @@ def _place(row: Row) -> tuple[object, ...]:
     return tuple(row[key] for key in ("case_name", "nodes", "ranks_per_node", "threads"))
 
 
-def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[Row]) -> Row:
+def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[Row], field: str) -> Row:
     baseline = baselines.get((point["baseline_case"], point["baseline_workers"]))
-    show = rate(rates([point])[0][1])
-    low, high = (None if point["is_baseline"] else point[f"efficiency_{end}"] for end in ("lo", "hi"))
+    show = rate(field)
+    low, high = (point[f"efficiency_{end}"] for end in ("lo", "hi"))
     percents = numbers.estimate(
         100 * point["efficiency"], *(None if end is None else 100 * end for end in (low, high))
     )
@@ -140,7 +141,8 @@ def _zones() -> list[dict[str, object]]:
 
 
 def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
-    """The used share, the losses and what is not known; gains shorten the used share, because they are part of it."""
+    """The used share, the losses and what is not known. If some parts gain, all are drawn shorter, so that the bar
+    stays as long as the ranks' time."""
     used = min(point["efficiency"], 1.0)
     shares = [("used", "used", used, False)]
     if not terms or is_loss_undecided(point):

@@ -111,7 +111,7 @@ def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_
         "To decide the verdict, repeat 9 times in all, on a quiet machine."
     ]
     assert repeat[0].cases == ("a",)
-    assert repeat[0].evidence == "a is anything from poor to superlinear by 3 repeats"
+    assert repeat[0].evidence == "after 3 repeats a may be anything from poor to superlinear"
     assert repeat[0].certainty == ""
 
 
@@ -138,6 +138,21 @@ def test_one_command_changes_every_case_of_a_finding():
     assert one.options == "--set cases.b.strategy=ddp --set cases.c.strategy=ddp"
     (one,) = first_advice([sets[0], sets[1] | {"options": "--repeats 9"}], [DECIDED])
     assert one.options == "--set cases.b.strategy=ddp"
+
+
+def test_one_command_sets_no_key_twice():
+    both = [
+        ROW | {"case_name": case, "options": f"--set cases.b.global_batch={n}"}
+        for case, n in (("b", 2), ("c", 4))
+    ]
+    (one,) = first_advice(both, [DECIDED])
+    assert one.options == "--set cases.b.global_batch=2"
+
+
+def test_a_bad_repeat_of_a_decided_case_asks_for_no_verdict():
+    bad = ROW | {"finding": "outlying_repeat", "cost": None, "options": "--repeats 5", "case_name": "b"}
+    (one,) = first_advice([bad], [DECIDED])
+    assert one.title == "Do it."
 
 
 def test_a_loss_without_a_known_cause_is_advice_where_there_is_room():

@@ -104,17 +104,17 @@ def test_many_cases_show_the_best_and_the_worst():
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ([point()], "ddp on 2 ranks is 1.60 times as fast as on 1, at 80.0 % efficiency: good."),
-        ([point(low=0.9, high=2.3)], "ddp on 2 ranks: undecided whether it is faster than on 1."),
-        ([point(low=1.3, high=1.9)], "ddp on 2 ranks is 1.60 times as fast as on 1, at 80.0 % efficiency."),
+        ([point()], "ddp on 2 ranks is 1.60 times as fast as on 1 rank, at 80.0 % efficiency: good."),
+        ([point(low=0.9, high=2.3)], "ddp on 2 ranks: undecided whether it is faster than on 1 rank."),
+        ([point(low=1.3, high=1.9)], "ddp on 2 ranks is 1.60 times as fast as on 1 rank, at 80.0 % efficiency."),
         ([point(low=0.2, high=1.9)], "ddp on 2 ranks: too noisy to tell how it scales."),
         (
             [point(low=None, high=None, repeats=1)],
-            "ddp on 2 ranks is 1.60 times as fast as on 1, at 80.0 % efficiency, by one repeat.",
+            "ddp on 2 ranks is 1.60 times as fast as on 1 rank, at 80.0 % efficiency, by one repeat.",
         ),
         (
             [point(verdict="different training")],
-            "ddp on 2 ranks trains a different model than on 1, so the speeds cannot be compared.",
+            "ddp on 2 ranks trains a different model than on 1 rank, so the speeds cannot be compared.",
         ),
         (
             [point("a"), point("b", 0.9, 0.85, 0.95), point("c", 1.0, 0.95, 1.05), point("d", 1.2, 0.9, 1.5)],
@@ -124,12 +124,34 @@ def test_many_cases_show_the_best_and_the_worst():
         ([point("a"), point("b", low=0.3, high=1.9)], "2 ranks against 1: a 1.60×; b is too noisy to tell."),
         (
             [point(baseline_workers=2, workers=8, speedup=6.4, low=6.3, high=6.5)],
-            "ddp on 8 ranks is 3.20 times as fast as on 2, at 80.0 % efficiency: good.",
+            "ddp on 8 ranks is 3.20 times as fast as on 2 ranks, at 80.0 % efficiency: good.",
         ),
     ],
 )  # fmt: skip
 def test_the_headline_states_the_finding_and_no_verdict_while_it_is_open(points, said):
     assert headline(sessions(*points)) == said
+
+
+def test_a_case_that_is_compared_with_another_names_it():
+    other = {"baseline_case": "plain", "baseline_workers": 1, "workers": 1, "is_baseline": False}
+    fast, slow = point("fast", 1.3, 1.2, 1.4, **other), point("slow", 0.7, 0.6, 0.8, **other)
+    assert headline([fast, slow]) == "1 rank against plain on 1 rank: fast 1.30×; slower: slow 0.700×."
+    assert faster([fast, slow, point("a")]) == (
+        "fast is faster than plain on 1 rank; slow is slower than plain on 1 rank; a is faster than on 1 rank."
+    )
+    assert headline([fast, point("a")]).startswith("At the largest sizes: ")
+
+
+def test_several_sizes_without_an_interval_say_so():
+    once = [point(name, low=None, high=None, repeats=1) for name in "ab"]
+    assert headline(sessions(*once)) == "2 ranks against 1: a 1.60×, b 1.60×, by one repeat."
+
+
+def test_rates_of_one_table_have_one_unit():
+    lm = point("lm", tokens_per_s=5_000.0, tokens_per_s_lo=None, tokens_per_s_hi=None)
+    table = answer_table(sessions(lm, point("cnn")), [])
+    assert ">examples/s<" in table
+    assert "5,000" not in table
 
 
 def test_of_many_cases_the_headline_says_the_range():
@@ -147,7 +169,8 @@ def test_what_is_undecided_is_named_and_what_is_certain_too():
         point("d", low=0.3, high=1.9),
     ]
     assert undecided(sessions(*every)) == (
-        "whether b gains from 2 ranks (0.90 to 1.50×); the verdict of c (acceptable or excellent); anything about d."
+        "whether b on 2 ranks is faster than on 1 rank (0.90 to 1.50×); the verdict of c (acceptable or excellent); "
+        "how d scales (too noisy to tell)."
     )
-    assert faster(sessions(*every)) == "a, c are faster than on fewer ranks."
+    assert faster(sessions(*every)) == "a, c are faster than on 1 rank."
     assert undecided(sessions(point())) == ""

@@ -59,13 +59,26 @@ def test_only_whole_names_and_absolute_paths_are_replaced():
     rows = pl.DataFrame(
         {
             "session_id": ["20261121-node-1"],
-            "evidence": ["node-1 at 12 examples/s, 1/2 of node-10; see /scratch/anna/x.log and node-1.lab"],
+            "evidence": [
+                "node-1 at 12 examples/s, 1/2 of node-10; see /scratch/anna/x.log, ~anna/y and node-1.lab"
+            ],
+            "config": [
+                '{"workload_options": {"command": ["python", "a.py"], "env": {"TOKEN": "s"}, "depth": 2}}'
+            ],
+            "tags": [["on node-1", "nightly"]],
             "command": [["bench", "suite"]],
         }
     )
     (row,) = Redaction(hosts={"node-1": "host-1"}).frame(rows).to_dicts()
     assert row == {
         "session_id": "20261121-node-1",
-        "evidence": "host-1 at 12 examples/s, 1/2 of node-10; see (path) and host-1.lab",
+        "evidence": "host-1 at 12 examples/s, 1/2 of node-10; see (path) (path) and host-1.lab",
+        "config": '{"workload_options": {"command": "(left out)", "env": "(left out)", "depth": 2}}',
+        "tags": ["on host-1", "nightly"],
         "command": None,
     }
+
+
+def test_a_list_of_nodes_is_left_out():
+    facts = pl.DataFrame({"key": ["slurm_node_list", "torch"], "value": ["gpu[01-04]", "2.15.0"]})
+    assert Redaction(hosts={}).frame(facts).rows() == [("slurm_node_list", "(left out)"), ("torch", "2.15.0")]

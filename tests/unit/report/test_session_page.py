@@ -213,7 +213,9 @@ def test_skipping_is_no_trouble_and_says_so_in_the_facts(page_of):
 
 def test_a_name_from_right_to_left_is_isolated_within_the_headline(page_of):
     said = re.search(r"<h1>(.*?)</h1>", page_of["hebrew"])[1]
-    assert said.startswith("<bdi>\u05e9\u05dc\u05d5\u05dd</bdi> on 2 ranks is 1.67 times as fast as on 1")
+    assert said.startswith(
+        "<bdi>\u05e9\u05dc\u05d5\u05dd</bdi> on 2 ranks is 1.67 times as fast as on 1 rank"
+    )
 
 
 def test_of_many_cases_the_headline_says_the_range_and_the_table_has_both_ends(page_of):

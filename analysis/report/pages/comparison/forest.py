@@ -132,7 +132,8 @@ CHART = Chart(
     order=0,
     question="Which sizes are faster or slower?",
     reading="Throughput of the candidate ÷ that of the baseline, with its 95 % interval. Coloured circles: the "
-    "interval excludes 1. Grey squares: it does not. Shaded: the same within 2 %.",
+    "interval excludes 1. Grey squares: no certain difference, or no verdict. Shaded: the same within "
+    f"{100 * MARGIN:.0f} %.",
     draw=_draw,
     wide=True,
 )
