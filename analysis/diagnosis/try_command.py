@@ -35,15 +35,18 @@ def command(session: Row, options: str | None, cases: Iterable[str] = ()) -> str
     except ValueError:  # an unbalanced quotation mark in a custom rule
         return None
     own = list(_options(words[2:]))
-    is_of_a_suite = words[1:2] in (["suite"], ["run"]) and sum(_is_the_suite(option) for option in own) <= 1
+    named = [option[0] for option in own if _is_the_suite(option)]
+    is_of_a_suite = words[1:2] in (["suite"], ["run"]) and all(
+        word == session["suite"] or word.endswith((".yaml", ".yml")) for word in named
+    )
     if not added or session["imported"] is not None or not is_of_a_suite or "--" in words:
         return None
     added = [*_only(added, {name.partition("~")[0] for name in cases}), *added]
     if any(option[0] == "--resume" for option in added):  # the plan, which names the suite, is stored
         kept = [option for option in own if option[0] == "--results"]
     else:
-        named = [] if any(_is_the_suite(option) for option in own) else [(session["suite"],)]
-        kept = [*named, *(option for option in own if not _is_dropped(option, added))]
+        suite = [] if named else [(session["suite"],)]
+        kept = [*suite, *(option for option in own if not _is_dropped(option, added))]
     return shlex.join(["bench", "suite", *_words(kept), *_words(added)])
 
 

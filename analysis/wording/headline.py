@@ -110,7 +110,7 @@ def faster(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
 
 
 def _base(point: Row, name: Callable[[str], str]) -> str:
-    """What the row is compared with: `on 1 rank`, or `plain on 1 rank`."""
+    """The row's baseline in words: `on 1 rank`, or `plain on 1 rank`."""
     size = f"on {counted(point['baseline_workers'], point['baseline_axis'])}"
     return size if point["baseline_case"] == point["case_name"] else f"{name(point['baseline_case'])} {size}"
 

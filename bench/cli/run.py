@@ -197,7 +197,7 @@ def _check_what_to_run(context: click.Context, words: tuple[str, ...]) -> None:
         raise InputError(
             f"{suite} is a script: give the command that starts it: bench run -- {start} {suite}"
         )
-    if resumed is not None and (useless := _given(context, _MEASURE)):
+    if resumed is not None and (useless := _given(context, (*_MEASURE, "dry_run"))):
         raise InputError(f"{', '.join(useless)}: a resumed session keeps its plan: leave it out")
     if words and (useless := _given(context, _OF_A_SUITE)):
         raise InputError(f"{', '.join(useless)}: only for a suite: leave it out, or name a suite")

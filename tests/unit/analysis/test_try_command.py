@@ -28,9 +28,9 @@ def session(*words, imported=None):
             "bench suite 'my own.yaml' --results 'r 1' --set cases.small.global_batch=256",
         ),
         (
-            ["suite", "x", "--repeats", "3", "--set", "data.workers=0", "--set=train.seed=1"],
+            ["suite", "text_scaling", "--repeats", "3", "--set", "data.workers=0", "--set=train.seed=1"],
             "--repeats 8 --set data.workers=4",
-            "bench suite x --set train.seed=1 --repeats 8 --set data.workers=4",
+            "bench suite text_scaling --set train.seed=1 --repeats 8 --set data.workers=4",
         ),
         (
             ["suite", "--resume", "s", "--results", "r"],
@@ -38,12 +38,16 @@ def session(*words, imported=None):
             "bench suite text_scaling --results r --set cases.small.global_batch=256",
         ),
         (
-            ["suite", "x", "--quick", "--results", "r"],
+            ["suite", "text_scaling", "--quick", "--results", "r"],
             "--resume 's 1'",
             "bench suite --results r --resume 's 1'",
         ),
-        (["suite", "x"], "--set 'cases.a;b.world=1'", "bench suite x --set 'cases.a;b.world=1'"),
-        (["run", "x", "--quick"], KNOB, f"bench suite x --quick {KNOB}"),
+        (
+            ["suite", "text_scaling"],
+            "--set 'cases.a;b.world=1'",
+            "bench suite text_scaling --set 'cases.a;b.world=1'",
+        ),
+        (["run", "text_scaling", "--quick"], KNOB, f"bench suite text_scaling --quick {KNOB}"),
     ],
 )
 def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, options, line):
@@ -52,7 +56,7 @@ def test_it_is_the_sessions_own_with_what_the_remedy_adds(words, options, line):
 
 def test_a_flag_takes_no_other_option_with_it():
     for flag in FLAGS:
-        assert (command(session("suite", "x", flag, "--repeats", "2"), "--repeats 6") or "").count(
+        assert (command(session("suite", "text_scaling", flag, "--repeats", "2"), "--repeats 6") or "").count(
             "--repeats"
         ) == 1
 
@@ -66,17 +70,22 @@ def test_every_flag_of_the_command_is_known():
 
 @pytest.mark.parametrize("options", [None, "", "--set 'train.seed=1"])
 def test_there_is_none_where_no_option_helps(options):
-    assert command(session("suite", "x"), options) is None
+    assert command(session("suite", "text_scaling"), options) is None
 
 
 @pytest.mark.parametrize(
-    "words", [["run", "--world", "1,2", "--", "python", "t.py"], ["run", "python", "t.py"], ["import", "x"]]
+    "words",
+    [
+        ["run", "--world", "1,2", "--", "python", "t.py"],
+        ["run", "python", "t.py"],
+        ["import", "text_scaling"],
+    ],
 )
 def test_there_is_none_without_a_suite(words):
     assert command(session(*words), KNOB) is None
 
 
-ALONE = f"bench suite x --case small {KNOB}"
+ALONE = f"bench suite text_scaling --case small {KNOB}"
 
 
 @pytest.mark.parametrize(
@@ -84,23 +93,42 @@ ALONE = f"bench suite x --case small {KNOB}"
     [
         (["small", "large"], KNOB, ALONE),
         (["small~lr=1", "small~lr=2", "large"], KNOB, ALONE),
-        (["small"], KNOB, f"bench suite x {KNOB}"),
-        (["small~lr=1", "small~lr=2"], KNOB, f"bench suite x {KNOB}"),
-        (["small", "large"], "--set train.seed=1", "bench suite x --set train.seed=1"),
-        (["small", "large"], f"{KNOB} --set train.seed=1", f"bench suite x {KNOB} --set train.seed=1"),
-        (["a", "a.b"], "--set cases.a.b.world=1", "bench suite x --case a.b --set cases.a.b.world=1"),
-        (["[a]", "b"], "--set 'cases.[a].world=1'", "bench suite x --case '[[]a]' --set 'cases.[a].world=1'"),
+        (["small"], KNOB, f"bench suite text_scaling {KNOB}"),
+        (["small~lr=1", "small~lr=2"], KNOB, f"bench suite text_scaling {KNOB}"),
+        (["small", "large"], "--set train.seed=1", "bench suite text_scaling --set train.seed=1"),
+        (
+            ["small", "large"],
+            f"{KNOB} --set train.seed=1",
+            f"bench suite text_scaling {KNOB} --set train.seed=1",
+        ),
+        (
+            ["a", "a.b"],
+            "--set cases.a.b.world=1",
+            "bench suite text_scaling --case a.b --set cases.a.b.world=1",
+        ),
+        (
+            ["[a]", "b"],
+            "--set 'cases.[a].world=1'",
+            "bench suite text_scaling --case '[[]a]' --set 'cases.[a].world=1'",
+        ),
     ],
 )
 def test_only_the_case_that_is_changed_runs_again(cases, options, line):
-    assert command(session("suite", "x"), options, cases) == line
+    assert command(session("suite", "text_scaling"), options, cases) == line
 
 
 def test_the_cases_of_the_session_give_way_to_the_one_that_is_changed():
-    chosen = session("suite", "x", "--case", "sm*", "--case=large")
+    chosen = session("suite", "text_scaling", "--case", "sm*", "--case=large")
     assert command(chosen, KNOB, ["small", "large"]) == ALONE
 
 
 def test_there_is_none_of_what_was_measured_elsewhere():
-    assert command(session("import", "a.csv", "--suite", "x", imported={"files": []}), KNOB) is None
-    assert command({"command": [], "suite": "x", "imported": None}, KNOB) is None
+    assert (
+        command(session("import", "a.csv", "--suite", "text_scaling", imported={"files": []}), KNOB) is None
+    )
+    assert command({"command": [], "suite": "text_scaling", "imported": None}, KNOB) is None
+
+
+def test_a_program_without_arguments_is_no_suite():
+    assert command(session("run", "./train.sh"), "--repeats 5") is None
+    assert command(session("run", "--", "python", "train.py"), "--repeats 5") is None
