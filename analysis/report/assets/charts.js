@@ -49,7 +49,7 @@
   }
 
   async function draw(figure) {
-    if (figure.closest("details.layer:not([open])")) return; // it is drawn when the section opens
+    if (figure.closest("details.layer:not([open]):not(.printed)")) return; // drawn when the section opens
     const plot = figure.querySelector(".plot");
     const chosen = figure.querySelector(".choice input:checked");
     const state = `${plot.clientWidth} ${chosen ? chosen.value : 0}`;
