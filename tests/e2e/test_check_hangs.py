@@ -118,7 +118,7 @@ def test_it_is_named_and_ends_the_call_with_2_and_its_place(
 def test_a_process_that_closes_its_files_is_not_waited_for(check: Callable[..., str]) -> None:
     said = check("closes", timeout_s=100_000)
     assert (
-        "bench: case closes: the process of the check before the session ended during prepare() of " in said
+        "error: case closes: the process of the check before the session ended during prepare() of " in said
     )
 
 

@@ -95,9 +95,9 @@ def test_the_session_ends_with_what_it_found_and_summary_and_page_show_it(
     session: tuple[Path, Marked, str], tmp_path: Path
 ) -> None:
     results, marked, printed = session
-    assert "GB/s" in printed.splitlines()[-2]
+    assert "GB/s" in printed.splitlines()[-3]
     assert "speedup" not in printed
-    summary = marked.run("summary", "--results", str(results)).stdout
+    summary = marked.run("summary", "--runs", "--results", str(results)).stdout
     assert "Bus bandwidth in GB/s" in summary
     assert "4 KiB" in summary
     done = marked.run("report", "--results", str(results), "--out", str(tmp_path))

@@ -17,6 +17,7 @@ import pytest
 
 from tests.e2e.browser import Browser
 from tests.e2e.processes import Marked
+from tests.e2e.report_pages import open_sections
 from tests.e2e.test_hostile_folder import HOSTILE_TO_A_MODULE, hostile_folder
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +105,7 @@ def test_their_report_is_drawn_without_a_word_in_the_console(
     browser.console()
     for page in pages:
         browser.open(page)
+        open_sections(browser)
         states = browser.run(
             "return [...document.querySelectorAll('figure.chart')].map((one) => one.dataset.state)"
         )
