@@ -136,7 +136,7 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
             title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
             evidence = "; ".join(said[:_MOST_CASES])
         if worst["finding"] == "one_repeat":
-            title, evidence = f"Repeat {asked} times.", "one run of each size shows no variation"
+            title, evidence = f"Repeat {asked} times.", "One run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"
     return Advice(
         worst=worst,
