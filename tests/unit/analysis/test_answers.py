@@ -67,4 +67,4 @@ def test_the_losses_of_a_size_add_up_to_what_it_lacks(results: Path) -> None:
     assert sum(of_one_size) == pytest.approx(lost)
     table = lines(results, "losses", "two")
     assert any(line.startswith("ddp") for line in table)
-    assert "needs two sizes" in " ".join(lines(results, "losses", "alone"))
+    assert "no size has an efficiency" in " ".join(lines(results, "losses", "alone"))
