@@ -28,8 +28,8 @@ def size_of(point: Row) -> str:
 
 def explained(losses: Sequence[Row]) -> list[Row]:
     """The losses of sizes with a known cause; imported timings have none."""
-    known = {_place(loss) for loss in losses if loss["term"] != "remainder" and loss["share"] is not None}
-    return [loss for loss in losses if _place(loss) in known]
+    known = {place_of(loss) for loss in losses if loss["term"] != "remainder" and loss["share"] is not None}
+    return [loss for loss in losses if place_of(loss) in known]
 
 
 def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
@@ -37,15 +37,15 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
     scaling, `losses` of efficiency_loss."""
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
-        by_place.setdefault(_place(loss), []).append(loss)
-    largest = largest_sizes([point for point in points if _place(point) in by_place])
+        by_place.setdefault(place_of(loss), []).append(loss)
+    largest = largest_sizes([point for point in points if place_of(point) in by_place])
     compared = [point for point in largest if point["verdict"] != verdicts.DIFFERENT_TRAINING]
     shown = sorted(compared, key=lambda point: point["efficiency"])[:_MOST]
     if compared:
         yield "Where the efficiency went"
     for point in compared:
         if point in shown:
-            yield f"  {point['case_name']} on {size_of(point)}{_loss(point, by_place[_place(point)])}"
+            yield f"  {point['case_name']} on {size_of(point)}{_loss(point, by_place[place_of(point)])}"
     if len(compared) > len(shown):
         others = len(compared) - len(shown)
         yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
@@ -68,7 +68,8 @@ def is_loss_undecided(point: Row) -> bool:
     return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
 
 
-def _place(row: Row) -> tuple[object, ...]:
+def place_of(row: Row) -> tuple[object, ...]:
+    """The key of a case and placement, the same in rows of scaling and of efficiency_loss."""
     return tuple(row[key] for key in _PLACE)
 
 

@@ -16,7 +16,7 @@ from analysis.report.html.render import render
 from analysis.report.sections.summary_table import rate, verdict
 from analysis.tables.scaling import rates, verdict_word
 from analysis.wording import headline, numbers, verdicts
-from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of
+from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of, place_of
 from analysis.wording.plain_text import counted, listed
 
 MOST_CASES = 6
@@ -41,7 +41,7 @@ class _Part:
 
 def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: bool = False) -> Markup:
     """The table; empty if nothing was compared. `points` are rows of queries/summary.sql, `losses` those of
-    queries/losses.sql with a known cause. Beside a chart of all sizes, the verdict is a word instead of a drawing."""
+    queries/losses.sql with a known cause. Next to a chart of all sizes, the verdict is a word instead of a drawing."""
     every = [point for point in headline.compared(points) if point["efficiency"] is not None]
     if not every:
         return Markup()
@@ -51,9 +51,9 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     baselines = {(point["case_name"], point["workers"]): point for point in points if point["is_baseline"]}
     terms: dict[tuple[object, ...], list[Row]] = {}
     for loss in losses:
-        terms.setdefault(_place(loss), []).append(loss)
+        terms.setdefault(place_of(loss), []).append(loss)
     heading, field = rates(chosen)[0]
-    rows = [_row(point, baselines, terms.get(_place(point), []), field) for point in chosen]
+    rows = [_row(point, baselines, terms.get(place_of(point), []), field) for point in chosen]
     parts = [part for row in rows for part in row["parts"]]
     shown = {part.kind: part.name for part in parts}
     left_out = sorted({point["case_name"] for point in points} - {point["case_name"] for point in every})
@@ -70,10 +70,6 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
         half=half,
         has_chart=has_chart,
     )
-
-
-def _place(row: Row) -> tuple[object, ...]:
-    return tuple(row[key] for key in ("case_name", "nodes", "ranks_per_node", "threads"))
 
 
 def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[Row], field: str) -> Row:
