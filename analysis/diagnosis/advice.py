@@ -153,7 +153,7 @@ def _possible(point: Row) -> str:
     verdict = point["verdict"]
     if verdicts.is_open(point):
         verdict = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
-    return f"after {point['repeats'] + point['slow_repeats']} repeats {point['case_name']} may be {verdict}"
+    return f"{point['case_name']} may be {verdict}"
 
 
 def _options(rows: Sequence[Row]) -> str | None:

@@ -111,7 +111,7 @@ def test_of_an_undecided_case_what_makes_it_surer_comes_before_what_changes_its_
         "To decide the verdict, repeat 9 times in all, on a quiet machine."
     ]
     assert repeat[0].cases == ("a",)
-    assert repeat[0].evidence == "after 3 repeats a may be anything from poor to superlinear"
+    assert repeat[0].evidence == "a may be anything from poor to superlinear"
     assert repeat[0].certainty == ""
 
 
