@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
-from bench.models.diffusion import TIME_STEPS, Schedule
+from bench.models.diffusion import TIME_STEPS, diffuse
 from bench.train.loop import Training
 from bench.workloads import Workload
 
@@ -79,15 +79,13 @@ def digits(workload: Workload, _device: torch.device) -> Loss:
 
 
 def diffusion(_workload: Workload, device: torch.device) -> Loss:
-    schedule = Schedule(device)
-
     def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
         images = batch["images"].float() / 127.5 - 1
         mirrored = torch.rand(len(images), device=device) < 0.5
         images = torch.where(mirrored[:, None, None, None], images.flip(3), images)
         steps = torch.randint(TIME_STEPS, (len(images),), device=device)
         noise = torch.randn_like(images)
-        return F.mse_loss(model(schedule.diffuse(images, noise, steps), steps, batch["key"]), noise)
+        return F.mse_loss(model(diffuse(images, noise, steps), steps, batch["key"]), noise)
 
     return loss
 

@@ -77,7 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sensors = Sensors.start(Path(folder) / "samples.raw")
         sensors.watch([os.getpid()])
-        found = pairs(training(torch.device(asked.device), Path(folder)), sensors, asked.seconds)
+        found = pairs(training(torch.device(asked.device, 0), Path(folder)), sensors, asked.seconds)
         sensors.stop()
         samples = len(sensors.rows_between(0, perf_counter_ns()))
     middle, low, high = interleaved.quotient(found)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from bench.models.diffusion import Schedule
     from bench.workloads import Batch
 
 _CHANNELS = 3
@@ -105,7 +104,6 @@ class Workload:
         self.options = options
         self.seed = seed
         self._root = data_root if source == "cifar10" else None
-        self._schedules: dict[torch.device, Schedule] = {}
 
     def prepare(self) -> None:
         from bench.data.images import cifar10
@@ -187,12 +185,9 @@ class Workload:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Predicted and true noise, both float32 [B, 3, H, W]; noise and time steps are drawn on the device."""
         from bench.data.synthetic import keyed
-        from bench.models.diffusion import TIME_STEPS, Schedule
+        from bench.models.diffusion import TIME_STEPS, diffuse
 
-        if keys.device not in self._schedules:
-            self._schedules[keys.device] = Schedule(keys.device)
         clean = images.float().mul_(2 / 255).sub_(1)
         steps = keyed.randint(seed, keys, TIME_STEPS, _TIME)
         noise = keyed.normal(seed, keys, clean[0].numel(), _NOISE).view(clean.shape)
-        noisy = self._schedules[keys.device].diffuse(clean, noise, steps)
-        return model(noisy, steps, keys).float(), noise
+        return model(diffuse(clean, noise, steps), steps, keys).float(), noise

@@ -1,14 +1,18 @@
-"""One report and one Chromium for all tests that look at pages."""
+"""One report and one Chromium for all tests that look at pages.
+
+Their imports wait until a test needs them: on a GPU node, other tests run without Selenium and Polars.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.browser import Browser
-from tests.e2e.report_pages import make_sessions, write_report
+if TYPE_CHECKING:
+    from tests.e2e.browser import Browser
 
 LONGEST = ("test_documents_run.py", "test_quickstart.py", "test_shipped_suites.py")
 """Files that take minutes: they start first, so that no worker ends the run alone with one."""
@@ -22,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one page of each kind in tests/e2e/report_pages.py, and the index."""
+    from tests.e2e.report_pages import make_sessions, write_report
+
     folder = tmp_path_factory.mktemp("report")
     make_sessions(folder / "results")
     return write_report(folder)
@@ -31,6 +37,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(
     require_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Browser]:
+    from tests.e2e.browser import Browser
+
     chromium, driver = require_program("chromium"), require_program("chromedriver")
     started = Browser(chromium, driver, tmp_path_factory.mktemp("profile"))
     yield started

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from bench.data.images import pictures
+from bench.data.per_device import PerDevice
 from bench.data.synthetic import keyed
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ _CUT = 0
 _MEAN = (0.485, 0.456, 0.406)
 _DEVIATION = (0.229, 0.224, 0.225)
 """Mean and standard deviation of ImageNet's red, green and blue, as torchvision's models expect."""
+
+
+def _scale_and_shift(device: torch.device) -> torch.Tensor:
+    """Factor and summand that normalise a byte of each channel, [2, 3, 1, 1]."""
+    mean, deviation = (torch.tensor(value, device=device).view(3, 1, 1) for value in (_MEAN, _DEVIATION))
+    return torch.stack([1 / (255 * deviation), -mean / deviation])
+
+
+_SCALE_AND_SHIFT = PerDevice(_scale_and_shift)
 
 
 class Stored(Protocol):
@@ -44,7 +54,6 @@ class DecodedImages:
     """Number of pictures of `validation` to use, evenly spread over it, so that even a few are from many classes."""
     size: int
     seed: int
-    _constants: dict[torch.device, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
 
     @property
     def examples(self) -> int:
@@ -62,12 +71,7 @@ class DecodedImages:
     def pixels(self, batch: Batch) -> torch.Tensor:
         """float32 [B, 3, size, size], laid out as NHWC."""
         images = batch["images"].permute(0, 3, 1, 2)
-        if images.device not in self._constants:
-            mean, deviation = (
-                torch.tensor(value, device=images.device).view(3, 1, 1) for value in (_MEAN, _DEVIATION)
-            )
-            self._constants[images.device] = 1 / (255 * deviation), -mean / deviation
-        scale, shift = self._constants[images.device]
+        scale, shift = _SCALE_AND_SHIFT.on(images.device).unbind()
         return (images * scale).add_(shift)
 
 

@@ -6,12 +6,13 @@ product makes a batch that is already normalised, and writes as many bytes as no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - its name everywhere
 
+from bench.data.per_device import PerDevice
 from bench.data.synthetic import keyed
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class GeneratedImages:
     """Training examples."""
     held_out: int
     seed: int
-    _made: dict[torch.device, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._stretch = PerDevice(self._stretch_matrix)
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:  # noqa: ARG002 - nothing here is random
         """`numbers` and `labels`, both int64 [B]."""
@@ -49,18 +52,15 @@ class GeneratedImages:
     def pixels(self, batch: Batch) -> torch.Tensor:
         """float32 [B, 3, size, size] on the batch's device, of mean 0 and a deviation of about 1."""
         labels = batch["labels"]
-        shared, stretch = self._on(labels.device)
+        stretch = self._stretch.on(labels.device)
+        shared = keyed.uniform(self.seed, labels, _VALUES, _CLASS).mul_(4.2)
         own = keyed.uniform(self.seed, batch["numbers"], _VALUES, _OWN)
-        coarse = shared.index_select(0, labels).add(own.mul_(1.8).sub_(3.0))
+        coarse = shared.add_(own.mul_(1.8).sub_(3.0))
         with torch.autocast(labels.device.type, enabled=False):
             pixels = coarse.view(-1, _SIDE * _SIDE) @ stretch
         return pixels.view(-1, _CHANNELS, self.size, self.size)
 
-    def _on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """Values of every class, [classes, 48], and the matrix that stretches both sides at once, [16, size x size]."""
-        if device not in self._made:
-            classes = torch.arange(self.classes, device=device)
-            side = F.interpolate(torch.eye(_SIDE, device=device)[None], self.size, mode="linear")[0]
-            shared = keyed.uniform(self.seed, classes, _VALUES, _CLASS).mul_(4.2)
-            self._made[device] = shared, torch.kron(side, side)
-        return self._made[device]
+    def _stretch_matrix(self, device: torch.device) -> torch.Tensor:
+        """The matrix that stretches both sides at once, [16, size x size]."""
+        side = F.interpolate(torch.eye(_SIDE, device=device)[None], self.size, mode="linear")[0]
+        return torch.kron(side, side)

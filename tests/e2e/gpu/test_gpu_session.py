@@ -49,6 +49,21 @@ cases:
     world: [1]
     workload: {name: resnet50, image_size: 64, classes: 10, layers: [1, 1, 1, 1], validation_examples: 0}
     train: {cudnn_benchmark: true}
+  - name: replayed_pictures     # their constants must not belong to a graph
+    strategy: single
+    scaling: none
+    batch_per_rank: 32
+    world: [1]
+    workload: {name: resnet50, image_size: 64, classes: 10, layers: [1, 1, 1, 1], validation_examples: 0}
+    train: {compile: true, compile_loss: true, compile_mode: reduce-overhead}
+  - name: replayed_diffusion
+    strategy: single
+    scaling: none
+    batch_per_rank: 32
+    world: [1]
+    workload: {name: ddpm_unet, base_channels: 32, channel_multipliers: [1, 2], num_res_blocks: 1, image_size: 16,
+               validation_examples: 0}
+    train: {compile: true, compile_loss: true, compile_mode: reduce-overhead}
   - name: found
     strategy: single
     scaling: none
@@ -132,7 +147,7 @@ def test_flops_and_energy_become_shares_and_prices(results: Path) -> None:
         results,
         "SELECT case_name, flops_per_s, peak_flops_per_s, mfu, mfu_problem FROM utilisation ORDER BY ALL",
     )
-    assert len(rows) == 10
+    assert len(rows) == 12
     for _, flops_per_s, peak, mfu, problem in rows:
         assert flops_per_s > 0
         assert (mfu is None) == (peak is None)  # a GPU that no table knows has none

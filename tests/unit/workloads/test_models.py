@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.backends.common import aot_autograd
 
 from bench import workloads
 from bench.models.cnn import Cnn
-from bench.models.diffusion import Schedule
+from bench.models.diffusion import amplitudes
 from bench.models.keyed_dropout import KeyedDropout
 from bench.models.mlp import Mlp
 from bench.models.unet import Unet
@@ -45,6 +46,33 @@ def test_the_original_attends_at_16_by_16_and_in_the_middle() -> None:
 def test_the_small_models_have_their_sizes() -> None:
     assert parameters(Mlp(2, [64, 32, 16], 3)) == 192 + 2080 + 528 + 51
     assert parameters(Cnn()) == 320 + 18_496 + 401_536 + 1_290
+
+
+class Passing(torch.nn.Module):
+    """Predicts its input."""
+
+    def forward(self, x: torch.Tensor, *_others: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+@pytest.mark.parametrize(("name", "model"), [("resnet50", torch.nn.Flatten()), ("ddpm_unet", Passing())])
+def test_a_compiled_loss_is_traced_once_and_keeps_no_tensor_that_it_made(
+    name: str, model: torch.nn.Module
+) -> None:
+    """In the pool of a CUDA graph, such a tensor would be overwritten by the next step."""
+    made = workload(name)
+    traced: list[torch.fx.GraphModule] = []
+
+    def count(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
+        traced.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(made.loss, backend=aot_autograd(fw_compiler=count))
+    for step in range(3):
+        places = torch.arange(4) + step
+        batch = made.batch(places, places)
+        assert torch.equal(compiled(model, batch), made.loss(model, batch))
+    assert len(traced) == 1
 
 
 def test_an_untrained_unet_predicts_nothing_and_adds_nothing() -> None:
@@ -140,10 +168,10 @@ def test_each_dropout_layer_of_a_unet_has_a_stream_of_its_own() -> None:
 
 
 def test_the_diffusion_schedule_is_the_papers() -> None:
-    schedule = Schedule(torch.device("cpu"))
-    assert float(schedule.signal[0] ** 2) == pytest.approx(1 - 1e-4, abs=1e-7)
-    assert float(schedule.signal[-1] ** 2) == pytest.approx(4.0358e-5, rel=1e-3)  # "alpha bar" at T
-    torch.testing.assert_close(schedule.signal**2 + schedule.noise**2, torch.ones(1000))
+    signal, noise = amplitudes.on(torch.device("cpu"))
+    assert float(signal[0] ** 2) == pytest.approx(1 - 1e-4, abs=1e-7)
+    assert float(signal[-1] ** 2) == pytest.approx(4.0358e-5, rel=1e-3)  # "alpha bar" at T
+    torch.testing.assert_close(signal**2 + noise**2, torch.ones(1000))
 
 
 @pytest.mark.parametrize("hidden", [(5,), (16, 16, 16, 16, 16), (128, 3)])
