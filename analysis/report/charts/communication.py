@@ -14,7 +14,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     parts = Parts(
         part="part",
         names=distinct(rows.sort("part_order"), "part"),
-        colours=theme.PART_COLOURS,
+        colours=theme.PROFILE,
         value="part_ms",
         title="mean time of a profiled step (ms)",
         tooltip=[

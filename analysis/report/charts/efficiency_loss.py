@@ -16,7 +16,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     parts = Parts(
         part="part",
         names=names,
-        colours=[theme.LOSS_COLOURS[order] for order in orders],
+        colours=[theme.LOSSES[order] for order in orders],
         value="share",
         title="share of the ranks' time (%)",
         tooltip=[

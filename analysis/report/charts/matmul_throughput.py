@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from analysis.report.drawing import theme
-from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct, few_sizes, sentences, size_dash
+from analysis.report.drawing.chart import Cases, Chart, Drawing, distinct, few_sizes, sentences, size_colour
 from analysis.report.drawing.curves import cut_note
 from analysis.report.drawing.sizes import Looks, Result, size_axis, size_lines
 from analysis.wording.machine import flops_unit
@@ -24,10 +24,10 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 def _looks(rows: pl.DataFrame) -> Looks:
     precisions = distinct(rows.sort("precision"), "precision")
-    scale = alt.Scale(domain=precisions, range=theme.categories(len(precisions)))
+    scale = alt.Scale(domain=precisions, range=theme.dashes(len(precisions))[::-1])
     return {
-        "color": alt.Color("precision:N", scale=scale, title="precision"),
-        "strokeDash": size_dash(rows),
+        "color": size_colour(rows),
+        "strokeDash": alt.StrokeDash("precision:N", scale=scale, title="precision"),
     }
 
 

@@ -15,7 +15,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     parts = Parts(
         part="phase",
         names=known.get_column("phase").to_list(),
-        colours=[theme.PHASE_COLOURS[order - 1] for order in known.get_column("phase_order")],
+        colours=[theme.PHASES[order - 1] for order in known.get_column("phase_order")],
         value="phase_ms",
         title="mean time of a step (ms)",
         tooltip=[

@@ -51,9 +51,9 @@ def _draw(rows: pl.DataFrame, cases: Cases) -> Drawing:
 
 
 def _colour(rows: pl.DataFrame, cases: Cases) -> alt.Color | alt.ColorValue:
-    """A colour per case; if there are more cases than colours, one colour, since the labels name the cases."""
+    """A colour per case; if there are more cases than colours, one grey, since the labels name the cases."""
     if len(cases) > theme.CATEGORIES:
-        return alt.ColorValue(theme.categories(1)[0])
+        return alt.ColorValue(theme.shades(1)[0])
     return case_colour(rows, cases).legend(None)
 
 

@@ -1,4 +1,4 @@
-"""How much longer each rank takes than the median rank, coloured by its node."""
+"""How much longer each rank takes than the median rank, with its node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from analysis.report.drawing.chart import (
     layered,
     limit_note,
     panels,
-    sentences,
 )
 
 LIMIT = 0.02
@@ -26,6 +25,7 @@ _RANKS = alt.Axis(
     tickMinStep=1,
     labelExpr="datum.value === floor(datum.value) ? datum.label : ''",  # with two ranks, Vega adds a tick between them
 )
+_NAMED_NODES = 8
 _JUDGED = ["as the others", "straggler"]
 
 
@@ -34,7 +34,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     start = base().encode(
         x=alt.X("rank:Q", title="rank", scale=alt.Scale(padding=8, nice=False), axis=_RANKS),
         y=alt.Y("excess_of_step:Q", title="excess (% of step)", axis=axis),
-        color=_colour(rows),
+        color=_NODES,
     )
     limit = base().mark_rule(color=theme.MUTED, strokeDash=[4, 4]).encode(y=alt.datum(LIMIT))
     marks = start.mark_point(filled=True, size=55, opacity=1).encode(
@@ -46,15 +46,18 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     layers = [limit, marks]
     if rows.get_column("excess_of_step_lo").is_not_null().any():
         layers.insert(1, _intervals(start, axis))
+    if 1 < len(distinct(rows, "node")) <= _NAMED_NODES:
+        layers.append(_names())
     view = panels(layered(*layers), "panel", rows, 130).resolve_scale(x="independent", y="independent")
-    turns = len(distinct(rows, "node")) > theme.CATEGORIES
-    note = sentences(
-        "Neighbouring nodes alternate between two colours, since there are more nodes than colours."
-        if turns
-        else "",
-        limit_note(rows, "panel", "those whose ranks differ most"),
-    )
+    note = limit_note(rows, "panel", "those whose ranks differ most")
     return Drawing(views={"": view}, note=note)
+
+
+def _names() -> alt.Chart:
+    """The name of each node above its ranks."""
+    middles = base().transform_aggregate(rank="mean(rank)", groupby=["panel", "node"])
+    named: alt.Chart = middles.mark_text(y=0, dy=-2, baseline="bottom", color=theme.MUTED)
+    return named.encode(x=alt.X("rank:Q", title="rank"), text=alt.Text("node:N"))
 
 
 def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
@@ -67,16 +70,11 @@ def _intervals(start: alt.Chart, axis: alt.Axis) -> alt.Chart:
     return drawn.encode(y=alt.Y("low:Q", title="excess (% of step)", axis=axis), y2=alt.Y2("high:Q"))
 
 
-def _colour(rows: pl.DataFrame) -> alt.Color:
-    """A colour per node; if there are more nodes than colours, two that alternate to distinguish neighbours."""
-    nodes = distinct(rows, "node")
-    if len(nodes) <= theme.CATEGORIES:
-        named = sorted(nodes, key=lambda node: int(node.split()[1]))
-        return alt.Color(
-            "node:N", scale=alt.Scale(domain=named, range=theme.categories(len(named))), title=None
-        )
-    turns = alt.Scale(domain=["even nodes", "odd nodes"], range=theme.categories(2))
-    return alt.Color("alternation:N", scale=turns, title=None)
+_NODES = alt.Color(
+    "alternation:N",
+    scale=alt.Scale(domain=["even nodes", "odd nodes"], range=[theme.shades(1)[0], theme.shades(2)[1]]),
+    legend=None,
+)
 
 
 _TOOLTIP = [
@@ -95,8 +93,9 @@ CHART = Chart(
     order=71,
     question="Which ranks are behind, and on which node?",
     reading="How much longer than the median rank each rank takes before it first waits for the others, as a share of "
-    "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. Each node has "
-    "a colour; triangles are stragglers. Beyond 128 ranks, the 64 furthest behind and the 64 furthest ahead.",
+    "the mean step; bars: 95 % intervals over repeats. Dashed: 2 %, below which it does not matter. Nodes alternate "
+    "between dark and light; triangles are stragglers. Beyond 128 ranks, the 64 furthest behind and the 64 furthest "
+    "ahead.",
     draw=_draw,
     wide=True,
     section="steps",

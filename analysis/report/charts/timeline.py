@@ -16,7 +16,7 @@ _PARTS = ("compute alone", "communication behind compute", "exposed communicatio
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
     every = distinct(rows, "panel")
     kept = every[-_PANELS:]
-    colours = alt.Scale(domain=list(_PARTS), range=theme.PART_COLOURS[: len(_PARTS)])
+    colours = alt.Scale(domain=list(_PARTS), range=theme.PROFILE[: len(_PARTS)])
     drawn = rows.filter(pl.col("panel").is_in(kept))
     ranks = drawn.group_by("panel").agg(pl.col("rank").n_unique(), pl.col("of_all").first())
     height = 60 + 16 * max(ranks.get_column("rank").to_list())  # the same for all views

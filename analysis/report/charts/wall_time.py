@@ -12,7 +12,7 @@ from analysis.report.drawing.chart import Cases, Chart, Drawing
 _PARTS = Parts(
     part="part",
     names=["start-up", "measured", "other", "lost"],
-    colours=theme.PART_COLOURS,
+    colours=theme.shades(4),
     value="wall_s",
     title="wall time, all repeats (s)",
     tooltip=[

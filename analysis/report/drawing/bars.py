@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
+from analysis.report.drawing import theme
 from analysis.report.drawing.chart import Drawing, base, distinct
 
 _PALE = 0.3
@@ -45,7 +46,7 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
     scale = alt.Scale(domain=list(parts.names), range=list(parts.colours))
     view = (
         shown(base(), rows, labels)
-        .mark_bar(size=14)
+        .mark_bar(size=14, stroke=theme.MUTED, strokeWidth=0.6)
         .encode(
             x=_along(parts),
             y=bar_axis(labels),
@@ -63,7 +64,7 @@ def stacked(rows: pl.DataFrame, parts: Parts) -> Drawing:
         outline = alt.Stroke(f"{parts.part}:N", scale=scale, legend=None)
         view = view.encode(
             fillOpacity=alt.condition(parts.pale_where, alt.value(_PALE), alt.value(1)),
-            stroke=alt.condition(parts.pale_where, outline, alt.value("transparent")),
+            stroke=alt.condition(parts.pale_where, outline, alt.value(theme.MUTED)),
         )
     return Drawing(views={"": view}, note=bars_note(rows, labels, parts.kept))
 

@@ -1,17 +1,18 @@
-"""Colours and Vega settings. Colours are CSS variables of the page, so dark mode and print need no redrawing."""
+"""Colours and Vega settings. A colour has one meaning on a page: cases, sizes and parts of time have their own, and
+everything else is grey. Colours are CSS variables of the page, so dark mode and print need no redrawing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 CATEGORIES = 8
-"""Number of distinct colours: those of Okabe & Ito, darkened to 3:1 contrast with the paper. More values are
-distinguished in other ways; no colour has two meanings."""
+"""Number of distinct colours for cases: those of Okabe & Ito, darkened to 3:1 contrast with the paper. More values are
+distinguished in other ways."""
 RAMP = 6
 """Number of shades from light to dark, for sizes."""
 
 INK, MUTED, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--grid)", "var(--paper)"
-CONTEXT = "var(--c8)"
+CONTEXT = "var(--context)"
 """Colour of lines in the background."""
 SHAPES = [
     "circle",
@@ -26,15 +27,25 @@ SHAPES = [
 _DASHES = [[1, 4], [3, 3], [6, 3], [9, 2], [14, 2], [1, 0]]
 """Dash patterns from sparse to solid."""
 GREY = "var(--muted)"
-PHASE_COLOURS = ["var(--c5)", "var(--c6)", "var(--c1)", "var(--c3)"]
-LOSS_COLOURS = [f"var(--c{place})" for place in (8, 5, 4, 2, 3, 6, 7)]
-"""Colours of the used part (grey), then of the terms of lost efficiency."""
-PART_COLOURS = ["var(--c5)", "var(--c1)", "var(--c8)", "var(--c2)"]
+PHASES = [f"var(--{phase})" for phase in ("data", "forward", "backward", "optimizer")]
+LOSSES = [
+    f"var(--{part})" for part in ("used", "data", "imbalance", "communication", "clocks", "work", "unknown")
+]
+"""The used part, then the terms of lost efficiency."""
+PROFILE = [f"var(--{part})" for part in ("compute", "hidden", "communication", "n4")]
+"""Parts of a profiled step: compute, communication behind it, exposed communication, and the rest."""
+_SHADES = 4
 
 
 def categories(count: int) -> list[str]:
     assert count <= CATEGORIES, f"{count} values for {CATEGORIES} colours"
     return [f"var(--c{1 + index})" for index in range(count)]
+
+
+def shades(count: int) -> list[str]:
+    """`count` greys from dark to light, at most four that differ: for anything else than cases, sizes and parts of
+    time, whose colours have one meaning on a page."""
+    return [f"var(--n{1 + index % _SHADES})" for index in range(count)]
 
 
 def shapes(count: int) -> list[str]:

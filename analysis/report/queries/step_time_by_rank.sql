@@ -18,7 +18,8 @@ ranked AS (
 shown_ranks AS (
     SELECT
         rank_means.*, of_all,
-        if(2 * row_number() OVER by_mean > count(*) OVER of_run, 'slower', 'faster') AS half
+        if(2 * row_number() OVER by_mean > count(*) OVER of_run, 'slower', 'faster') AS half,
+        CASE row_number() OVER by_mean WHEN count(*) OVER of_run THEN 'slowest' WHEN 1 THEN 'fastest' END AS extreme
     FROM rank_means
     JOIN ranked USING (run_id, attempt)
     WHERE place <= 12
@@ -36,7 +37,7 @@ measured_runs AS (
 ),
 measured AS (
     SELECT
-        case_name, workers, placement, rank, half, of_all,
+        case_name, workers, placement, rank, half, extreme, of_all,
         steps.step,
         steps.step_ns,
         steps.step - first_step AS position,
@@ -54,10 +55,12 @@ final AS (
         placement,
         rank,
         half,
+        extreme,
+        'rank ' || rank AS name,
         min(step) AS step,
         quantile_disc(step_ns, 0.5) / 1e6 AS rank_step_ms,
         any_value(of_all) AS of_all
     FROM measured
-    GROUP BY case_name, workers, placement, rank, half, if(steps <= 50, position, position * 50 // steps)
+    GROUP BY case_name, workers, placement, rank, half, extreme, if(steps <= 50, position, position * 50 // steps)
 )
 SELECT * FROM final ORDER BY case_name, workers, placement, rank, step;

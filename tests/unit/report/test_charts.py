@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -147,6 +148,28 @@ def test_a_chart_reads_only_columns_that_its_query_gives(read, views, name):
         assert fields
 
 
+def test_a_colour_has_one_meaning(views):
+    """Colours of cases are never another thing's, nor those of sizes; a part of time has a colour of its own."""
+    meanings = {}
+    for specs in views.values():
+        for unit in (unit for spec in specs for unit in units_of(spec)):
+            colour = encodings(unit).get("color", {})
+            scale = colour.get("scale", {})
+            for value, hue in zip(scale.get("domain", []), scale.get("range", []), strict=False):
+                meanings.setdefault(hue, set()).add((colour["field"], value))
+    fields = {hue: {field for field, _ in found} for hue, found in meanings.items()}
+    families = {"c": {"case_name"}, "s": {"placement"}}
+    for hue, found in fields.items():
+        family = re.fullmatch(r"var\(--([csn])\d\)", hue)
+        if family and family[1] == "n":
+            assert found & {"case_name", "placement"} == set(), hue
+        elif family:
+            assert found == families[family[1]], hue
+        else:
+            assert len({value.removeprefix("waiting for ") for _, value in meanings[hue]}) == 1, hue
+    assert len(meanings) > 15
+
+
 def test_a_case_has_the_same_colour_in_every_chart(views):
     scales = [
         str(encodings(unit)["color"]["scale"])
@@ -253,7 +276,7 @@ def test_phases_of_a_script_without_a_loader_keep_their_colours(read):
     (spec,) = views_of("phases", rows.filter(pl.col("phase") != "data"), cases)
     scale = encodings(units_of(spec)[0])["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == dict(
-        zip(["forward", "backward", "optimizer"], theme.PHASE_COLOURS[1:], strict=True)
+        zip(["forward", "backward", "optimizer"], theme.PHASES[1:], strict=True)
     )
     assert "optimizer" in legend(spec)
 

@@ -85,6 +85,30 @@ def test_no_two_cases_look_alike_to_any_eye(colours, mode, eye):
     assert min(distances.values()) > 10, min(distances, key=distances.get)
 
 
+PICTURES = {"phases": theme.PHASES, "lost efficiency": theme.LOSSES, "profile": theme.PROFILE}
+PARTS = sorted({colour[6:-1] for picture in PICTURES.values() for colour in picture} - {"n4"})
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("mode", [LIGHT, DARK])
+@pytest.mark.parametrize("picture", PICTURES)
+def test_no_two_parts_of_a_bar_look_alike_to_any_eye(colours, mode, eye, picture):
+    names = [colour[6:-1] for colour in PICTURES[picture]]
+    distances = {
+        pair: math.dist(*(lab(colours[mode][name], eye) for name in pair)) for pair in combinations(names, 2)
+    }
+    assert min(distances.values()) > 10, min(distances, key=distances.get)
+
+
+@pytest.mark.parametrize("mode", [LIGHT, DARK])
+def test_a_part_of_time_never_looks_like_a_case_or_like_another_part(colours, mode):
+    cases = [f"c{n}" for n in range(1, theme.CATEGORIES + 1)]
+    pairs = [*combinations(PARTS, 2), *((part, case) for part in PARTS for case in cases)]
+    seen = {name: lab(colours[mode][name], "normal") for name in [*PARTS, *cases]}
+    distances = {pair: math.dist(seen[pair[0]], seen[pair[1]]) for pair in pairs}
+    assert min(distances.values()) > 10, min(distances, key=distances.get)
+
+
 def test_cases_after_the_eighth_are_grey():
     names = [f"case {number}" for number in range(10)]
     colour = case_colour(pl.DataFrame({"case_name": names}), names).to_dict()

@@ -58,7 +58,7 @@ def test_the_same_node_and_rank_at_two_sizes_are_one(contents):
     assert len(rows_of(section)) == 5
 
 
-def test_every_rank_is_drawn_in_the_colour_of_its_node_and_stragglers_have_a_shape(contents):
+def test_neighbouring_nodes_differ_and_are_named_and_stragglers_have_a_shape(contents):
     rows = contents.charts["stragglers"]
     late = rows.filter(rows.get_column("judged") == "straggler")
     assert late.get_column("rank").to_list() == sorted(LATE_MS)
@@ -66,17 +66,22 @@ def test_every_rank_is_drawn_in_the_colour_of_its_node_and_stragglers_have_a_sha
         late.filter(late.get_column("node") == "node 1").get_column("excess_of_step").to_list() == [0.2] * 4
     )
     (view,) = drawing(CHART, rows, contents.cases).views.values()
-    (points,) = [unit for unit in units_of(specification(view)) if unit["mark"]["type"] == "point"]
-    assert encodings(points)["color"]["scale"]["domain"] == ["node 0", "node 1", "node 2"]
+    units = units_of(specification(view))
+    (points,) = [unit for unit in units if unit["mark"]["type"] == "point"]
+    assert encodings(points)["color"]["field"] == "alternation"
+    assert [encodings(unit)["text"]["field"] for unit in units if unit["mark"]["type"] == "text"] == [
+        "node",
+        "panel",
+    ]
     assert encodings(points)["shape"]["field"] == "judged"
 
 
-def test_of_more_nodes_than_there_are_colours_neighbours_have_two(contents):
+def test_more_nodes_than_there_is_room_for_have_no_names(contents):
     rows = contents.charts["stragglers"].tail(12)
     many = rows.with_columns(node=("node " + rows.get_column("rank").cast(str)))
     (view,) = drawing(CHART, many, contents.cases).views.values()
-    (points,) = [unit for unit in units_of(specification(view)) if unit["mark"]["type"] == "point"]
-    assert encodings(points)["color"]["field"] == "alternation"
+    texts = [unit for unit in units_of(specification(view)) if unit["mark"]["type"] == "text"]
+    assert [encodings(unit)["text"]["field"] for unit in texts] == ["panel"]
 
 
 def counts(**values):
