@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
-from analysis.wording import verdicts
+from analysis.wording import numbers, verdicts
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -48,7 +48,7 @@ def ratio(row: Row) -> str:
 
 def is_too_noisy(row: Row) -> bool:
     """Whether the ends of a ratio's interval differ by more than a factor of four."""
-    return row["ratio_lo"] is not None and row["ratio_hi"] > verdicts.WIDEST * row["ratio_lo"]
+    return numbers.is_too_wide(row["ratio_lo"], row["ratio_hi"])
 
 
 def sentence(comparison: Comparison, name: Callable[[str], str] = str) -> str:

@@ -1,4 +1,5 @@
-"""A chart of the report as a self-contained picture: its question, how to read it, its legend, its rows."""
+"""A chart of the report as a self-contained picture: the finding or its question, how to read it, its legend, its rows
+and its source."""
 
 from __future__ import annotations
 
@@ -32,23 +33,25 @@ _CHANNELS = ("color", "shape", "strokeDash")
 
 
 def svgs(
-    name: str, chart: Chart, rows: pl.DataFrame, cases: Cases, caption: str
+    name: str, chart: Chart, rows: pl.DataFrame, cases: Cases, *, caption: str, finding: str, origin: str
 ) -> Iterator[tuple[str, str, str]]:
     """File name without ending, title and SVG of each picture of the chart; `rows` must not be empty. The title is
-    `caption` or, if that is empty, the chart's."""
+    `caption`; without one, it is `finding`, the session's headline, if the chart shows that, and else its question."""
     drawn = drawing(chart, rows, cases)
-    title = caption or drawn.question or chart.question
+    question = drawn.question or chart.question
+    title = caption or (finding if chart.shows_finding else question)
     values = [_finite(row) for row in rows.to_dicts()]
     for place, (label, view) in enumerate(drawn.views.items()):
         chosen = f"{drawn.choice.capitalize()}: {label}." if label else ""
-        said = sentences(chosen, chart.reading, drawn.note, *_marks(rows))
-        spec = _whole(light(specification(view)), rows) | {"title": _title(title, said)}
+        asked = question if title != question else ""
+        said = sentences(asked, chosen, chart.reading, drawn.note, *_marks(rows))
+        spec = _whole(light(specification(view)), rows) | {"title": _title(title, said, f"Source: {origin}")}
         spec["datasets"] = {**spec.get("datasets", {}), ROWS: values}
         yield _stem(name, label, place), title, render(spec)
 
 
-def _title(title: str, said: str) -> dict[str, Any]:
-    lines = textwrap.wrap(said.replace("10⁹", "10^9"), _LINE)  # the font has no such digit
+def _title(title: str, *paragraphs: str) -> dict[str, Any]:
+    lines = [line for said in paragraphs for line in textwrap.wrap(said, _LINE)]
     return {"text": textwrap.wrap(title, TITLE), "subtitle": lines}
 
 

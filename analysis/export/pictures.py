@@ -43,11 +43,20 @@ def _drawn(
     connection: duckdb.DuckDBPyConnection, found: Content, cases: Cases, wanted: str | None
 ) -> Iterator[tuple[str, str, str]]:
     session_id = found.session["session_id"]
+    finding = printable(found.sentence())
     if wanted in (None, SUMMARY):
-        yield SUMMARY, printable(found.caption) or "Summary", table_picture.svg(found)
+        yield SUMMARY, printable(found.caption) or finding, table_picture.svg(found)
     for name, chart in all_charts().items():
         if wanted not in (None, name):
             continue
         rows = named_queries.by_suite(named_queries.frame(connection, name, session_id), cases)
         if not rows.is_empty():
-            yield from chart_picture.svgs(name, chart, rows, cases, printable(found.caption))
+            yield from chart_picture.svgs(
+                name,
+                chart,
+                rows,
+                cases,
+                caption=printable(found.caption),
+                finding=finding,
+                origin=printable(found.provenance()),
+            )

@@ -46,12 +46,14 @@ def svg(content: Content) -> str:
     for line in (line for note in notes for line in _wrapped(note, width, _NOTE_SIZE)):
         y += _NOTE_ROW
         texts.append(_text(line, 0, y, _NOTE_SIZE, theme.MUTED))
-    title = printable(content.caption) or cut(printable(content.title()), 80)
+    finding = printable(content.sentence())
+    title = printable(content.caption) or finding
+    below = finding if content.caption else cut(printable(content.title()), 80)
     return render(
         {
             "title": {
                 "text": textwrap.wrap(title, TITLE),
-                "subtitle": _wrapped(content.sentence(), width, _SIZE),
+                "subtitle": _wrapped(below, width, _SIZE),
                 "subtitleColor": colours()[theme.INK],
                 "subtitleFontSize": _SIZE,
                 "subtitleLineHeight": 1.4 * _SIZE,

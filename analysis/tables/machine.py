@@ -10,8 +10,8 @@ import duckdb
 from analysis.database.rows import Row, session_rows
 from analysis.tables.column import Column, text_of
 from analysis.tables.table import Table
-from analysis.wording.machine import Machine, bus_gbps, bytes_text, flops, flops_unit, latency_us, shape
-from analysis.wording.plain_text import number
+from analysis.wording.machine import Machine, bus_gbps, flops, flops_unit, latency_us, shape
+from analysis.wording.plain_text import bytes_text, number
 
 _OPS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast")
 """These operations come first, in this order."""

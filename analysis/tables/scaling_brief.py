@@ -8,7 +8,7 @@ from analysis.database.rows import Row
 from analysis.tables.column import Column
 from analysis.tables.scaling import compared, configuration, rates, verdict_column
 from analysis.tables.table import Table
-from analysis.wording.numbers import SIGNIFICANT_DIGITS, estimate
+from analysis.wording.numbers import SIGNIFICANT_DIGITS, estimate, ratio
 
 
 def brief_tables(points: Sequence[Row], coverage: Sequence[Row]) -> Iterator[Table]:
@@ -83,7 +83,7 @@ def _ratio(row: Row, name: str, factor: float, digits: int) -> tuple[str, str]:
         return "", ""
     is_uncertain = row[f"{name}_lo"] is not None and not row["is_baseline"]
     ends = (factor * row[f"{name}_{end}"] if is_uncertain else None for end in ("lo", "hi"))
-    return estimate(factor * row[name], *ends, digits=digits)
+    return ratio(factor * row[name], *ends, digits=digits)
 
 
 def _column(

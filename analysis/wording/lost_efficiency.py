@@ -9,7 +9,7 @@ from functools import cache
 
 from analysis.database import schema
 from analysis.database.rows import Row
-from analysis.wording import verdicts
+from analysis.wording import numbers, verdicts
 from analysis.wording.plain_text import counted
 
 LEAST = 0.01
@@ -113,7 +113,7 @@ def _part(term: Row) -> str:
 
 def _percent(share: float) -> str:
     """A share in whole percents. The table has the interval of the efficiency, the view those of the parts."""
-    return f"{100 * share:.0f} %".replace("-", "−")
+    return f"{numbers.shown(100 * share, 0)} %"
 
 
 # The terms of efficiency_loss in words.

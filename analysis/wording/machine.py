@@ -9,9 +9,8 @@ import duckdb
 
 from analysis.database.rows import Row, session_rows
 from analysis.wording.numbers import estimate
-from analysis.wording.plain_text import counted, number, word
+from analysis.wording.plain_text import bytes_text, counted, number, word
 
-_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _FLOPS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 
 
@@ -136,9 +135,3 @@ def flops_unit(flops_per_s: float) -> tuple[float, str]:
 def shape(row: Row) -> str:
     """`1,024 × 1,024 × 1,024`: m × n × k."""
     return " × ".join(f"{row[side]:,}" for side in "mnk")
-
-
-def bytes_text(count: int) -> str:
-    """The size as text: `1 KiB`, `2 GiB`. Messages are powers of two."""
-    factor, unit = next(one for one in _BYTES if count >= one[0] or one[0] == 1)
-    return f"{number(count / factor, 4)} {unit}"

@@ -14,6 +14,30 @@ _MOST_DIGITS = 6
 """Most digits, even if the interval is narrower."""
 
 
+WIDEST = 4.0
+"""Largest ratio of the ends of an interval that tells something about a ratio, such as a speedup."""
+TOO_NOISY = "too noisy"
+"""Printed in place of a wider interval."""
+
+
+def ratio(
+    value: float,
+    low: float | None,
+    high: float | None,
+    *,
+    apart_from: float | None = None,
+    digits: int = SIGNIFICANT_DIGITS,
+) -> tuple[str, str]:
+    """`estimate` of a speedup, an efficiency or another ratio, without an interval that tells nothing."""
+    number, interval = estimate(value, low, high, apart_from=apart_from, digits=digits)
+    return number, TOO_NOISY if is_too_wide(low, high) else interval
+
+
+def is_too_wide(low: float | None, high: float | None) -> bool:
+    """Whether the ends of an interval differ by more than a factor of four."""
+    return low is not None and high is not None and high > WIDEST * low
+
+
 def estimate(
     value: float,
     low: float | None,
@@ -64,7 +88,7 @@ def decimals_of(value: float) -> int:
 def _beside(value: float, decimals: int) -> str:
     """The value at the same decimal place. A value above 0 never reads as 0: no interval of a ratio reaches 0."""
     text = shown(value, decimals)
-    if not value or float(text.replace(",", "")):
+    if not value or any(digit in text for digit in "123456789"):
         return text
     own = _place(value, 1)
     return shown(value, own) if own <= _MOST_DIGITS else f"{value:.0e}"
@@ -76,8 +100,8 @@ def _place(value: float, digits: int) -> int:
 
 
 def shown(value: float, decimals: int) -> str:
-    """The number as text: `3.81`, `1,230`; never `-0.0`."""
-    return f"{value:z,.{min(max(decimals, 0), 12)}f}"
+    """The number as text: `3.81`, `1,230`, `−12`, with a true minus sign; never `−0.0`."""
+    return f"{value:z,.{min(max(decimals, 0), 12)}f}".replace("-", "\u2212")
 
 
 def signed_percent(fraction: float) -> str:

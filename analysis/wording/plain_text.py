@@ -41,6 +41,15 @@ def number(value: float, digits: int = 6, *, strip: bool = True) -> str:
     return text.rstrip("0").rstrip(".") if strip and "." in text else text
 
 
+_BYTES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+
+
+def bytes_text(count: float, digits: int = 4, *, strip: bool = True) -> str:
+    """The size as text: `1 KiB`, `20.5 GiB`; `digits` and `strip` as in `number`."""
+    factor, unit = next(one for one in _BYTES if count >= one[0] or one[0] == 1)
+    return f"{number(count / factor, digits, strip=strip)} {unit}"
+
+
 def counted(count: int, nouns: str) -> str:
     """`1,024 ranks`, `1 rank`; `nouns` is a plural with an s."""
     return f"{count:,} {nouns.removesuffix('s') if count == 1 else nouns}"

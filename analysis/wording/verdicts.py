@@ -8,6 +8,7 @@ from typing import Literal
 
 from analysis.database import schema
 from analysis.database.rows import Row
+from analysis.wording import numbers
 
 RETROGRADE = "retrograde"
 """Verdict on a size that is slower than the next smaller one."""
@@ -61,15 +62,12 @@ def is_between(point: Row) -> bool:
 
 TOO_NOISY = "too noisy to tell"
 """Said in place of a speedup and its verdict."""
-WIDEST = 4.0
-"""Largest ratio of the ends of an interval that a sentence still prints."""
 
 
 def is_too_noisy(point: Row) -> bool:
     """Whether the ends of the speedup's interval differ by more than a factor of four. `point` is a row of
     `scaling`."""
-    low, high = point["speedup_lo"], point["speedup_hi"]
-    return low is not None and high is not None and high > WIDEST * low
+    return numbers.is_too_wide(point["speedup_lo"], point["speedup_hi"])
 
 
 def tone(verdict: str) -> Tone:

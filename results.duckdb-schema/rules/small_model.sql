@@ -43,7 +43,7 @@ SELECT
     format(
         '{} ms of computation per step compared with {} ms of exposed communication: {} of the ranks'' time{}{}',
         number_text(computation_ms), number_text(communication_ms), share_text(share, share_lo, share_hi),
-        coalesce(format('; a rank exchanges {} MB', number_text(message_bytes / 1e6)), ''),
+        coalesce(format('; a rank exchanges {} MiB', number_text(message_bytes / 2 ** 20)), ''),
         coalesce(format(' and computes {} FLOPs for each of these bytes', number_text(flops / message_bytes)), '')
     ) AS evidence,
     if(can_compress, 'Send gradients as bf16, which halves their bytes. ', '')

@@ -28,8 +28,8 @@ SELECT
     'shown' AS certainty,
     bytes AS magnitude,
     format(
-        'GPU {} of node {} had {} GB in use before the ranks started, in {} of {} runs{}', device, node,
-        number_text(bytes / 1e9), with_strangers, runs,
+        'GPU {} of node {} had {} GiB in use before the ranks started, in {} of {} runs{}', device, node,
+        number_text(bytes / 2 ** 30), with_strangers, runs,
         if(devices > 1, format('; {} GPUs in total', devices), '')
     ) AS evidence,
     'Find the process with nvidia-smi, and measure again when it is gone, or on other GPUs (CUDA_VISIBLE_DEVICES, or '

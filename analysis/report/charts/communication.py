@@ -21,7 +21,7 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
             alt.Tooltip("part_ms:Q", title="time, ms", format=",.4~r"),
             alt.Tooltip("share:Q", title="share of the step", format=".1%"),
             alt.Tooltip("overlap:Q", title="communication overlapped by compute", format=".1%"),
-            alt.Tooltip("message_mb:Q", title="sent per rank and step, MB", format=",.4~r"),
+            alt.Tooltip("message_mib:Q", title="sent per rank and step, MiB", format=",.4~r"),
         ],
         kept="longest steps",
     )

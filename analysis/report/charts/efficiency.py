@@ -52,4 +52,5 @@ CHART = Chart(
     reading="Speedup ÷ workers. Dashed: ideal. Dotted: least efficiency of a verdict. Bars and bands: 95 % "
     "intervals over repeats.",
     draw=_draw,
+    shows_finding=True,
 )

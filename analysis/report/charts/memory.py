@@ -19,22 +19,20 @@ from analysis.report.drawing.chart import (
     size_colour,
 )
 
-_BYTES = "replace(replace(format(datum.value, '.3~s'), regexp('([kMGT]?)$'), ' $1') + 'B', 'kB', 'kB')"
-
 
 def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
-    axis = alt.Axis(labelExpr=_BYTES, tickCount=4)
+    axis = alt.Axis(format=",", tickCount=4)
     few = few_sizes(rows)
     lines = few.start.mark_line(strokeWidth=1.6).encode(
         x=alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickCount=4)),
-        y=alt.Y("memory_bytes:Q", title="memory of a rank", scale=alt.Scale(zero=True), axis=axis),
+        y=alt.Y("memory_mib:Q", title="memory of a rank (MiB)", scale=alt.Scale(zero=True), axis=axis),
         color=size_colour(few.rows),
         strokeDash=kind_dash(sorted(distinct(rows, "kind"))),
         tooltip=line_tooltip(
             alt.Tooltip("status:N", title="status"),
             alt.Tooltip("kind:N", title="kind"),
             alt.Tooltip("step:Q", title="from step"),
-            alt.Tooltip("memory_bytes:Q", title="memory, bytes", format=".4~s"),
+            alt.Tooltip("memory_mib:Q", title="memory, MiB", format=",.4~r"),
         ),
     )
     note = sentences(limit_note(rows, "case_name", "those that need most"), few.note)
@@ -46,7 +44,7 @@ CHART = Chart(
     question="How much memory does a rank need, and does it grow?",
     reading="Largest over ranks. On CUDA, the allocator's peaks in the step: allocated solid, reserved dashed; on a "
     "CPU, the resident set if it was read. One repeat of each placement; maxima of up to 40 bins of neighbouring "
-    "steps. 1 GB is 10⁹ bytes.",
+    "steps.",
     draw=_draw,
     wide=True,
     section="steps",

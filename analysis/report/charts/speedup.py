@@ -62,4 +62,5 @@ CHART = Chart(
     reading="Dashed: ideal, n ranks n times as fast. Bars and bands: 95 % intervals over repeats; none for a single "
     "repeat.",
     draw=_draw,
+    shows_finding=True,
 )

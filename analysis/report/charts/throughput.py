@@ -53,4 +53,5 @@ CHART = Chart(
     reading="Geometric mean over repeats. Bars and bands: 95 % intervals over repeats; none for a single "
     "repeat.",
     draw=_draw,
+    shows_finding=True,
 )

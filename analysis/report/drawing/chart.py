@@ -54,6 +54,8 @@ class Chart:
     """The chart takes the page's whole width."""
     section: str = "charts"
     """Identifier of the page's section that shows the chart."""
+    shows_finding: bool = False
+    """The session's headline says what it shows, so it is the title of the exported picture."""
 
 
 def metric_name(rows: pl.DataFrame) -> str:

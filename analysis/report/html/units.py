@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from markupsafe import Markup
 
-from analysis.wording import numbers
+from analysis.wording import numbers, plain_text
 
 UNKNOWN = "–"
-_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -19,7 +19,7 @@ def number(value: float | None, digits: int = 3) -> str:
     if value == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(decimals, 9)}f}"
+    return numbers.shown(value, min(decimals, 9))
 
 
 def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
@@ -47,12 +47,13 @@ def with_interval(
     factor: float = 1,
     *,
     apart_from: float | None = None,
+    show: Callable[..., tuple[str, str]] = numbers.estimate,
 ) -> str:
     """A value with its interval, three significant digits: `1.51 × [1.44, 1.57]`; the interval is marked up."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     ends = (None if end is None else factor * end for end in (low, high))
-    shown, interval = numbers.estimate(factor * value, *ends, apart_from=apart_from)
+    shown, interval = show(factor * value, *ends, apart_from=apart_from)
     return _marked(f"{shown}\u00a0{unit}".rstrip(), interval.replace(" ", "\u00a0"))
 
 
@@ -69,13 +70,8 @@ def _marked(shown: str, uncertainty: str) -> str:
 
 
 def bytes_(value: float | None) -> str:
-    """Bytes with an SI prefix: `21.0 GB` is 21 × 10⁹ bytes."""
-    if value is None:
-        return UNKNOWN
-    for factor, prefix in _SI:
-        if abs(value) >= factor:
-            return with_unit(value / factor, f"{prefix}B")
-    return with_unit(value, "B")
+    """`21.0 GiB` is 21 × 2³⁰ bytes."""
+    return UNKNOWN if value is None else plain_text.bytes_text(value, 3, strip=False).replace(" ", "\u00a0")
 
 
 def seconds(value: float | None) -> str:

@@ -22,9 +22,9 @@ final AS (
             ['compute alone', 'communication behind compute', 'exposed communication', 'other'], part
         ) AS part_order,
         part_ms / profiled_step_ms AS share,
-        message_bytes / 1e6 AS message_mb
+        message_bytes / 2 ** 20 AS message_mib
     FROM parts
 )
-SELECT label, case_name, workers, part, part_order, part_ms, share, overlap, message_mb
+SELECT label, case_name, workers, part, part_order, part_ms, share, overlap, message_mib
 FROM final
 ORDER BY case_name, workers, nodes, threads, part_order;

@@ -34,8 +34,8 @@ binned AS (
     SELECT
         case_name, workers, placement, device_type, status,
         min(step) AS step,
-        max(memory_allocated_bytes) AS allocated,
-        max(memory_reserved_bytes) AS reserved,
+        max(memory_allocated_bytes) / 2 ** 20 AS allocated,
+        max(memory_reserved_bytes) / 2 ** 20 AS reserved,
         any_value(of_all) AS of_all
     FROM read
     GROUP BY
@@ -45,6 +45,6 @@ final AS (
     SELECT
         * EXCLUDE (device_type)
         REPLACE (if(device_type = 'cpu' AND kind = 'allocated', 'resident set', kind) AS kind)
-    FROM (UNPIVOT binned ON allocated, reserved INTO NAME kind VALUE memory_bytes) AS long
+    FROM (UNPIVOT binned ON allocated, reserved INTO NAME kind VALUE memory_mib) AS long
 )
 SELECT * FROM final ORDER BY case_name, workers, placement, kind, step;

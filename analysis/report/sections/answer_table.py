@@ -76,7 +76,7 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
     baseline = baselines.get((point["baseline_case"], point["baseline_workers"]))
     show = rate(field)
     low, high = (point[f"efficiency_{end}"] for end in ("lo", "hi"))
-    percents = numbers.estimate(
+    percents = numbers.ratio(
         100 * point["efficiency"], *(None if end is None else 100 * end for end in (low, high))
     )
     word = verdict_word(point)
@@ -85,8 +85,10 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         "facts": _facts(point),
         "rates": [units.UNKNOWN if baseline is None else show(baseline), show(point)],
         "sizes": f"{point['baseline_workers']:,} → {counted(point['workers'], point['axis'])}",
-        "speedup": units.with_interval(point["speedup"], point["speedup_lo"], point["speedup_hi"], "×"),
-        "efficiency": units.with_interval(point["efficiency"], low, high, "%", 100),
+        "speedup": units.with_interval(
+            point["speedup"], point["speedup_lo"], point["speedup_hi"], "×", show=numbers.ratio
+        ),
+        "efficiency": units.with_interval(point["efficiency"], low, high, "%", 100, show=numbers.ratio),
         "is_noisy": verdicts.is_too_noisy(point),
         "described": f"efficiency {' '.join(filter(None, percents))} %: {word or 'no verdict'}",
         "verdict": verdict(point),

@@ -9,7 +9,8 @@ from analysis.report.html import units
 from analysis.report.html.markup import CASE, count_cell, interval_cell, label, text, text_cell
 from analysis.report.html.render import render
 from analysis.tables.column import Column
-from analysis.wording.machine import bytes_text, flops_unit, shape
+from analysis.wording.machine import flops_unit, shape
+from analysis.wording.plain_text import bytes_text
 
 MOST_ROWS = 60
 """Rows of a table; the CSV has all."""

@@ -13,7 +13,7 @@ from analysis.report.html.markup import CASE, PLACEMENT, label, minor, number_ce
 from analysis.report.html.render import render
 from analysis.tables.column import Column, shown
 from analysis.tables.scaling import rates
-from analysis.wording import verdicts
+from analysis.wording import numbers, verdicts
 
 MOST_ROWS = 60
 """The most rows of a readable table. If there are more, it shows the ends of the ranking and folds the whole."""
@@ -99,7 +99,7 @@ def efficiency(row: Row) -> str:
 def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:
     """The efficiency. A baseline is compared with itself, so it has no interval."""
     low, high = (None if row.get("is_baseline") else row[f"{field}_{end}"] for end in ("lo", "hi"))
-    return units.with_interval(row[field], low, high, unit, factor)
+    return units.with_interval(row[field], low, high, unit, factor, show=numbers.ratio)
 
 
 def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:

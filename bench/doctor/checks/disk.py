@@ -29,7 +29,7 @@ def check(facts: Facts) -> Verdicts:
 def _judge(what: str, folder: Folder, remedy: str) -> Verdict:
     if not folder.writable:
         return fail(f"{what} folder {folder.path} cannot be written", remedy)
-    text = f"{what} folder {folder.path}: {folder.free_bytes / 1e9:.1f} GB free on {folder.file_system}"
+    text = f"{what} folder {folder.path}: {folder.free_bytes / 2**30:.1f} GiB free on {folder.file_system}"
     if folder.free_bytes < _LEAST_BYTES:
         return fail(text, f"free space, or {remedy}")
     return warn(text, f"free space, or {remedy}") if folder.free_bytes < _ROOMY_BYTES else ok(text)

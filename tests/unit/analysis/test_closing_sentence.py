@@ -48,7 +48,7 @@ def test_a_part_whose_interval_overlaps_the_largest_may_be_larger():
 
 def test_what_repeats_do_not_support_is_only_perhaps():
     terms = losses(communication=(0.3, -0.1, 0.7), data=0.1)
-    assert "main cause unclear, probably exposed communication: 30.0 % [-10.0, 70.0]." in main_loss(
+    assert "main cause unclear, probably exposed communication: 30.0 % [−10.0, 70.0]." in main_loss(
         [POINT], terms
     )
 

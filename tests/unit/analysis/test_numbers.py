@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from analysis.wording.numbers import estimate, spread
 
 
+def number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high", "said"),
     [
@@ -21,9 +25,9 @@ from analysis.wording.numbers import estimate, spread
         (1076.3, 893.0, 1290.0, ("1,076", "[893, 1,290]")),
         (12.0, 0.0031, 900.0, ("12.0", "[0.003, 900.0]")),
         (1.0004, 1.0003, 1.0005, ("1.0004", "[1.0003, 1.0005]")),
-        (-4.44, -16432.46, 3886.86, ("-4", "[-16,432, 3,887]")),
-        (-0.0129, -47.62, 11.26, ("0.0", "[-47.6, 11.3]")),
-        (0.1234, -0.5, 0.7, ("0.123", "[-0.500, 0.700]")),
+        (-4.44, -16432.46, 3886.86, ("−4", "[−16,432, 3,887]")),
+        (-0.0129, -47.62, 11.26, ("0.0", "[−47.6, 11.3]")),
+        (0.1234, -0.5, 0.7, ("0.123", "[−0.500, 0.700]")),
         (0.0, 0.0, 2.4e-5, ("0", "[0, 0.0000240]")),
         (3.2, 1.1, float("inf"), ("3.20", "[1.10, inf]")),
         (float("inf"), None, None, ("inf", "")),
@@ -53,14 +57,14 @@ def test_a_mean_and_its_standard_deviation_end_at_the_same_digit(mean, deviation
 @given(st.floats(1e-6, 1e9), st.floats(1e-6, 1))
 def test_rounding_moves_a_value_by_at_most_half_a_percent_and_its_uncertainty(value, relative):
     half = value * relative
-    said = float(estimate(value, value - half, value + half)[0].replace(",", ""))
+    said = number(estimate(value, value - half, value + half)[0])
     assert abs(said - value) <= max(min(half, value * 0.00501), value * 1e-5)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_where_the_interval_holds_0_rounding_moves_a_value_by_at_most_half_a_percent_of_it(value, down, up):
     low, high = min(value, 0) - down, max(value, 0) + up
-    said = float(estimate(value, low, high)[0].replace(",", ""))
+    said = number(estimate(value, low, high)[0])
     assert abs(said - value) <= 0.00501 * max(-low, high)
 
 

@@ -19,7 +19,7 @@ def batch_row(**values):
 def test_what_fits_stands_beside_what_does_not_memory_and_what_was_measured():
     assert rows_of(batches([batch_row()])) == [
         "case placement fits does not fit used available left measured global batch",
-        "ddp 1x4 1,024 2,048 (oom) 70.0 GB 80.0 GB 10.0 GB 3 x 512 6,144",
+        "ddp 1x4 1,024 2,048 (oom) 65.2 GiB 74.5 GiB 9.31 GiB 3 x 512 6,144",
     ]
 
 
@@ -34,7 +34,7 @@ def test_what_is_not_known_is_a_dash_and_a_search_that_met_no_limit_says_so():
         ])
     )  # fmt: skip
     assert rows[1] == "ddp 1x4 – 2,048 (oom) – – – – –"
-    assert rows[2] == "ddp 1x4 1,024 none tried 70.0 GB 80.0 GB 10.0 GB 3 x 512 6,144"
+    assert rows[2] == "ddp 1x4 1,024 none tried 65.2 GiB 74.5 GiB 9.31 GiB 3 x 512 6,144"
 
 
 def test_of_many_rows_the_first_are_shown_and_all_are_counted():

@@ -66,14 +66,14 @@ def test_of_many_ranks_the_four_slowest_and_the_four_fastest_are_shown(ask):
 def test_memory_of_a_run_that_failed_is_shown_too(ask):
     rows = ask("memory", BROKEN)
     assert rows.get_column("status").unique().to_list() == ["failed"]
-    assert rows.select("kind", "memory_bytes").unique().rows() == [("resident set", 1_000_000_000)]
+    assert rows.select("kind", "memory_mib").unique().rows() == [("resident set", 1_000_000_000 / 2**20)]
 
 
 def test_memory_on_gpus_is_allocated_and_reserved(ask):
     rows = ask("memory", GPUS)
-    assert sorted(rows.select("kind", "memory_bytes").unique().rows()) == [
-        ("allocated", 1_000_000_000),
-        ("reserved", 1_250_000_000),
+    assert sorted(rows.select("kind", "memory_mib").unique().rows()) == [
+        ("allocated", 1_000_000_000 / 2**20),
+        ("reserved", 1_250_000_000 / 2**20),
     ]
 
 

@@ -158,7 +158,7 @@ def test_nodes_that_differ_are_told_apart_and_equal_devices_are_counted():
     environment += [{"key": "hostname", "value": f"gpu-0{node}", "nodes": f"{node}"} for node in range(3)]
     rows = rows_of(hardware(session, environment, []))
     assert "hosts gpu-00, gpu-01, gpu-02 all" in rows
-    assert "GPUs per node 1 × H200, 150 GB; 1 × H200 all" in rows
+    assert "GPUs per node 1 × H200, 140 GiB; 1 × H200 all" in rows
     assert rows.index("Network") < rows.index("NCCL_IB_HCA mlx5 all")
     assert "NCCL differs: ◆ 2.28 0–1" in rows
     assert "NCCL differs: ◆ 2.27 2" in rows

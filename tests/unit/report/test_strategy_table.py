@@ -23,7 +23,7 @@ def test_the_recommended_strategy_stands_beside_its_reason_and_figures():
     rows = rows_of(strategies([strategy_row()]))
     assert rows == [
         "cases placement recommended because time [95 %] memory of a rank",
-        "ddp, fsdp 1x4 ddp 12 % more examples/s [8, 16] and both fit 1.12 × [1.08, 1.16] 10.0 GB, 5.90 GB",
+        "ddp, fsdp 1x4 ddp 12 % more examples/s [8, 16] and both fit 1.12 × [1.08, 1.16] 9.31 GiB, 5.49 GiB",
     ]
 
 
@@ -33,7 +33,7 @@ def test_what_is_not_known_of_a_strategy_is_a_dash():
     (_, row) = rows_of(
         strategies([strategy_row(recommendation="undecided", reason=reason, fits=None, **unknown)])
     )
-    assert row == "ddp, fsdp 1x4 undecided fsdp has no ok run – 10.0 GB, –"
+    assert row == "ddp, fsdp 1x4 undecided fsdp has no ok run – 9.31 GiB, –"
 
 
 def test_of_many_pairs_the_first_are_shown_and_all_are_counted():

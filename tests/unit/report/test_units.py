@@ -14,7 +14,7 @@ from analysis.report.html import units
         (1234.5, "1,234"),
         (0.00042, "0.000420"),
         (0, "0"),
-        (-12.34, "-12.3"),
+        (-12.34, "−12.3"),
         (None, "–"),
         (float("nan"), "–"),
     ],
@@ -23,10 +23,10 @@ def test_a_number_has_three_significant_digits(value, shown):
     assert units.number(value) == shown
 
 
-def test_bytes_are_in_powers_of_a_thousand():
+def test_bytes_are_in_powers_of_1024():
     assert [units.bytes_(value) for value in (512, 21_000_000_000, None)] == [
         "512\u00a0B",
-        "21.0\u00a0GB",
+        "19.6\u00a0GiB",
         "–",
     ]
 

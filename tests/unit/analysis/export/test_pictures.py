@@ -58,6 +58,9 @@ def test_every_chart_with_rows_has_a_file_of_its_name(folder):
     ] == []
 
 
+FINDING = "ddp on 8 ranks: speedup 6.34 [6.32, 6.36] over 1 rank, efficiency 79.2 % [79.0, 79.5]: good."
+
+
 def test_every_svg_is_text_on_white_that_says_what_it_shows_and_whose_it_is(folder):
     for path in folder.iterdir():
         written = path.read_bytes()
@@ -68,12 +71,17 @@ def test_every_svg_is_text_on_white_that_says_what_it_shows_and_whose_it_is(fold
             (chart for key, chart in all_charts().items() if name == key or name.startswith(f"{key}_")), None
         )
         assert title is not None
-        assert title.text == (chart.question if chart else "Summary")
+        is_finding = chart is None or chart.shows_finding
+        assert title.text == (FINDING if is_finding else chart.question)
+        drawn = " ".join(_texts(written))
+        assert title.text[:60] in drawn
+        assert chart is None or chart.question in drawn
+        assert "Source: session ordinary, suite smoke, on cpu" in drawn or chart is None
         assert description is not None
         assert description.text is not None
         assert description.text.startswith("session ordinary, suite smoke, on cpu")
         assert root.find(f"{SVG}rect").get("fill") in ("white", "#ffffff")
-        assert "ddp" in " ".join(_texts(written)), name
+        assert "ddp" in drawn, name
         assert b"var(--" not in written
         assert not re.search(rb"(href|src|url)\s*=?\(?\"?https?:", written)
 
