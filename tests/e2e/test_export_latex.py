@@ -52,6 +52,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def found_by_tex(name: str) -> bool:
+    return subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("form", ["latex", "siunitx"])
 @pytest.mark.parametrize(
     ("session", "packages"),
     [
@@ -63,9 +68,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_table_compiles(
-    session: str, packages: str, results: Path, tmp_path: Path, require_program: Callable[[str], str]
+    session: str,
+    packages: str,
+    form: str,
+    results: Path,
+    tmp_path: Path,
+    require_program: Callable[[str], str],
 ) -> None:
     pdflatex = require_program("pdflatex")
+    if form == "siunitx" and not found_by_tex("siunitx.sty"):
+        pytest.skip("siunitx.sty is not installed")
     command = [
         sys.executable,
         "-m",
@@ -73,7 +85,7 @@ def test_a_table_compiles(
         "export",
         session,
         "--format",
-        "latex",
+        form,
         "--results",
         str(results),
     ]
