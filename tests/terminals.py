@@ -34,6 +34,10 @@ class Terminal:
             while True:
                 self._written += os.read(self._master, 1 << 16)
 
+    def type(self, keys: str) -> None:
+        """Press these keys."""
+        os.write(self._master, keys.encode())
+
     def lines(self) -> list[str]:
         """All lines, without control sequences. Closes the stream. Where a line was drawn over another, the last."""
         self.stream.close()

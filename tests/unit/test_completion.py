@@ -63,7 +63,7 @@ def test_bash_completes(words: list[str], completed: list[str], folder: Path) ->
 
 @pytest.mark.parametrize(("words", "completed"), WORDS)
 def test_zsh_and_fish_get_the_same(words: list[str], completed: list[str], folder: Path) -> None:
-    """These shells are not here: this is what click's scripts for them ask, and read."""
+    """Click's scripts for these shells ask this, and read it; tests/e2e has the shells themselves."""
     line = " ".join(["bench", *(word or "''" for word in words)])
     zsh = run(folder, ["bench"], _BENCH_COMPLETE="zsh_complete", COMP_WORDS=line, COMP_CWORD=str(len(words)))
     assert zsh.splitlines()[1::3] == completed
