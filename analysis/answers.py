@@ -15,8 +15,8 @@ from analysis.sql.choose_session import choose
 from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
-from analysis.wording.closing import main_loss_of
 from analysis.wording.lost_efficiency import explained, name_of
+from analysis.wording.main_loss import main_loss_of
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import printable
 

@@ -1,4 +1,4 @@
-"""`bench summary`: a session's tables, lines about notable results, and the closing sentence."""
+"""`bench summary`: a session's tables, lines about notable results, and the headline."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import busy, imported_from, outside_rounds, slow_runs, still_too_wide
-from analysis.wording.closing import closing_sentence, main_loss
 from analysis.wording.failures import reasons
+from analysis.wording.headline import compared, headline
+from analysis.wording.main_loss import main_loss, main_loss_of
 from analysis.wording.plain_text import number, printable
 
 
@@ -85,7 +86,8 @@ def show(
         terminal.say(out, line)
     if warning := busy(diagnosed):
         terminal.say(out, printable(warning), "yellow")
-    closing = [closing_sentence(points, machine=machine.sentence(of_machine)), main_loss(points, losses)]
+    lost = main_loss if len(compared(points)) == 1 else main_loss_of
+    closing = [headline(points, machine=machine.sentence(of_machine)), lost(points, losses)]
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 
 

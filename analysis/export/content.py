@@ -14,8 +14,8 @@ from analysis.tables.scaling import EXPECTED, rates, scaling_table
 from analysis.tables.table import Table
 from analysis.wording import machine, unlike_runs
 from analysis.wording.caveats import caveats
-from analysis.wording.closing import closing_sentence
 from analysis.wording.failures import reasons
+from analysis.wording.headline import headline
 
 Name = Callable[[str], str]
 """Quotes untrusted text, such as a name or an error, for a format."""
@@ -45,7 +45,7 @@ class Content:
     differing: list[Row]
     """Facts in which runs differ, from unlike_runs."""
     caption: str = ""
-    """The user's text, in place of the closing sentence or of a picture's title; empty: none."""
+    """The user's text, in place of the headline or of a picture's title; empty: none."""
 
     def title(self) -> str:
         """The caption, or else the suite's title."""
@@ -63,7 +63,7 @@ class Content:
         return replace(table, values=[column for column in table.values if column.heading in wanted])
 
     def notes(self, name: Name = str) -> Iterator[str]:
-        """The sentences below a table: the closing one if a caption took its place, reasons, caveats."""
+        """The sentences below a table: the headline if a caption took its place, reasons, caveats."""
         if self.caption:
             yield self.sentence(name)
         yield from self.reasons(name)
@@ -74,8 +74,8 @@ class Content:
         return reasons(self.coverage, name)
 
     def sentence(self, name: Name = str) -> str:
-        """The session's closing sentence."""
-        return closing_sentence(self.points, name, machine.sentence(self.machine, name))
+        """The session's headline."""
+        return headline(self.points, name, machine.sentence(self.machine, name))
 
     def caveats(self) -> Iterator[str]:
         """Sentences about the limits of the numbers; they contain no untrusted text."""

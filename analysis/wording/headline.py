@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
-from analysis.wording.closing import closing_sentence
 from analysis.wording.lost_efficiency import size_of
 from analysis.wording.numbers import estimate
-from analysis.wording.plain_text import counted, listed
+from analysis.wording.plain_text import counted, listed, word
+from bench.records.vocabulary import SCRIPT
 
 _MOST_NAMED = 4
 """Cases of one kind that the headline names; of more it says the range."""
@@ -53,10 +53,11 @@ def compared(points: Sequence[Row]) -> list[Row]:
 
 
 def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
-    """How fast the largest sizes are, in one line. Where nothing was compared, the closing sentence."""
+    """How fast the largest sizes are, in one line. If nothing was trained, `machine`: the sentence on the measured
+    machine."""
     largest = compared(points)
-    if not largest or (len(largest) == 1 and outcome(largest[0]) == OVERSUBSCRIBED):
-        return closing_sentence(points, name, machine)
+    if not largest:
+        return _of_nothing_compared(points, name, machine)
     if len(largest) == 1:
         return _of_one(largest[0], name)
     groups: dict[int, list[Row]] = {}
@@ -118,6 +119,30 @@ def _base(point: Row, name: Callable[[str], str]) -> str:
 _ORDER = (FASTER, UNDECIDED, NO_GAIN, SLOWER, NOISY, OTHER_MODEL, OVERSUBSCRIBED)
 
 
+def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], machine: str) -> str:
+    measured = [point for point in points if point["throughput"] is not None]
+    if not measured and machine:
+        return machine
+    if not measured and any(point["elapsed_s"] is not None for point in points):
+        return "Nothing was trained, so there is no speedup to report."
+    if not measured:
+        return "No run of this session is ok, so there is no speedup to report."
+    copies = [point for point in measured if point["verdict"] == verdicts.INDEPENDENT_COPIES]
+    if copies:
+        largest = max(copies, key=lambda point: point["workers"])
+        return (
+            f"{name(largest['case_name'])} on {size_of(largest)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
+            "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
+        )
+    best = max(measured, key=lambda point: point["throughput"])
+    unit, ends = best["throughput_unit"], (best["throughput_lo"], best["throughput_hi"])
+    return (
+        f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
+        f"{estimate(best['throughput'], *ends)[0]} {unit}; nothing ran at a second size, so there is no speedup to "
+        "report."
+    )
+
+
 def _of_one(point: Row, name: Callable[[str], str]) -> str:
     kind, case, base = outcome(point), f"{name(point['case_name'])} on {size_of(point)}", _base(point, name)
     if kind == NOISY:
@@ -130,11 +155,29 @@ def _of_one(point: Row, name: Callable[[str], str]) -> str:
     if point["efficiency"] is not None:
         percent = estimate(100 * point["efficiency"], *_percents(point))[0]
         said += f", at {percent} % efficiency"
-    if point["speedup_lo"] is None:
-        return f"{said}{_unsure([point])}."
-    return (
-        f"{said}." if verdicts.is_between(point) or not point["verdict"] else f"{said}: {point['verdict']}."
-    )
+    said += _unsure([point])
+    if point["efficiency"] is None:
+        said += _why_no_efficiency(point, name)
+    if kind == OVERSUBSCRIBED:
+        return f"{said}; no verdict, because ranks had to share slots or cores."
+    is_open = point["speedup_lo"] is None or verdicts.is_between(point) or not point["verdict"]
+    return f"{said}." if is_open else f"{said}: {point['verdict']}."
+
+
+def _why_no_efficiency(point: Row, name: Callable[[str], str]) -> str:
+    """The first thing besides the number of workers in which the row differs from its baseline, or what a script did
+    not say; empty if settings are compared."""
+    batch = "global_batch" if point["scaling_mode"] == "strong" else "batch_per_rank"
+    for key in ("device_type", "precision", "workload", batch):
+        here, there = point[key], point[f"baseline_{key}"]
+        if here is not None and there is not None and here != there:
+            if key == batch:
+                return f"; a {batch.replace('_', ' ')} of {here:,} against {there:,}, so without efficiency"
+            return f"; {word(here, name)} against {word(there, name)}, so without efficiency"
+    if point["workload"] == SCRIPT and point["scaling_mode"] == "none":
+        unknown = "the work grew with the ranks" if point["ranks_train"] else "the ranks train one model"
+        return f"; whether {unknown} is not known, so without efficiency (--scaling says it)"
+    return ""
 
 
 def _unsure(points: Sequence[Row]) -> str:

@@ -18,7 +18,7 @@ import bench.cli
 import ci.documents.__main__
 from analysis.database import schema
 from analysis.loading import load
-from analysis.wording.closing import closing_sentence
+from analysis.wording.headline import headline
 from analysis.wording.numbers import estimate
 from bench.records.run_outcome import RunOutcome
 from bench.records.session_head import PlanEntry, SessionHead
@@ -169,7 +169,7 @@ def test_every_key_of_a_sessions_files_is_described(record: type[Any]) -> None:
 
 
 def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_today() -> None:
-    """The rows that its SQL transcript shows make its table's figures and its closing sentence."""
+    """The rows that its SQL transcript shows make its table's figures and its headline."""
     quickstart, asked = _transcripts()
     table = {
         (row[0], int(row[1])): row for row in map(str.split, quickstart) if row[1:2] and row[1].isdigit()
@@ -183,17 +183,16 @@ def test_the_transcript_of_the_first_session_is_of_one_run_and_of_the_rules_of_t
         shown.append(f" {speedup} {efficiency} % {interval} " in row)
     assert len(points) == 4
     assert shown == [True] * 4, "record a new transcript from one run: ci/quickstart and the SQL below it"
-    closing = next(line for line in quickstart if " on 2 ranks: " in line)
-    assert closing.startswith(closing_sentence(points))
+    assert quickstart[-1].startswith(headline(points))
 
 
 def _transcripts() -> tuple[list[str], list[str]]:
-    """The lines from the table's first row to the closing sentence, and the rows of the SQL transcript."""
+    """The lines from the table's first row to the headline, and the rows of the SQL transcript."""
     consoles = re.findall(r"^```console\n(.*?)^```$", PAGES["docs/first-session.md"], re.S | re.M)
     quickstart = next(text for text in consoles if "examples/s  speedup" in text)
     asked = next(text for text in consoles if "efficiency_lo, efficiency" in text)
     lines = quickstart.partition("──\n")[2].splitlines()
-    closing = next(number for number, line in enumerate(lines) if " ranks: " in line)
+    closing = next(number for number, line in enumerate(lines) if line.startswith("2 ranks against 1: "))
     return lines[: closing + 1], asked.rpartition("-\n")[2].splitlines()
 
 

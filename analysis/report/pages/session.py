@@ -32,8 +32,8 @@ from analysis.report.sections.settings import hyperparameters, settings_frame, s
 from analysis.report.sections.straggler_table import straggler_answer, stragglers
 from analysis.report.sections.strategy_table import strategies
 from analysis.report.sections.summary_table import summary
-from analysis.wording.closing import main_loss_of
 from analysis.wording.lost_efficiency import explained
+from analysis.wording.main_loss import main_loss_of
 
 _FEW_SIZES = 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.wording.closing import closing_sentence
+from analysis.wording.headline import headline
 from tests.factory import Case
 from tests.unit.analysis.conftest import measured
 
@@ -56,10 +56,9 @@ def test_over_its_own_kind_a_gpu_is_judged(ask):
 
 
 @cores_and_gpu
-def test_the_closing_sentence_names_the_baselines_axis_and_both_devices(rows):
-    assert closing_sentence([row for row in rows if row["case_name"] == "gpu"]) == (
-        "gpu on 2 ranks: speedup 19.8 [17.0, 23.0] over cores on 1 thread; cuda against cpu, so without "
-        "efficiency."
+def test_the_headline_names_the_baselines_axis_and_both_devices(rows):
+    assert headline([row for row in rows if row["case_name"] == "gpu"]) == (
+        "gpu on 2 ranks is 19.8 times as fast as cores on 1 thread; cuda against cpu, so without efficiency."
     )
 
 

@@ -197,7 +197,7 @@ def test_nothing_is_said_where_nothing_was_found(results):
     assert list(findings.lines([], [], results)) == []
 
 
-def test_the_summary_says_them_before_its_closing_sentence_and_a_name_is_no_markup(results):
+def test_the_summary_says_them_before_its_headline_and_a_name_is_no_markup(results):
     out = Console(width=1_000, color_system=None, force_terminal=False)
     with out.capture() as captured:
         summary.show(results, "odd's", out=out)

@@ -1,4 +1,4 @@
-"""bench summary: the tables and the closing sentence."""
+"""bench summary: the tables and the headline below them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from analysis import summary
 from analysis.errors import AnalysisError
 from analysis.tables.scaling import scaling_table
-from analysis.wording.closing import closing_sentence
+from analysis.wording.headline import headline
 from bench.cli.summary import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import ask, load_first, measured
@@ -146,8 +146,8 @@ def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options
 
 def test_the_sentence_closes_the_summary(sessions):
     last = _lines(sessions, session="older")[-1]
-    assert last.startswith("ddp on 8 ranks: speedup 6.34 [6.3")
-    assert "]: good. 20.8 % of the ranks' time was lost, mainly to " in last
+    assert last.startswith("At the largest sizes: ")
+    assert " ddp on 8 ranks: 20.8 % of the ranks' time was lost, mainly to " in last
 
 
 def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
@@ -156,7 +156,7 @@ def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):
         "ddp: by the USL fastest at about 22 ranks [22, 22], fitted to 5 sizes up to 16; "
         "fitted without 16, it misses that size by +0 %."
     )
-    assert last.startswith("ddp on 16 ranks over 2 nodes: typical speedup")
+    assert last.startswith("ddp on 16 ranks over 2 nodes is ")
 
 
 def test_the_command_prints_plain_lines_into_a_pipe(sessions):
@@ -180,34 +180,33 @@ def test_the_rows_of_a_session_are_json_in_the_order_of_its_plan(sessions):
 
 @pytest.fixture
 def sentence(ask):
-    return closing_sentence(ask("FROM scaling"))
+    return headline(ask("FROM scaling"))
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 8.0}, repeats=1))
 def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
     assert sentence == (
-        "ddp on 2 ranks: speedup 1.25 over 1 rank, efficiency 62.5 %: acceptable (fewer than two repeats: no interval)."
+        "ddp on 2 ranks is 1.25 times as fast as on 1 rank, at 62.5 % efficiency, by one repeat."
     )
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: [5.6, 6.4, 6.0]}))
 def test_a_sentence_that_repeats_do_not_decide_has_no_verdict(sentence):
-    assert sentence.endswith("]: undecided after 3 repeats.")
+    assert sentence.endswith(" % efficiency.")
 
 
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 10.0}, oversubscribed=frozenset([2])))
 def test_a_sentence_about_too_many_ranks_gives_no_verdict(sentence):
     assert sentence == (
-        "ddp on 2 ranks: speedup 1.00 [1.00, 1.00] over 1 rank, efficiency 50.0 % [50.0, 50.0]; no verdict, "
-        "because ranks had to share slots or cores."
+        "ddp on 2 ranks is 1.00 times as fast as on 1 rank, at 50.0 % efficiency; no verdict, because "
+        "ranks had to share slots or cores."
     )
 
 
 @measured(Case(name="fsdp", scaling="weak", step_ms={2: 10.0, 4: 12.5}, ranks_per_node=2))
-def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(sentence):
+def test_a_sentence_about_weak_scaling_names_the_nodes_and_the_baseline(sentence):
     assert sentence == (
-        "fsdp on 4 ranks over 2 nodes: typically 1.60 [1.60, 1.60] times the throughput of 2 ranks (scaled speedup "
-        "3.20 if these count as 2), efficiency 80.0 % [80.0, 80.0]: good."
+        "fsdp on 4 ranks over 2 nodes is 1.60 times as fast as on 2 ranks, at 80.0 % efficiency: good."
     )
 
 
@@ -217,8 +216,7 @@ def test_a_sentence_about_weak_scaling_names_the_scaled_speedup_and_the_nodes(se
 )
 def test_a_sentence_about_threads_and_another_baseline_names_both(sentence):
     assert sentence == (
-        "t on 2 threads: typical speedup 2.00 [2.00, 2.00] over one on 1 thread, efficiency 100 % [100, 100]: "
-        "excellent."
+        "t on 2 threads is 2.00 times as fast as one on 1 thread, at 100 % efficiency: excellent."
     )
 
 

@@ -15,7 +15,7 @@ from analysis.report import write
 from analysis.report.charts import all_charts
 from analysis.report.drawing.chart import drawing
 from analysis.wording import machine as machines
-from analysis.wording.closing import closing_sentence
+from analysis.wording.headline import headline
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, machine_case
 from tests.unit.analysis.conftest import load_first
@@ -98,7 +98,7 @@ def test_bytes_are_said_in_powers_of_two(count, said):
 
 
 def test_where_nothing_was_exchanged_nothing_is_said_of_failure():
-    assert closing_sentence([{"throughput": None, "elapsed_s": 2.0}]) == (
+    assert headline([{"throughput": None, "elapsed_s": 2.0}]) == (
         "Nothing was trained, so there is no speedup to report."
     )
 

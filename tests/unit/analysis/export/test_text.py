@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tests.unit.analysis.export.conftest import FAILURES, HOSTILE, MANY, NAMES, ORDINARY
 
-SENTENCE = "ddp on 8 ranks: speedup 6.34 [6.3"
+SENTENCE = "ddp on 8 ranks is 6.34 times as fast as on 1 rank"
 PROVENANCE = "session ordinary, suite smoke, on cpu, PyTorch 2.15.0, 2026-11-21 01:49 UTC"
 
 
@@ -52,7 +52,7 @@ def test_a_markdown_table_has_the_same_number_of_cells_in_every_line(export, ses
 
 def test_markdown_has_the_figures_of_the_summary(export):
     written = export(ORDINARY, "--format", "markdown").stdout
-    assert written.startswith("**`ddp` on 8 ranks: speedup 6.34 [6.3")
+    assert written.startswith("**`ddp` on 8 ranks is 6.34 times as fast as on 1 rank")
     assert re.search(r"\| `ddp` +\| +4 \| +1 \| +672 \| +3\.81 \| 95\.1 % \[94", written)
     assert "- `ddp` 1x8: 1 oom: `CUDA out of memory`\n" in written
 

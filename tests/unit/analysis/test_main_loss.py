@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.wording.closing import main_loss
+from analysis.wording.main_loss import main_loss
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,

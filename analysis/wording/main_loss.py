@@ -1,0 +1,88 @@
+"""Where most of the lost efficiency of a session went, in a sentence.
+
+The parameter `name` quotes untrusted text, such as a case's name, for the output's format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from analysis.database.rows import Row
+from analysis.wording import verdicts
+from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
+from analysis.wording.numbers import estimate
+
+_ESTIMATED = ("imbalance", "communication", "work")
+"""Terms that may be estimated, depending on how the parts of a step are known."""
+LEAST = 0.005
+"""Share of the ranks' time below which a loss is not mentioned."""
+
+
+def most_telling(points: Sequence[Row]) -> Row | None:
+    """The row that the sentence is about; None if nothing was compared. Rows with slots for all ranks win, then strong
+    scaling, then the largest size, then the suite's order of cases."""
+    compared = [
+        point
+        for point in points
+        if point["throughput"] is not None and point["speedup"] is not None and not point["is_baseline"]
+    ]
+    return max(
+        compared,
+        key=lambda point: (not point["oversubscribed"], point["scaling_mode"] == "strong", point["workers"]),
+        default=None,
+    )
+
+
+def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
+    """The main loss of the most telling row, with its interval; empty if nothing was lost or nothing is known.
+    `losses` are rows of efficiency_loss of the same session."""
+    point = most_telling(points)
+    if point is None:
+        return ""
+    place = ("case_name", "nodes", "ranks_per_node", "threads")
+    terms = [
+        loss for loss in losses if loss["share"] is not None and all(loss[key] == point[key] for key in place)
+    ]
+    return _main_loss(point, terms)
+
+
+def main_loss_of(points: Sequence[Row], losses: Sequence[Row], name: Callable[[str], str] = str) -> str:
+    """The same with the name and the size of its case."""
+    point, said = most_telling(points), main_loss(points, losses)
+    return f"{name(point['case_name'])} on {size_of(point)}: {said}" if point is not None and said else ""
+
+
+def _main_loss(point: Row, terms: Sequence[Row]) -> str:
+    if not terms or point["verdict"] == verdicts.DIFFERENT_TRAINING:
+        return ""
+    if is_loss_undecided(point):
+        return f"{UNDECIDED_LOSS.capitalize()}."
+    lost = 1 - terms[0]["efficiency"]
+    largest, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
+    if lost < LEAST or largest["share"] < LEAST:
+        return ""
+    ends = (None if largest[end] is None else 100 * largest[end] for end in ("share_lo", "share_hi"))
+    share, interval = estimate(100 * largest["share"], *ends)
+    cause = f"{name_of(largest['term'])}: {share} %{interval and f' {interval}'}"
+    is_remainder = largest["term"] == "remainder"
+    if is_remainder and largest["known_by"] is None:
+        cause += f" ({unknown()})"
+    elif largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED:
+        cause += " (estimated)"
+    said = f"{estimate(100 * lost, None, None)[0]} % of the ranks' time was lost"
+    mainly = "the largest part" if is_remainder else "mainly to"
+    gain = -sum(term["share"] for term in terms if term["share"] < 0)
+    gained = ""
+    if largest["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
+        gained = f"; other parts gained {estimate(100 * gain, None, None)[0]} %"
+    if largest["share_lo"] is None:
+        return f"{said}, by points alone {mainly} {cause}{gained}."
+    if largest["share_lo"] <= 0 or any(_rivals(other, largest) for other in others):
+        return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}{gained}."
+    return f"{said}, {mainly} {cause}{gained}."
+
+
+def _rivals(other: Row, largest: Row) -> bool:
+    """Whether, by its interval, the other term may be larger than the largest."""
+    is_there: bool = other["share"] >= LEAST and other["share_hi"] is not None
+    return is_there and other["share_hi"] >= largest["share_lo"]
