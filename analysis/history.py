@@ -17,14 +17,12 @@ from analysis.errors import AnalysisError
 from analysis.report.pages.history import data
 from analysis.report.pages.history.data import History
 from analysis.report.pages.history.wording import sentences
+from analysis.sql import choose_session
 from analysis.tables import terminal
 from analysis.tables.column import Column, text_of
 from analysis.tables.scaling import throughput_unit
 from analysis.tables.table import Table
 from analysis.wording.numbers import estimate
-from analysis.wording.plain_text import listed
-
-_MOST_SUITES = 8
 
 
 def show(
@@ -65,9 +63,10 @@ def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
     query = "SELECT suite FROM history GROUP BY suite ORDER BY max(created_at) DESC, suite"
     known = [str(name) for (name,) in connection.execute(query).fetchall()]
     if not known:
-        raise AnalysisError("no session has trained anything yet: `bench suite smoke` makes one")
+        choose_session.choose(connection)  # raises if there is no session at all
+        raise AnalysisError("no session has trained anything yet: `bench run smoke` measures one that does")
     if suite is not None and suite not in known:
-        raise AnalysisError(f"no session of the suite {suite!r}; there are {listed(known, _MOST_SUITES)}")
+        raise choose_session.unknown_suite(suite, known)
     return suite if suite is not None else known[0]
 
 

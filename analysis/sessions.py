@@ -11,11 +11,13 @@ from rich.console import Console
 from analysis.database import connections
 from analysis.database.rows import Row, fetch_rows, session_rows
 from analysis.errors import AnalysisError
+from analysis.sql import choose_session
 from analysis.tables import terminal
 from analysis.tables.text_layout import padded
 from analysis.wording import machine
 from analysis.wording.headline import headline
 from analysis.wording.plain_text import printable
+from bench.records.session_names import NONE_YET
 
 _QUERY = Path(__file__).parent / "sql" / "sessions.sql"
 _GAP = "  "
@@ -29,11 +31,10 @@ def read(results: Path, *, suite: str | None = None, last: int | None = None) ->
     with connections.reader(results) as connection:
         rows = fetch_rows(connection, _QUERY.read_text(encoding="utf-8"), {"suite": suite})
         if not rows:
-            of_suite = f" of the suite {suite!r}" if suite is not None else ""
-            raise AnalysisError(
-                f"{results}: the database holds no session{of_suite}: `bench run smoke` measures one, `bench load` "
-                "loads existing ones"
-            )
+            every = fetch_rows(connection, _QUERY.read_text(encoding="utf-8"), {"suite": None})
+            if suite is None or not every:
+                raise AnalysisError(f"{results}: {NONE_YET}")
+            raise choose_session.unknown_suite(suite, (row["suite"] for row in every))
         for row in rows[:last]:
             points = session_rows(connection, "scaling", row["session_id"])
             of_machine = machine.sentence(machine.read(connection, row["session_id"]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
 from analysis.database.rows import Row, fetch_rows
 from analysis.errors import AnalysisError
-from bench.records.session_names import TAG, UnknownSessionError, sessions_named
+from analysis.wording.plain_text import listed
+from bench.records.session_names import NONE_YET, TAG, UnknownSessionError, sessions_named
+
+_MOST_SUITES = 8
 
 
 def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, tag: str | None = None) -> str:
@@ -17,9 +20,7 @@ def choose(connection: duckdb.DuckDBPyConnection, session: str | None = None, ta
     Raises AnalysisError if there is none."""
     tags = known(connection)
     if not tags:
-        raise AnalysisError(
-            "the database holds no session: `bench suite smoke` measures one, `bench load` loads existing ones"
-        )
+        raise AnalysisError(NONE_YET)
     if tag is not None:
         with_it = named(f"{TAG}{tag}", tags)
         tags = {session_id: tags[session_id] for session_id in with_it}
@@ -38,6 +39,14 @@ def named(session: str, tags: dict[str, Sequence[str]]) -> list[str]:
         return sessions_named(session, tags)
     except UnknownSessionError as error:
         raise AnalysisError(str(error)) from None
+
+
+def unknown_suite(suite: str, known: Iterable[str | None]) -> AnalysisError:
+    """The error about a suite without a session; `known` are the suites of the sessions, the newest first."""
+    names = list(dict.fromkeys(name for name in known if name is not None))
+    if not names:
+        return AnalysisError(NONE_YET)
+    return AnalysisError(f"no session of the suite {suite!r}; there are {listed(names, _MOST_SUITES)}")
 
 
 def head(connection: duckdb.DuckDBPyConnection, session_id: str) -> Row:

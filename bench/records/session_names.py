@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 TAG = "tag:"
 HOW = "its id, the beginning of the id, tag:NAME, @latest, or @-1 for the one before"
+NONE_YET = "there is no session yet: `bench run smoke` measures one, `bench load` loads existing ones"
 _BY_AGE = re.compile(r"@(?:latest|-(?P<before>\d{1,9}))")
 _MOST_LISTED = 5
 _SIMILAR = 0.5
@@ -54,17 +55,17 @@ def _with_tag(tag: str, tags: Mapping[str, Collection[str]]) -> list[str]:
 
 
 def _of_age(said: str, before: int, known: Sequence[str]) -> str:
+    if not known:
+        raise UnknownSessionError(f"no session {said}: {NONE_YET}")
     if before >= len(known):
-        there_are = f"there are {len(known):,} sessions" if len(known) != 1 else "there is one session"
-        raise UnknownSessionError(
-            f"no session {said}: {there_are if known else 'there is none'}; `bench sessions` lists them"
-        )
+        there_are = f"there are {len(known):,} sessions" if len(known) > 1 else "there is one session"
+        raise UnknownSessionError(f"no session {said}: {there_are}; `bench sessions` lists them")
     return known[before]
 
 
 def _suggestion(said: str, known: Sequence[str]) -> str:
     if not known:
-        return ": there is none yet; `bench run smoke` measures one"
+        return f": {NONE_YET}"
     # of equally similar names max takes the first, the newest
     near = max(known, key=lambda name: _similarity(said, name))
     is_near = _similarity(said, near) >= _SIMILAR

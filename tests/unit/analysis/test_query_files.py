@@ -122,7 +122,7 @@ def test_sessions_are_chosen_by_id_or_suite(results: Path, steps_of_other: duckd
     assert asked(results, query, suites=["other"]) == [(OTHER,)]
     for chosen, said in (
         ({"sessions": ["2025"]}, "no session '2025'"),
-        ({"suites": ["x"]}, "of the suite x"),
+        ({"suites": ["x"]}, "of the suite 'x'"),
     ):
         with pytest.raises(AnalysisError, match=said):
             asked(results, query, **chosen)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from analysis import sessions
+from analysis import history, sessions, summary
 from analysis.errors import AnalysisError
 from analysis.loading.load import load
 from bench.cli import group
+from bench.records.session_names import NONE_YET
+from bench.session.find_session import find_session
 from tests.factory import Case, make_session
 
 LONG = "a-session-with-a-name-that-is-so-long-that-nothing-fits-next-to-it"
@@ -63,6 +67,24 @@ def test_programs_get_json_and_csv(results: Path) -> None:
     assert [(row["session_id"], row["ok"], row["tags"]) for row in table] == [("first", "6", "[]")]
 
 
-def test_a_suite_without_a_session_is_named(results: Path) -> None:
-    with pytest.raises(AnalysisError, match="holds no session of the suite 'other'"):
+def test_a_suite_without_a_session_is_an_error_that_names_those_with_one(results: Path) -> None:
+    with pytest.raises(AnalysisError, match="no session of the suite 'other'; there are s2, s1, s0"):
         sessions.read(results, suite="other")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        sessions.read,
+        lambda results: sessions.read(results, suite="other"),
+        lambda results: history.show(results, None, last=1),
+        lambda results: history.show(results, "other", last=1),
+        summary.show,
+        lambda results: summary.show(results, "@latest"),
+        lambda results: find_session(results, "@-1"),
+        lambda results: find_session(results, "other"),
+    ],
+)
+def test_without_a_session_every_command_says_the_same(empty: Path, ask: Callable[[Path], object]) -> None:
+    with pytest.raises(ValueError, match=re.escape(NONE_YET)):
+        ask(empty)
