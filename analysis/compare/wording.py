@@ -18,6 +18,10 @@ from analysis.wording.plain_text import listed, number
 VERDICTS = ("faster", "slower", "same", "inconclusive")
 UNLIKE = "The two sides differ, and every ratio includes these differences."
 SETTINGS = "settings, which `bench report A B --compare --out public` lists; digests"
+TRAINING_CODE = "training_code"
+"""The fingerprint's key with the digest of scalebench's files that ranks execute."""
+NAMES_OF_TRAINING_CODE = ("scalebench", "commit")
+"""Keys of the fingerprint that say which training code it was."""
 _MOST_CASES = 4
 _MOST_FILES = 6
 _SESSIONS = {"baseline": "baseline_sessions", "candidate": "candidate_sessions"}
@@ -149,8 +153,13 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
     at = f" (commit {_values(commits[0], name)})" if commits else ""
     for cases, changed in files.items():
         yield True, f"the code differs: {listed(map(name, changed), _MOST_FILES)}{at}{_of(cases, name)}"
+    code = [found for found in comparison.differences if found.key == TRAINING_CODE and found.must_equal]
+    named = [found for found in comparison.differences if found.key in NAMES_OF_TRAINING_CODE] if code else []
     for found in comparison.differences:
-        if found.own_file is None and not (files and found in commits):
+        if found in code and named:
+            at = ", ".join(f"{one.key} {_values(one, name)}" for one in named)
+            yield True, f"the training code differs: {at}{_of(found.cases or (), name)}"
+        elif found.own_file is None and not (files and found in commits) and found not in named:
             yield found.must_equal, difference(found, name)
 
 
@@ -166,14 +175,14 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     return f"{what}: {_values(found, name)}{of}"
 
 
-def short_commits(value: str) -> str:
-    """The text with 12 digits of each commit."""
-    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", value)
+def short_digests(value: str) -> str:
+    """The text with 12 digits of each commit and 8 of each digest."""
+    return re.sub(r"\b(?:([0-9a-f]{12})[0-9a-f]{28}|([0-9a-f]{8})[0-9a-f]{8})\b", r"\1\2", value)
 
 
 def _values(found: Difference, name: Callable[[str], str]) -> str:
     values = (found.baseline, found.candidate)
-    return " → ".join(name(short_commits(value)) if value is not None else "none" for value in values)
+    return " → ".join(name(short_digests(value)) if value is not None else "none" for value in values)
 
 
 def _of(cases: Sequence[str], name: Callable[[str], str]) -> str:

@@ -59,9 +59,15 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
     SELECT difference FROM final
 );
 
--- A value of a fingerprint as text, with 12 digits of each commit; `none` for null.
+-- A value of a fingerprint as text, with 12 digits of each commit and 8 of each digest; `none` for null.
 CREATE OR REPLACE MACRO fact_text(value) AS (
-    coalesce(regexp_replace(value, '\b([0-9a-f]{12})[0-9a-f]{28}\b', '\1', 'g'), 'none')
+    coalesce(
+        regexp_replace(
+            regexp_replace(value, '\b([0-9a-f]{12})[0-9a-f]{28}\b', '\1', 'g'),
+            '\b([0-9a-f]{8})[0-9a-f]{8}\b', '\1', 'g'
+        ),
+        'none'
+    )
 );
 
 -- Whether a fact of fingerprint_difference says that a file of the user's code differs. A file that only one side has
@@ -84,6 +90,23 @@ CREATE OR REPLACE MACRO code_difference(facts) AS (
     || coalesce(' (commit ' || [
         fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate) FOR fact IN facts IF fact.key = 'own_commit'
     ][1] || ')', '')
+);
+
+-- How scalebench's own training code differs, from a list of fingerprint_difference's facts, by its commit and version:
+-- `training code: commit 1a2b3c4d5e6f → 4d5e6f1a2b3c, scalebench 0.1.0 → 0.2.0`. The digests are named if both are the
+-- same or unknown. Null if the code does not differ.
+CREATE OR REPLACE MACRO training_code_difference(facts) AS (
+    'training code: ' || coalesce(
+        nullif(array_to_string([
+            fact['key'] || ' ' || fact_text(fact['baseline']) || ' → ' || fact_text(fact['candidate'])
+            FOR fact IN facts IF fact['key'] IN ('commit', 'scalebench')
+        ], ', '), ''),
+        'digest'
+    ) || [
+        CASE WHEN len([1 FOR other IN facts IF other['key'] IN ('commit', 'scalebench')]) = 0
+            THEN ' ' || fact_text(fact['baseline']) || ' → ' || fact_text(fact['candidate']) ELSE '' END
+        FOR fact IN facts IF fact['key'] = 'training_code' AND fact['class'] = 'must_equal'
+    ][1]
 );
 
 -- The training settings in which two run specifications (runs.config) differ, as text: `global_batch: 64 → 256,

@@ -105,12 +105,19 @@ documents_differences AS (
     SELECT
         baseline, candidate,
         code_difference(facts) AS other_code,
+        training_code_difference(facts) AS other_training,
         [
             {
                 'key': fact.key, 'class': fact.class,
-                -- null for what other_code says
-                'words': CASE WHEN NOT is_own_code(fact) AND (other_code IS NULL OR fact.key <> 'own_commit') THEN
-                    fact.key || ': ' || fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate)
+                -- null for what other_code and other_training say
+                'words': CASE
+                    WHEN is_own_code(fact) OR (other_code IS NOT NULL AND fact.key = 'own_commit') THEN NULL
+                    WHEN fact.key = 'training_code' AND other_training IS NOT NULL THEN other_training
+                    WHEN fact.key IN ('commit', 'scalebench') AND other_training IS NOT NULL THEN NULL
+                    WHEN starts_with(fact.key, 'content of ') THEN
+                        'code: only ' || if(fact.baseline IS NULL, 'this', 'the earlier') || ' session has '
+                        || fact.key[12:]
+                    ELSE fact.key || ': ' || fact_text(fact.baseline) || ' → ' || fact_text(fact.candidate)
                 END
             }
             FOR fact IN facts
@@ -178,7 +185,8 @@ with_welch AS (
         [fact FOR fact IN differences IF fact.class <> 'must_equal'] AS worth_knowing,
         sqrt(a + b) AS se,
         welch_df(a, repeats, b, previous.repeats) AS welch_df,
-        log_ratio - ln(1 - margin) AS above_limit  -- below 0 it is a regression
+        log_ratio - ln(1 - margin) AS above_limit,  -- below 0 it is a regression
+        ln(1 + margin) - log_ratio AS below_gain  -- below 0 it is an improvement
     FROM with_usual
 ),
 with_half_widths AS (
@@ -204,21 +212,31 @@ with_tails AS (
         END AS verdict,
         t_quantile(usual_df) * usual_se AS usual_half_width,
         p_not_below(above_limit, se, welch_df) AS repeats_p,
-        p_not_below(above_limit, usual_se, usual_df) AS sessions_p
+        p_not_below(above_limit, usual_se, usual_df) AS sessions_p,
+        p_not_below(below_gain, se, welch_df) AS gain_repeats_p,
+        p_not_below(below_gain, usual_se, usual_df) AS gain_sessions_p
     FROM with_intervals
 ),
 with_p AS (
     SELECT
-        *, CASE WHEN verdict IS NOT NULL THEN greatest(repeats_p, coalesce(sessions_p, repeats_p)) END AS regression_p
+        *,
+        CASE WHEN verdict IS NOT NULL THEN greatest(repeats_p, coalesce(sessions_p, repeats_p)) END AS regression_p,
+        CASE WHEN verdict IS NOT NULL THEN greatest(gain_repeats_p, coalesce(gain_sessions_p, gain_repeats_p)) END
+            AS gain_p
     FROM with_tails
 ),
 with_steps AS (
-    SELECT *, holm_step(regression_p, session_id) AS regression_step FROM with_p
+    SELECT
+        *,
+        holm_step(regression_p, session_id) AS regression_step,
+        holm_step(gain_p, session_id) AS gain_step
+    FROM with_p
 ),
 with_holm AS (
     SELECT
         *,
         holm_p_of(regression_p, regression_step, session_id) AS holm_p,
+        holm_p_of(gain_p, gain_step, session_id) AS gain_holm_p,
         exp(-usual_half_width) AS usual_lo,
         exp(usual_half_width) AS usual_hi
     FROM with_steps
@@ -286,7 +304,13 @@ final AS (
             verdict = 'slower' AND ratio_hi < 1 - margin AND ratio * coalesce(usual_hi, 1) < 1 - margin
                 AND holm_p <= 0.05,
             false
-        ) AS regression
+        ) AS regression,
+        -- improvement: the mirror image of regression: faster, both ratio_lo and ratio × usual_lo above 1 + 2 %
+        coalesce(
+            verdict = 'faster' AND ratio_lo > 1 + margin AND ratio * coalesce(usual_lo, 1) > 1 + margin
+                AND gain_holm_p <= 0.05,
+            false
+        ) AS improvement
     FROM with_holm
 )
 SELECT * FROM final;

@@ -203,6 +203,7 @@ def test_curves_lie_over_each_other_a_panel_per_case(browser, site):
 def test_a_history_draws_its_figures_over_the_sessions(browser, site):
     browser.screen(1280)
     browser.open(site / HISTORY)
+    open_sections(browser)
     points = browser.run(
         "return [...document.querySelectorAll('figure.chart')].map((figure) => [figure.id, figure.dataset.state, "
         "figure.querySelectorAll('.plot svg [class*=mark-symbol] path').length])"

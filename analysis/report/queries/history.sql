@@ -27,8 +27,9 @@ SELECT
     runs, repeats, throughput, throughput_lo, throughput_hi, throughput_unit,
     throughput / first AS relative, throughput_lo / first AS relative_lo, throughput_hi / first AS relative_hi,
     scaling_mode, is_baseline, oversubscribed, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo,
-    step_ms_hi, previous_session_id, ratio, ratio_lo, ratio_hi, usual_lo, usual_hi, is_alike,
-    array_to_string(unlike, ', ') AS unlike, verdict, regression, holm_p, nullif(changes, '') AS changes,
+    step_ms_hi, previous_session_id, previous_throughput, ratio, ratio_lo,
+    ratio_hi, usual_lo, usual_hi, is_alike,
+    array_to_string(unlike, ', ') AS unlike, verdict, regression, improvement, holm_p, nullif(changes, '') AS changes,
     other_settings, nullif(also_changes, '') AS also_changes,
     nullif(concat_ws('; ', CASE WHEN NOT is_alike THEN other_settings END, nullif(changes, '')), '') AS marked
 FROM named

@@ -289,5 +289,50 @@ def test_files_of_the_users_code_are_one_change_with_the_commit(rows):
     assert rows[1]["changed"] == [f"content of part{n}.py" for n in range(5)]
     assert (rows[1]["also_changed"], rows[1]["also_changes"]) == (["own_commit"], "")
     assert rows[2]["also_changes"] == (
-        f"content of new.py: none → 3; own_commit: {12 * 'b'}, changed → {12 * 'c'}"
+        f"code: only this session has new.py; own_commit: {12 * 'b'}, changed → {12 * 'c'}"
     )
+
+
+def _with_training_code(results: Path, name: str) -> None:
+    """Four sessions: the second has another version and commit, the third another commit, the fourth neither."""
+    versions = [("0.1.0", "a"), ("0.2.0", "b"), ("0.2.0", "c"), ("0.2.0", "c")]
+    sessions_over_time(*[[ddp()]] * 4)(results, name)
+    for day, (version, commit) in enumerate(versions):
+        code = {"training_code": 16 * str(day), "scalebench": version, "commit": 12 * commit}
+        for path in (results / f"{name}s{day:02d}").glob("*/run.json"):
+            run = json.loads(path.read_text("utf-8"))
+            write_json(path, run | {"fingerprint": run["fingerprint"] | code})
+
+
+@asks(_with_training_code)
+def test_training_code_is_named_by_its_version_and_commit_and_by_digests_only_without_them(rows):
+    assert [row["changes"] for row in rows[1:]] == [
+        f"training code: commit {12 * 'a'} → {12 * 'b'}, scalebench 0.1.0 → 0.2.0",
+        f"training code: commit {12 * 'b'} → {12 * 'c'}",
+        f"training code: digest {8 * '2'} → {8 * '3'}",
+    ]
+    assert [row["also_changes"] for row in rows[1:]] == ["", "", ""]
+    assert rows[1]["also_changed"] == ["commit", "scalebench"]
+
+
+@over_time(*([ddp(day)] for day in (1.0, 1.0, 1 / 1.1, 1.0)))
+def test_an_improvement_is_decided_like_a_regression(ask, rows):
+    assert [(row["improvement"], row["regression"]) for row in rows] == [
+        (False, False),
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+    assert len(ask("FROM history WHERE improvement")) == 2
+
+
+@over_time(*([Case(name="ddp", step_ms={2: ms})] for ms in (10.15, 10.0)))
+def test_an_improvement_must_be_beyond_the_margin(ask):
+    (row,) = ask("FROM history WHERE ratio IS NOT NULL")
+    assert (row["verdict"], row["improvement"]) == ("faster", False)
+
+
+@over_time(*([Case(name="ddp", step_ms={2: [day * ms for ms in REPEATS]})] for day in DAYS))
+def test_sessions_that_differ_by_noise_hold_no_improvement_though_repeats_agree(ask):
+    assert sum(row["verdict"] == "faster" for row in ask("FROM history")) > 10  # by their repeats alone
+    assert ask("SELECT session_id, ratio, usual_lo FROM history WHERE improvement") == []

@@ -9,6 +9,9 @@ import re
 
 import pytest
 
+from analysis.compare import wording
+from analysis.compare.comparison import compare
+from analysis.database import connections
 from analysis.report import write
 from tests.factory import make_session
 from tests.unit.analysis.conftest import load_first
@@ -51,7 +54,17 @@ def widen(run):
     run["outcome"]["parameters"] = 9_999
 
 
-OWN_FILE = {"moved": lambda run: None, "unknown": unknown, "widened": widen}
+def recode(run):
+    run["fingerprint"]["training_code"] = "fedcba9876543210"
+
+
+OWN_FILE = {
+    "moved": lambda run: None,
+    "unknown": unknown,
+    "widened": widen,
+    "recoded": recode,
+    "recommitted": recode,
+}
 """Pairs of sessions of a user's own file in different folders: what is changed in every run of the second."""
 
 
@@ -66,7 +79,8 @@ def results(tmp_path_factory):
         for side in "ab":
             own = trained(f"/home/{side}/my_model.py:TinyLm")
             commit = 40 * side + (", changed" if side == "b" else "")
-            of = {"session_id": f"{name}-{side}", "suite": name, "environment": {"0": {"own_commit": commit}}}
+            facts = {"own_commit": commit} | ({"commit": 12 * side} if name == "recommitted" else {})
+            of = {"session_id": f"{name}-{side}", "suite": name, "environment": {"0": facts}}
             for path in make_session(folder, own, **of).glob("*/run.json"):
                 run = json.loads(path.read_text("utf-8"))
                 run["fingerprint"] |= {"content of my_model.py": "1111", "content of parts/net.py": "3333"}
@@ -157,3 +171,20 @@ def test_a_users_workload_that_was_changed_in_place_is_said_to_be_unlike(page_of
     assert f"code of my_model.py, parts/net.py (commit: A {12 * 'a'} · B {12 * 'b'}, changed)" in said
     assert "same.py" not in said
     assert "parameters of all cases in common: A 2,804 · B 9,999" in said
+
+
+def test_other_training_code_is_named_by_its_commit_and_by_short_digests_only_without_one(page_of):
+    assert f"training code: commit: A {12 * 'a'} · B {12 * 'b'}" in warning_of(page_of("recommitted"))
+    assert "training code, digest: A 01234567 · B fedcba98" in warning_of(page_of("recoded"))
+    for page in map(page_of, ("recommitted", "recoded")):
+        assert "fedcba9876543210" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+
+
+def test_the_terminal_names_other_training_code_by_its_commit(results):
+    with connections.reader(results) as connection:
+        for pair, said in (
+            ("recommitted", f"the training code differs: commit {12 * 'a'} → {12 * 'b'}"),
+            ("recoded", "training code: 01234567 → fedcba98"),
+        ):
+            found = compare(connection, f"{pair}-a", f"{pair}-b", margin=0.02, max_regression=0.05)
+            assert said in [words for _, words in wording.differences(found)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
@@ -91,33 +93,118 @@ def test_a_report_of_one_session_has_the_whole_history_of_its_suite(results):
         assert len(data.read(connection, "nightly").sessions) == 6
 
 
-def test_the_sentence_at_the_top_is_of_the_newest_session_and_the_next_of_all(histories, page):
-    newest, overall = sentences(histories["nightly"], str)
-    assert newest == (
+def test_the_headline_is_of_the_newest_session_and_the_last_line_of_all(histories, page):
+    first, overall = sentences(histories["nightly"], str)
+    assert first == (
         "No earlier session is comparable with the newest: its settings differ (global_batch: 64 → 128)."
     )
     assert overall == (
         "6 sessions from 2026-11-21 to 2026-11-26: 1 regression beyond 2 % in 1 session, the last in session 4 "
         "(2026-11-24); 1 of 1 placement is still slower than before."
     )
-    assert newest in re.sub(r"<[^>]+>", "", page)
+    assert first in html.unescape(re.sub(r"<[^>]+>", "", page.partition("<h1>")[2].partition("</h1>")[0]))
 
 
-def test_a_regression_in_the_newest_session_is_its_sentence_with_interval_and_what_changed(results):
+def test_a_regression_in_the_newest_session_is_the_headline_and_what_changed_the_next_line(results):
     with connections.reader(results) as connection:
         connection.execute("CREATE TEMP TABLE history AS FROM history WHERE session_id < 'night4'")
-        newest, overall = sentences(data.read(connection, "nightly"), str)
+        first, changed, overall = sentences(data.read(connection, "nightly"), str)
     assert re.fullmatch(
-        r"The newest session is slower than before: ddp 1x2 ×0\.90\d \[0\.\d+, 0\.\d+\], of 2 placements that can be "
-        r"compared; changed: torch: 2\.15\.0 → 2\.16\.0\.",
-        newest,
+        r"ddp 1x2 trains 9\.\d+ % fewer examples/s than in session 3; 1 other unchanged\.", first
     )
+    assert changed == "Changed since session 3 (2026-11-23): torch: 2.15.0 → 2.16.0."
     assert overall.endswith("the last in session 4 (2026-11-24).")
 
 
+def headlines(folder, *sessions):
+    """The lines of a history of sessions a day apart, each the step times by case."""
+    for day, times in enumerate(sessions):
+        cases = [Case(name=name, step_ms=step_ms) for name, step_ms in times.items()]
+        more = {"suite": "told", "created_at": BEGAN + timedelta(days=day)}
+        repeats = len(next(iter(next(iter(times.values())).values())))
+        make_session(folder, [replace(case, repeats=repeats) for case in cases], session_id=f"s{day}", **more)
+    assert load_first(folder).problems == ()
+    with connections.reader(folder) as connection:
+        return sentences(data.read(connection, "told"), str)
+
+
+USUAL = [10.0, 10.05, 9.95]
+NOISY = [10.0, 14.0, 7.0]
+
+
+def times(factor=1.0):
+    return [factor * ms for ms in USUAL]
+
+
+def test_something_faster_is_the_headline_and_the_rest_is_counted(tmp_path):
+    now = {"a": {1: times(), 2: times(0.8)}, "b": {1: times()}}
+    first, changed, overall = headlines(tmp_path, {"a": {1: times(), 2: times()}, "b": {1: times()}}, now)
+    assert first == "a 1x2 trains 25 % more examples/s than in session 1; 2 others unchanged."
+    assert changed == "Nothing that must be equal changed since session 1 (2026-11-21)."
+    assert "no regression" in overall
+
+
+def test_a_headline_has_what_is_slower_before_what_is_faster(tmp_path):
+    before = {name: {1: times()} for name in "abc"}
+    now = {"a": {1: times(0.8)}, "b": {1: times(1.25)}, "c": {1: times(2)}}
+    assert headlines(tmp_path, before, now)[0] == (
+        "c 1x1 trains 50 %, b 1x1 20 % fewer examples/s than in session 1; a 1x1 trains 25 % more examples/s."
+    )
+
+
+def test_many_changes_are_counted_and_the_largest_is_named(tmp_path):
+    before = {name: {1: times()} for name in "abcde"}
+    now = {name: {1: times(1.25)} for name in "abcd"} | {"e": {1: times(2)}}
+    assert headlines(tmp_path, before, now)[0] == (
+        "5 placements train fewer examples/s (e 1x1: 50 %) than in session 1."
+    )
+
+
+def test_nothing_changed_is_said_only_if_every_placement_is_the_same(tmp_path):
+    same = {"a": {1: times(), 2: times()}}
+    first, _, _ = headlines(tmp_path / "same", same, same)
+    assert first == "Nothing changed since session 1: all 2 placements are as fast within 2 %."
+    noisy = {"a": {1: times(), 2: NOISY}}
+    first, _, open_ones, _ = headlines(tmp_path / "open", noisy, noisy)
+    assert first == "No change is certain since session 1: 1 of 2 placements unchanged."
+    assert re.fullmatch(r"Undecided: whether a 1x2 .* changed\.", open_ones)
+
+
+def test_noise_and_single_repeats_change_nothing_for_certain(tmp_path):
+    noisy, slower = {"a": {1: NOISY}}, {"a": {1: [1.2 * ms for ms in NOISY]}}
+    first, _, open_ones, _ = headlines(tmp_path / "noisy", noisy, slower)
+    assert first == "Too noisy to tell whether anything changed since session 1."
+    assert "a 1x1" in open_ones
+    first, _, open_ones, _ = headlines(tmp_path / "single", {"a": {1: [10.0]}}, {"a": {1: [20.0]}})
+    assert first == "Single repeats do not show whether anything changed since session 1."
+    assert open_ones.startswith("Undecided: whether a 1x1 ×0.500 changed. Single repeats have no interval")
+
+
+def test_a_small_loss_is_undecided_and_no_headline(tmp_path):
+    first, _, open_ones, _ = headlines(
+        tmp_path, {"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}
+    )
+    assert first == "No change is certain since session 1: 0 of 1 placement unchanged."
+    assert re.fullmatch(r"Undecided: whether a 1x1 ×0\.985 \[.*\] changed by more than 2 %\.", open_ones)
+
+
+def test_one_session_has_nothing_to_compare(tmp_path):
+    assert headlines(tmp_path, {"a": {1: times()}}) == [
+        "One session so far, so there is nothing to compare it with.",
+        "1 session on 2026-11-21: no regression beyond 2 % is certain.",
+    ]
+
+
 def test_regressions_stand_first_with_ratio_what_changed_and_the_session_before(page):
-    assert re.findall(r"<h2 id=\"(\w+)\">", page) == ["regressions", "charts", "sessions", "figures"]
-    shown = plain(page, "regressions", "charts")
+    assert re.findall(r"<h2 id=\"(\w+)\">", page) == [
+        "charts",
+        "newest",
+        "regressions",
+        "sessions",
+        "efficiency",
+        "figures",
+    ]
+    shown = plain(page, "regressions", "sessions")
     assert re.search(
         r"4 · 2026-11-24 01:49 night3 ddp 1x2 0\.90\d × \[.*\] torch: 2\.15\.0 → 2\.16\.0 night2", shown
     )
@@ -125,7 +212,7 @@ def test_regressions_stand_first_with_ratio_what_changed_and_the_session_before(
 
 
 def test_every_session_says_what_changed_and_what_only_is_worth_knowing(page):
-    shown = plain(page, "sessions", "figures")
+    shown = plain(page, "sessions", "efficiency")
     assert re.search(
         r"6 · 2026-11-26 01:49 night5 2 ● ?2 unlike|2 unlike – global_batch: 64 → 128 commit: c4 → c5", shown
     )
@@ -169,7 +256,7 @@ def test_of_many_cases_those_that_changed_most_are_drawn(histories):
     rows = pl.concat([*calm, *many[15:]], how="vertical_relaxed")
     kept = charts._kept(rows)
     assert len(kept) == charts.MOST_PANELS
-    assert kept[-5:] == [f"case {number}" for number in range(15, 20)]
+    assert kept[:5] == [f"case {number}" for number in range(15, 20)]
 
 
 @pytest.mark.parametrize("suite", ["nightly", "a b", "..", "index", "x" * 300, HOSTILE])
@@ -208,7 +295,7 @@ def test_a_suite_that_there_is_not_is_an_error_that_names_those_that_are(results
 
 
 def test_throughputs_of_each_case_have_their_own_axis_and_ratios_share_one(histories):
-    rows = histories["nightly"].points
+    rows = histories["nightly"].points.with_columns(of_all=1)
     drawn = charts._draw_throughput(rows, rows.get_column("panel").unique().to_list())
     scales = {label: view.to_dict().get("resolve", {}).get("scale") for label, view in drawn.views.items()}
     assert scales == {"over the first session with these settings": None, "examples/s": {"y": "independent"}}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from analysis.compare.comparison import OWN_FILE
-from analysis.compare.wording import short_commits
+from analysis.compare.wording import NAMES_OF_TRAINING_CODE, TRAINING_CODE, short_digests
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import cut, differing, folded, short, text, text_cell, unordered
@@ -50,7 +50,9 @@ def unlike(sessions: Sequence[ComparedSession]) -> list[Markup]:
             continue
         if key.startswith(OWN_FILE):
             continue
-        if not key.startswith(_SETTINGS):
+        if key == TRAINING_CODE:
+            lines.append(_unlike_training_code(sessions, values))
+        elif not key.startswith(_SETTINGS):
             lines.append(_unlike(key, sessions, values))
         elif len(set(values)) > 1:
             has_other_settings = True
@@ -73,9 +75,26 @@ def _unlike_code(sessions: Sequence[ComparedSession]) -> Markup:
     if not files:
         return Markup()
     commits = [one.environment.get("own_commit") for one in sessions]
-    said = tuple(commit and short_commits(commit) for commit in commits)
+    said = tuple(commit and short_digests(commit) for commit in commits)
     at = Markup(" ({})").format(_unlike("commit", sessions, said)) if len(set(said)) > 1 else ""
     return text("code of " + listed(files, MOST_FILES)) + at
+
+
+def _unlike_training_code(sessions: Sequence[ComparedSession], digests: Values) -> Markup:
+    """scalebench's version and commit if they differ; the digests of its files only if neither does."""
+    if len(set(digests)) == 1:
+        return Markup()
+    named = (tuple(one.environment.get(key) for one in sessions) for key in NAMES_OF_TRAINING_CODE)
+    lines = [
+        _unlike(key, sessions, values)
+        for key, values in zip(NAMES_OF_TRAINING_CODE, named, strict=True)
+        if len(set(values)) > 1
+    ]
+    return (
+        text("training code: ") + Markup(", ").join(lines)
+        if lines
+        else _unlike("training code, digest", sessions, digests)
+    )
 
 
 _TELLING = ("global_batch", "batch_per_rank", "train.precision", "parameters", "threads")
@@ -119,7 +138,7 @@ def _unlike(what: str, sessions: Sequence[ComparedSession], values: Values) -> M
     if len(set(values)) == 1:
         return Markup()
     said = [
-        f"{one.letter} " + short(units.UNKNOWN if value is None else value)
+        f"{one.letter} " + short(units.UNKNOWN if value is None else short_digests(value))
         for one, value in zip(sessions, values, strict=True)
         if value != _NO_CASE
     ]
@@ -187,13 +206,15 @@ def _split(lines: list[Row], sessions: Sequence[ComparedSession], what: str, of:
 
 
 def _equal_value(line: Row) -> Markup:
-    return folded(next(value for value in line["values"] if value not in (None, _NO_CASE)) or "")
+    return folded(
+        short_digests(next(value for value in line["values"] if value not in (None, _NO_CASE)) or "")
+    )
 
 
 def _side_column(one: ComparedSession, place: int) -> Column:
     def cell(line: Row) -> str:
         value = line["values"][place]
-        shown = units.UNKNOWN if value is None else folded(value)
+        shown = units.UNKNOWN if value is None else folded(short_digests(value))
         return differing(shown) if value not in (line["values"][0], _NO_CASE) else shown
 
     return Column(f"{one.letter}, baseline" if place == 0 else one.letter, cell)

@@ -40,23 +40,31 @@ _READING = (
 )
 
 
-def figures(history: History) -> Markup:
-    """The charts; empty if no run is ok."""
-    names = distinct(history.points, "panel")
-    sql = named_queries.pasteable("history", suite=history.suite)
-    # A baseline's efficiency is 100 %.
+def throughput(history: History) -> Markup:
+    """The picture of a history; empty if no run is ok."""
+    return _figure(history, "throughput", _THROUGHPUT, pl.col("throughput").is_not_null())
+
+
+def efficiency(history: History) -> Markup:
+    """The chart; empty without a case that scales. A baseline's efficiency is 100 %."""
     is_scaled = ~pl.col("is_baseline") & (pl.col("scaling_mode") != "none")
-    throughput = history.points.filter(pl.col("throughput").is_not_null())
-    efficiency = history.points.filter(pl.col("efficiency").is_not_null() & is_scaled)
-    drawn = [
-        figure(f"over_sessions_{name}", chart, rows, names, sql, origin=f"suite {history.suite}")
-        for name, chart, rows in (
-            ("throughput", _THROUGHPUT, throughput),
-            ("efficiency", _EFFICIENCY, efficiency),
-        )
-        if not rows.is_empty()
-    ]
-    return render("sections/charts", figures=drawn, missing="")
+    return _figure(history, "efficiency", _EFFICIENCY, pl.col("efficiency").is_not_null() & is_scaled)
+
+
+def _figure(history: History, name: str, chart: Chart, has_value: pl.Expr) -> Markup:
+    rows = history.points.filter(has_value)
+    if rows.is_empty():
+        return Markup()
+    rows = rows.with_columns(pl.col("panel").n_unique().alias("of_all"))
+    is_followed = pl.col("session_order").n_unique().over("panel") > 1
+    rows = rows.filter(is_followed | ~is_followed.any())
+    kept = _kept(rows)
+    order = pl.col("panel").replace_strict(kept, range(len(kept)), default=None)
+    drawn = rows.with_columns(order.alias("place"))
+    drawn = drawn.filter(pl.col("place").is_not_null()).sort("place", maintain_order=True).drop("place")
+    sql = named_queries.pasteable("history", suite=history.suite)
+    made = figure(f"over_sessions_{name}", chart, drawn, kept, sql, origin=f"suite {history.suite}")
+    return render("sections/charts", figures=[made], missing="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +93,10 @@ def _draw_efficiency(rows: pl.DataFrame, _cases: Cases) -> Drawing:
 
 
 def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
-    kept = _kept(rows)
     few = few_sizes(rows)
-    shown = few.rows.filter(pl.col("panel").is_in(kept))
-    of_kept = few.start.transform_filter(alt.FieldOneOfPredicate(field="panel", oneOf=kept))
-    few = FewSizes(rows=shown, start=of_kept, note=few.note)
-    count = len(distinct(rows, "panel"))
-    left_out = f"Drawn: the {len(kept)} of {count:,} cases that changed most." if len(kept) < count else ""
+    shown = few.rows
+    kept, count = len(distinct(rows, "panel")), rows.get_column("of_all")[0]
+    left_out = f"Drawn: {kept} of {count:,} cases, those that changed most." if kept < count else ""
     drawn = {}
     cut = ""
     for label, view in views.items():
@@ -106,16 +111,18 @@ def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
 
 
 def _kept(rows: pl.DataFrame) -> list[str]:
-    """The cases to draw: those with regressions first, then those whose ratio to a like session is farthest from 1."""
-    names = distinct(rows, "panel")
-    if len(names) <= MOST_PANELS:
-        return names
+    """The cases to draw: those that changed for certain in the newest session first, then those with a regression in
+    any. If there are too many, the others are those whose ratio to a like session is farthest from 1."""
     far = pl.col("ratio").filter("is_alike").log().abs().max().fill_null(0)
-    by = rows.group_by("panel", maintain_order=True).agg(pl.col("regression").any(), far.alias("far"))
-    ordered = (
-        by.sort(["regression", "far"], descending=True, maintain_order=True).get_column("panel").to_list()
+    is_newest = pl.col("session_order") == max(distinct(rows, "session_order"))
+    changed = ((pl.col("regression") | pl.col("improvement")) & is_newest).any()
+    by = rows.group_by("panel", maintain_order=True).agg(
+        changed.alias("changed"), pl.col("regression").any(), far.alias("far")
     )
-    return [name for name in names if name in ordered[:MOST_PANELS]]
+    kinds = ["changed", "regression"]
+    most = by.sort([*kinds, "far"], descending=True, maintain_order=True).head(MOST_PANELS)
+    chosen = by.filter(pl.col("panel").is_in(most.get_column("panel").implode()))
+    return chosen.sort(kinds, descending=True, maintain_order=True).get_column("panel").to_list()
 
 
 def _layers(few: FewSizes, view: _View) -> list[alt.Chart]:

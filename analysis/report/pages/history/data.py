@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import duckdb
 import polars as pl
@@ -29,6 +30,20 @@ class History:
     @property
     def title(self) -> str:
         return str(self.newest["title"] or self.suite)
+
+    @property
+    def judged(self) -> list[Row]:
+        """The rows of the newest session that have a verdict."""
+        return [row for row in self.newest_rows if row["verdict"] is not None]
+
+    @cached_property
+    def newest_rows(self) -> list[Row]:
+        return self.points.filter(pl.col("session_id") == self.newest["session_id"]).to_dicts()
+
+    def changed(self, kind: str) -> list[Row]:
+        """The rows of the newest session that are a `regression` or an `improvement`, the largest change first."""
+        found = [row for row in self.newest_rows if row[kind]]
+        return sorted(found, key=lambda row: row["ratio"], reverse=kind == "improvement")
 
     @property
     def regressions(self) -> list[Row]:

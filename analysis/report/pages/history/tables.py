@@ -1,7 +1,8 @@
-"""The tables of a history: regressions, sessions with what changed, every figure."""
+"""The tables of a history: the newest session, regressions, sessions with what changed, every figure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
@@ -10,9 +11,11 @@ from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import (
     PLACEMENT,
+    first_rows,
     folded,
     interval_cell,
     label,
+    number_cell,
     short,
     text,
     text_cell,
@@ -20,16 +23,42 @@ from analysis.report.html.markup import (
 )
 from analysis.report.html.markup import link as linked
 from analysis.report.html.render import render
+from analysis.report.pages.history.data import History
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
-_TONES = {"faster": "good", "slower": "fair", "same": "none", "inconclusive": "none"}
-_MOST_ROWS = 60
-"""The most rows of an unfolded table."""
+_TONES = {"faster": "none", "slower": "none", "same": "none", "inconclusive": "none"}
+_MOST_OPEN = 20
+"""The most rows of the newest session; if it has more, those that changed most."""
+_MOST_ROWS = 300
+"""The most rows of all numbers; the CSV has all."""
 _CASE = Column("case", text_cell("panel"))
 _RATIO = Column("ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1), number=True)
+
+
+def newest(history: History) -> Markup:
+    """The newest session's cases and placements with the change since the session before: changes that are certain
+    first, then by size."""
+    rows = sorted(history.newest_rows, key=_by_change)
+    unit = throughput_unit([row for row in rows if row["throughput"] is not None])
+    columns = [
+        _CASE,
+        PLACEMENT,
+        Column(f"before, {unit}", number_cell("previous_throughput"), number=True),
+        Column("now [95\u00a0%]", interval_cell("throughput"), number=True),
+        _RATIO,
+        Column("verdict", _verdict),
+    ]
+    return render(
+        "sections/history_newest", columns=columns, rows=rows[:_MOST_OPEN], count=len(rows), most=_MOST_OPEN
+    )
+
+
+def _by_change(row: Row) -> tuple[bool, bool, float]:
+    size = abs(math.log(row["ratio"])) if row["ratio"] else 0.0
+    return not (row["regression"] or row["improvement"]), row["verdict"] is None, -size
 
 
 def regressions(rows: Sequence[Row], link: Link) -> Markup:
@@ -78,7 +107,8 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         Column("step", interval_cell("step_ms", "ms"), number=True),
         Column("repeats that count", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
-    return render("sections/history_figures", columns=columns, rows=rows, most=_MOST_ROWS)
+    note = first_rows(_MOST_ROWS, len(rows))
+    return render("sections/history_figures", columns=columns, rows=rows[:_MOST_ROWS], note=note)
 
 
 def _session_column(link: Link) -> Column:
@@ -125,6 +155,8 @@ def _verdicts(row: Row) -> str:
 def _verdict(row: Row) -> str:
     if row["regression"]:
         return label("slower: regression", "bad")
+    if row["improvement"]:
+        return label("faster", "good")
     if row["oversubscribed"]:
         return label("oversubscribed", "none")
     if row["is_alike"] is False:

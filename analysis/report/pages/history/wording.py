@@ -1,75 +1,146 @@
-"""Two sentences on a history: the newest session, and all sessions."""
+"""The finding of a history in one line, and the lines on what changed, what is undecided, and all sessions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
-import polars as pl
-
-from analysis.compare.wording import VERDICTS, ratio
+from analysis.compare.wording import ratio
 from analysis.database.rows import Row
 from analysis.report.pages.history.data import History
-from analysis.wording.plain_text import cell, listed
+from analysis.tables.scaling import throughput_unit
+from analysis.wording.numbers import estimate
+from analysis.wording.plain_text import cell, counted, listed
 
 MOST_NAMED = 3
 """The most changes or placements that a sentence names; it counts the others."""
+Name = Callable[[str], str]
+"""Makes untrusted text safe to show."""
 
 
-def sentences(history: History, name: Callable[[str], str] = cell) -> list[str]:
-    """Plain text; `name` makes untrusted text safe to show."""
-    return [" ".join(_newest(history, name)), _overall(history)]
+def sentences(history: History, name: Name = cell) -> list[str]:
+    """All lines as plain text, the headline first."""
+    lines = [headline(history, name), changes(history, name)]
+    if open_ones := undecided(history, name):
+        lines.append(f"Undecided: {open_ones}")
+    return [*filter(None, lines), overall(history)]
 
 
-def _newest(history: History, name: Callable[[str], str]) -> Iterator[str]:
-    newest = history.newest
-    slower = [row for row in history.regressions if row["session_id"] == newest["session_id"]]
-    if slower:
-        more = f" and {len(slower) - 1:,} more" if len(slower) > 1 else ""
-        yield (
-            f"The newest session is slower than before: {_place(slower[0], name)} {ratio(slower[0])}{more}, "
-            f"of {_placements(newest['judged'])} that can be compared; {_changed(newest, name)}."
-        )
-    elif newest["judged"]:
-        yield (
-            f"No regression is certain in the newest session: of {_placements(newest['judged'])} that can be compared "
-            f"{_counts(newest)}; {_changed(newest, name)}."
-        )
+def headline(history: History, name: Name = cell) -> str:
+    """How the newest session differs from the one before. Only regressions and improvements are changes, see the view
+    `history`."""
+    judged = history.judged
+    if not judged:
+        return _incomparable(history, name)
+    before = _before(history)
+    slower, faster = history.changed("regression"), history.changed("improvement")
+    if not slower and not faster:
+        return _nothing_certain(judged, before)
+    unit = throughput_unit([*slower, *faster])
+    said = [
+        _group(rows, f"{word} {unit}", name) for rows, word in ((slower, "fewer"), (faster, "more")) if rows
+    ]
+    unchanged = sum(row["verdict"] == "same" for row in judged)
+    rest = [f"{counted(unchanged, 'others')} unchanged"] if unchanged else []
+    return f"{said[0]} than in {before}{''.join(f'; {part}' for part in [*said[1:], *rest])}."
+
+
+def changes(history: History, name: Name = cell) -> str:
+    """What changed besides the speed; empty if the newest session is compared with none."""
+    if not history.judged:
+        return ""
+    newest, before = history.newest, _before(history, dated=True)
+    if newest["changes"]:
+        said = f"Changed since {before}: {_facts(newest['changes'], name)}."
     else:
-        yield f"No earlier session is comparable with the newest: {_why_incomparable(newest, name)}."
-    if newest["inconclusive"] and newest["inconclusive"] == newest["judged"]:
-        yield _undecided(history)
+        said = f"Nothing that must be equal changed since {before}."
+    if newest["unlike"]:
+        why = (
+            _facts(newest["other_settings"], name)
+            if newest["other_settings"]
+            else "another device or threads"
+        )
+        said += f" Not comparable: {counted(newest['unlike'], 'placements')} ({why})."
+    return said
 
 
-def _undecided(history: History) -> str:
-    """Why all rows of the newest session are inconclusive."""
-    is_judged = (pl.col("session_id") == history.newest["session_id"]) & pl.col("verdict").is_not_null()
-    judged = history.points.filter(is_judged)
-    if judged.get_column("ratio_lo").null_count() == judged.height:
-        return "Single repeats have no interval: run two or more in both sessions."
-    return "Run more repeats in the next session for narrower intervals."
+def _facts(facts: str, name: Name) -> str:
+    return listed(map(name, facts.split("; ")), MOST_NAMED)
 
 
-def _place(row: Row, name: Callable[[str], str]) -> str:
+def undecided(history: History, name: Name = cell) -> str:
+    """The changes that the repeats of the newest session leave open; empty if there are none."""
+    rest = [row for row in history.judged if not row["regression"] and not row["improvement"]]
+    rest.sort(key=lambda row: -abs(math.log(row["ratio"])))
+    open_ones = [row for row in rest if row["verdict"] == "inconclusive"]
+    small = [row for row in rest if row["verdict"] in ("faster", "slower")]
+    parts = []
+    if small:
+        among = f" (Holm over {len(history.judged):,} placements)" if len(history.judged) > 1 else ""
+        parts.append(f"whether {_with_ratios(small, name)} changed by more than 2 %{among}")
+    if open_ones:
+        parts.append(f"whether {_with_ratios(open_ones, name)} changed")
+    if not parts:
+        return ""
+    if all(row["ratio_lo"] is None for row in history.judged):
+        return f"{'; '.join(parts)}. Single repeats have no interval: run two or more in both sessions."
+    return f"{'; '.join(parts)}."
+
+
+def _with_ratios(rows: Sequence[Row], name: Name) -> str:
+    return listed((f"{_place(row, name)} {ratio(row)}" for row in rows), MOST_NAMED)
+
+
+def _nothing_certain(judged: Sequence[Row], before: str) -> str:
+    same = sum(row["verdict"] == "same" for row in judged)
+    if same == len(judged):
+        all_of_them = "its one placement is" if same == 1 else f"all {counted(same, 'placements')} are"
+        return f"Nothing changed since {before}: {all_of_them} as fast within 2 %."
+    if all(row["ratio_lo"] is None for row in judged):
+        return f"Single repeats do not show whether anything changed since {before}."
+    if all(row["verdict"] == "inconclusive" for row in judged):
+        return f"Too noisy to tell whether anything changed since {before}."
+    return f"No change is certain since {before}: {same:,} of {counted(len(judged), 'placements')} unchanged."
+
+
+def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
+    """`ddp 1x2 trains 12 % fewer examples/s`; of many, the number and the largest."""
+    largest = _place(rows[0], name)
+    if len(rows) > MOST_NAMED:
+        return f"{len(rows):,} placements train {more_examples} ({largest}: {_percent(rows[0])})"
+    others = "".join(f", {_place(row, name)} {_percent(row)}" for row in rows[1:])
+    return f"{largest} trains {_percent(rows[0])}{others} {more_examples}"
+
+
+def _percent(row: Row) -> str:
+    """The change without its sign, with the digits that its interval supports."""
+    value, *ends = (100 * abs(row[key] - 1) for key in ("ratio", "ratio_lo", "ratio_hi"))
+    return f"{estimate(value, min(ends), max(ends), digits=2)[0]} %"
+
+
+def _before(history: History, *, dated: bool = False) -> str:
+    """The session that the newest one is compared with, `session 3` or `session 3 (2026-11-23)`."""
+    ids = {row["previous_session_id"] for row in history.judged}
+    before = [session for session in history.sessions if session["session_id"] in ids]
+    if len(before) != 1:
+        return "the sessions before"
+    (found,) = before
+    return f"session {found['session_order']:,}" + (f" ({found['created_at']:%Y-%m-%d})" if dated else "")
+
+
+def _place(row: Row, name: Name) -> str:
     return f"{name(row['panel'])} {row['placement']}"
 
 
-def _placements(count: int) -> str:
-    return f"{count:,} {'placement' if count == 1 else 'placements'}"
+def _incomparable(history: History, name: Name) -> str:
+    if len(history.sessions) == 1:
+        return "One session so far, so there is nothing to compare it with."
+    return f"No earlier session is comparable with the newest: {_why_incomparable(history.newest, name)}."
 
 
-def _counts(session: Row) -> str:
-    return ", ".join(f"{session[verdict]:,} {verdict}" for verdict in VERDICTS if session[verdict])
-
-
-def _changed(session: Row, name: Callable[[str], str]) -> str:
-    if not session["changes"]:
-        return "nothing that must be equal changed"
-    return f"changed: {listed(map(name, session['changes'].split('; ')), MOST_NAMED)}"
-
-
-def _why_incomparable(session: Row, name: Callable[[str], str]) -> str:
+def _why_incomparable(session: Row, name: Name) -> str:
     if session["other_settings"]:
-        return f"its settings differ ({listed(map(name, session['other_settings'].split('; ')), MOST_NAMED)})"
+        return f"its settings differ ({_facts(session['other_settings'], name)})"
     if session["measured"] == 0:
         return "no repeat is ok"
     if session["unlike"]:
@@ -77,15 +148,20 @@ def _why_incomparable(session: Row, name: Callable[[str], str]) -> str:
     return "none ran the same cases and sizes, or more ranks than slots ran"
 
 
-def _overall(history: History) -> str:
-    oldest, newest = history.sessions[-1], history.sessions[0]
-    days = [f"{session['created_at']:%Y-%m-%d}" for session in (oldest, newest)]
-    since = f"{len(history.sessions):,} sessions from {days[0]} to {days[1]}"
+def overall(history: History) -> str:
+    """The regressions of all sessions."""
+    since = " ".join(_span(history))
     found = history.regressions
     if not found:
         return f"{since}: no regression beyond 2 % is certain."
     last = f"session {found[0]['session_order']:,} ({found[0]['began'][:10]})"
     return f"{since}: {_regressions(found)}, the last in {last}{_since(history, found)}."
+
+
+def _span(history: History) -> Iterator[str]:
+    yield counted(len(history.sessions), "sessions")
+    oldest, newest = (f"{history.sessions[place]['created_at']:%Y-%m-%d}" for place in (-1, 0))
+    yield f"on {newest}" if oldest == newest else f"from {oldest} to {newest}"
 
 
 def _since(history: History, found: Sequence[Row]) -> str:
@@ -95,13 +171,13 @@ def _since(history: History, found: Sequence[Row]) -> str:
     last: dict[Series, Row] = {}
     for row in found:  # newest first
         last.setdefault(_series(row), row)
-    measured = history.points.filter(pl.col("throughput").is_not_null()).to_dicts()
+    measured = history.points.filter(history.points["throughput"].is_not_null()).to_dicts()
     now = {_series(row): row["throughput"] for row in measured}
     still = [series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["ratio"]]
     if not still:
         return ", and all have recovered since"
     are = "is" if len(last) == 1 else "are"
-    return f"; {len(still):,} of {_placements(len(last))} {are} still slower than before"
+    return f"; {len(still):,} of {counted(len(last), 'placements')} {are} still slower than before"
 
 
 Series = tuple[int, str, int]
@@ -114,7 +190,4 @@ def _series(row: Row) -> Series:
 
 def _regressions(found: Sequence[Row]) -> str:
     sessions = len({row["session_id"] for row in found})
-    return (
-        f"{len(found):,} {'regression' if len(found) == 1 else 'regressions'} beyond 2 % "
-        f"in {sessions:,} {'session' if sessions == 1 else 'sessions'}"
-    )
+    return f"{counted(len(found), 'regressions')} beyond 2 % in {counted(sessions, 'sessions')}"
