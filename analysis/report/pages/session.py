@@ -31,7 +31,7 @@ from analysis.report.sections.run_tables import placements, runs
 from analysis.report.sections.settings import hyperparameters, settings_frame, settings_of
 from analysis.report.sections.straggler_table import straggler_answer, stragglers
 from analysis.report.sections.strategy_table import strategies
-from analysis.report.sections.summary_table import summary
+from analysis.report.sections.summary_table import MOST_ROWS, summary
 from analysis.wording.lost_efficiency import explained
 from analysis.wording.main_loss import main_loss_of
 
@@ -54,14 +54,16 @@ def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = Ma
 
 def sections(contents: Contents) -> Iterator[Section]:
     """The sections in the order of the page; a section without tables and charts is left out. Open are the curves, the
-    findings and all numbers; each of the others is a line until a reader opens it."""
+    findings and all numbers; each of the others is a line until a reader opens it. With very many placements only the
+    findings are open."""
     session, rows = contents.session, contents.rows
     has_results = bool(session["ok"])
     if not has_results:  # first and open, because there is nothing else to show
         yield _coverage(contents, folded=False)
-    is_training = any(row["throughput"] is not None for row in rows("summary"))
+    measured = sum(row["throughput"] is not None for row in rows("summary"))
+    is_training, is_large = measured > 0, measured > MOST_ROWS
     yield _machine(contents, folded=is_training)
-    yield _curves(contents)
+    yield _curves(contents, folded=is_large)
     if rows("findings") or is_training:
         cases = {row["case_name"] for row in rows("summary")}
         yield Section(
@@ -79,13 +81,17 @@ def sections(contents: Contents) -> Iterator[Section]:
             + runs(rows("runs"))
             + _csv(contents, "summary", "summary")
             + _csv(contents, "runs", "every run"),
+            folded=is_large,
+            answer=f"{measured:,} placements" if is_large else "",
+            printed=True,
         )
     yield from _details(contents, is_training=is_training)
     yield from _circumstances(contents)
 
 
-def _curves(contents: Contents) -> Section:
-    """Results over workers, and the phases of a step; folded if lines between two sizes add nothing to the answer."""
+def _curves(contents: Contents, *, folded: bool) -> Section:
+    """Results over workers, and the phases of a step; also folded if lines between two sizes add nothing to the
+    answer."""
     above = ["speedup"] if shows_curve(contents) else []
     rows = contents.charts["throughput"]
     sizes = rows.group_by("case_name").agg(pl.col("workers").n_unique()).get_column("workers").to_list()
@@ -93,7 +99,7 @@ def _curves(contents: Contents) -> Section:
         identifier="charts",
         title="Curves",
         content=figures(contents, "charts", without=above),
-        folded=max(sizes, default=0) <= _FEW_SIZES,
+        folded=folded or max(sizes, default=0) <= _FEW_SIZES,
         printed=True,
     )
 

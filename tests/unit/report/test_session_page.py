@@ -11,12 +11,14 @@ import pytest
 
 from analysis.report import write
 from analysis.report.html.downloads import csv_download
+from analysis.report.pages.session import sections
 from analysis.report.sections.coverage_table import coverage
 from analysis.report.sections.hardware import hardware, ranges
 from analysis.report.sections.settings import hyperparameters, settings_frame
 from analysis.report.sections.summary_table import ENDS, MOST_ROWS, summary
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
+from tests.unit.report.conftest import contents_of
 
 
 def words(markup: str) -> str:
@@ -94,6 +96,22 @@ def test_of_many_rows_both_ends_of_the_ranking_stand_first_and_all_in_a_fold():
     ]
     assert "1x1" not in shown
     assert len([row for row in rows_of(folded) if row.startswith("1x")]) == len(points)
+
+
+def test_a_session_of_many_placements_folds_curves_and_all_numbers_which_paper_shows(tmp_path):
+    def parts_of(count):
+        cases = [
+            Case(name=f"c{place}", step_ms={1: 9.0, 2: 5.0, 4: 3.0}, repeats=1) for place in range(count)
+        ]
+        make_session(tmp_path / str(count), cases, session_id="sized")
+        assert load_first(tmp_path / str(count)).problems == ()
+        contents = contents_of(tmp_path / str(count), "sized")["sized"]
+        return {part.identifier: part for part in sections(contents)}
+
+    few, many = parts_of(2), parts_of(MOST_ROWS // 3 + 1)
+    for name in ("charts", "summary"):
+        assert (few[name].folded, many[name].folded, many[name].printed) == (False, True, True)
+    assert not many["findings"].folded
 
 
 def test_equal_reasons_are_one_row_the_gravest_first():

@@ -96,7 +96,8 @@ def _drawing(rows: pl.DataFrame, views: dict[str, _View]) -> Drawing:
     few = few_sizes(rows)
     shown = few.rows
     kept, count = len(distinct(rows, "panel")), rows.get_column("of_all")[0]
-    left_out = f"Drawn: {kept} of {count:,} cases, those that changed most." if kept < count else ""
+    others = f"Drawn: {kept:,} of {count:,} cases; the others ran in one session or changed less."
+    left_out = others if kept < count else ""
     drawn = {}
     cut = ""
     for label, view in views.items():
