@@ -29,13 +29,10 @@ def _draw(rows: pl.DataFrame, _cases: Cases) -> Drawing:
         .transform_joinaggregate(last="max(step)", groupby=["panel", "rank"])
         .transform_filter("datum.step === datum.last")
     )
-    names = [
-        ends.transform_filter(alt.FieldEqualPredicate(field="extreme", equal=extreme))
-        .mark_text(align="right", dx=-4, dy=dy, color=theme.INK)
-        .encode(x=alt.X("step:Q", title="step"), text="name:N")
-        for extreme, dy in (("slowest", -9), ("fastest", 9))
-    ]
-    view = panels(layered(lines, *names), "panel", rows, 110).resolve_scale(y="independent")
+    names = ends.mark_text(align="right", dx=-4, dy=-9, color=theme.INK).encode(
+        x=alt.X("step:Q", title="step"), text="name:N"
+    )
+    view = panels(layered(lines, names), "panel", rows, 110).resolve_scale(y="independent")
     note = limit_note(rows, "panel", "those whose ranks differ most")
     return Drawing(views={"": view}, note=note)
 
