@@ -71,6 +71,6 @@ def is_too_noisy(point: Row) -> bool:
 
 
 def tone(verdict: str) -> Tone:
-    """The colour of a verdict: `good`, `fair`, `bad`, or empty; `fair` between two colours."""
+    """The colour of a verdict: `good`, `fair`, `bad`, or empty; empty between two colours."""
     tones: set[Tone] = {_TONES.get(name, "") for name in verdict.split(_OR)}
-    return "fair" if len(tones) > 1 else tones.pop()
+    return tones.pop() if len(tones) == 1 else ""

@@ -21,8 +21,10 @@ SELECT
     if(time_ratio_lo >= 1.05, 'shown', 'likely') AS certainty,
     1 - 1 / time_ratio AS cost,
     format(
-        'a step takes {:.2f} times [{:.2f}, {:.2f}] as long as under {} ({}), which leaves {} of the memory free',
-        time_ratio, time_ratio_lo, time_ratio_hi, reference_strategy, reference_case, percent_text(free_share)
+        'compared with {} on as many ranks ({}), a step takes {:.2f} times [{:.2f}, {:.2f}] as long; {} leaves {} of the '
+        'memory free',
+        reference_strategy, reference_case, time_ratio, time_ratio_lo, time_ratio_hi, reference_strategy,
+        percent_text(free_share)
     ) AS evidence,
     'Use DDP as long as it fits.' AS advice,
     CASE

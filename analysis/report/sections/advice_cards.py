@@ -23,7 +23,8 @@ def advice_cards(session: Row, found: Sequence[Row], points: Sequence[Row], case
         {
             "identifier": f"advice-{place}",
             "title": one.title,
-            "cases": listed(one.cases, _MOST_NAMED),
+            "case": next(iter(one.cases), ""),
+            "others": listed(list(one.cases)[1:], _MOST_NAMED),
             "evidence": one.evidence,
             "shows_cases": one.certainty != "",  # the evidence for repeats names its cases
             "certainty": one.certainty,

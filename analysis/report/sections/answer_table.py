@@ -61,6 +61,7 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
         "sections/answer_table",
         rows=rows,
         zones=_zones(),
+        bands=_bands(),
         kinds=[(kind, shown[kind]) for kind in ("used", *TERMS, "unknown") if kind in shown],
         ticks=[(f"{100 * least:.0f}", _along(least)) for least in _limits()],
         left_out=listed(left_out, MOST_CASES),
@@ -118,6 +119,12 @@ def _along(efficiency: float) -> float:
 def _limits() -> list[float]:
     """The ends of the zones: 0, the limits of the verdicts, and 1."""
     return sorted({0.0, 1.0, *(least for least in verdicts.limits().values() if least < 1)})
+
+
+def _bands() -> str:
+    """`poor, acceptable from 50 %, good from 75 %`."""
+    limits = [(name, least) for name, least in verdicts.limits().items() if least < 1]
+    return ", ".join(["poor", *(f"{name} from {100 * least:.0f} %" for name, least in limits[::-1])])
 
 
 def _zones() -> list[dict[str, object]]:

@@ -185,13 +185,13 @@ def test_both_verdicts_are_told_where_the_interval_reaches_two_and_none_where_it
     [
         ("good", "good"),
         ("good or excellent", "good"),
-        ("acceptable or good", "fair"),
-        ("poor or acceptable", "fair"),
+        ("acceptable or good", ""),
+        ("poor or acceptable", ""),
         ("poor", "bad"),
         ("undecided", ""),
     ],
 )
-def test_two_verdicts_of_different_colours_are_fair(told, tone):
+def test_a_verdict_between_two_colours_has_none(told, tone):
     assert verdicts.tone(told) == tone
 
 
