@@ -83,7 +83,7 @@ def _loss(point: Row, terms: Sequence[Row]) -> str:
     if is_loss_undecided(point):
         return f": {UNDECIDED_LOSS}"
     if lost < LEAST:
-        return f": {'nothing' if lost <= 0 else f'less than {_percent(LEAST)}'} was lost"
+        return f": {'nothing' if lost <= 0 else f'less than {100 * LEAST:.0f} %'} was lost"
     return f" loses {_percent(lost)}: {_parts(terms)}"
 
 
@@ -112,8 +112,8 @@ def _part(term: Row) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in whole percents. The table has the interval of the efficiency, the view those of the parts."""
-    return f"{numbers.shown(100 * share, 0)} %"
+    """A share without its interval: the table has that of the efficiency, the view those of the parts."""
+    return numbers.share(share)[0]
 
 
 # The terms of efficiency_loss in words.

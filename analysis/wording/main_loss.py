@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
-from analysis.wording import verdicts
+from analysis.wording import numbers, verdicts
 from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
-from analysis.wording.numbers import estimate
 
 _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
@@ -61,20 +60,19 @@ def _main_loss(point: Row, terms: Sequence[Row]) -> str:
     largest, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
     if lost < LEAST or largest["share"] < LEAST:
         return ""
-    ends = (None if largest[end] is None else 100 * largest[end] for end in ("share_lo", "share_hi"))
-    share, interval = estimate(100 * largest["share"], *ends)
-    cause = f"{name_of(largest['term'])}: {share} %{interval and f' {interval}'}"
+    share, interval = numbers.share(*(largest[name] for name in ("share", "share_lo", "share_hi")))
+    cause = f"{name_of(largest['term'])}: {share}{interval and f' {interval}'}"
     is_remainder = largest["term"] == "remainder"
     if is_remainder and largest["known_by"] is None:
         cause += f" ({unknown()})"
     elif largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED:
         cause += " (estimated)"
-    said = f"{estimate(100 * lost, None, None)[0]} % of the ranks' time was lost"
+    said = f"{numbers.share(lost)[0]} of the ranks' time was lost"
     mainly = "the largest part" if is_remainder else "mainly to"
     gain = -sum(term["share"] for term in terms if term["share"] < 0)
     gained = ""
     if largest["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
-        gained = f"; other parts gained {estimate(100 * gain, None, None)[0]} %"
+        gained = f"; other parts gained {numbers.share(gain)[0]}"
     if largest["share_lo"] is None:
         return f"{said}, by points alone {mainly} {cause}{gained}."
     if largest["share_lo"] <= 0 or any(_rivals(other, largest) for other in others):

@@ -104,6 +104,17 @@ def shown(value: float, decimals: int) -> str:
     return f"{value:z,.{min(max(decimals, 0), 12)}f}".replace("-", "\u2212")
 
 
+def share(value: float, low: float | None = None, high: float | None = None) -> tuple[str, str]:
+    """A share of the ranks' time and its interval: `43 %` and `[38, 49]`, below a tenth with one decimal, as the SQL
+    macro share_text writes it."""
+    interval = "" if low is None or high is None else f"[{_percents(low)}, {_percents(high)}]"
+    return f"{_percents(value)} %", interval
+
+
+def _percents(fraction: float) -> str:
+    return shown(100 * fraction, 1 if abs(fraction) < 0.0995 else 0)
+
+
 def signed_percent(fraction: float) -> str:
     """A relative error: `+3 %`, `−12 %`."""
     return f"{round(100 * fraction):+,d} %".replace("-", "\u2212")

@@ -33,7 +33,7 @@ class _Part:
 
     kind: str
     name: str
-    share: float
+    percent: str
     start: float
     width: float
     may_be_zero: bool
@@ -170,7 +170,7 @@ def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
             _Part(
                 kind=kind,
                 name=name,
-                share=share,
+                percent=numbers.share(share)[0],
                 start=round(start, 2),
                 width=round(width, 2),
                 may_be_zero=zero,

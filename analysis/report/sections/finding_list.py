@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from analysis.database.rows import Row
 from analysis.diagnosis import try_command
-from analysis.report.html import units
 from analysis.report.html.markup import prose, text
 from analysis.report.html.render import render
+from analysis.wording import numbers
 
 MOST_CASES = 3
 """Cases that a finding names; the CSV has all."""
@@ -75,7 +75,7 @@ def _evidence(row: Row) -> Markup:
     place = " ".join(filter(None, [row["case_name"], row["placement"]]))
     said: list[Markup | str] = [prose(row["evidence"])]
     if row["cost"] is not None:
-        said.append(f"costs {units.percent(row['cost'])} of the ranks' time")
+        said.append(f"costs {numbers.share(row['cost'])[0]} of the ranks' time")
     if row["times"] > 1:
         is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
         said.append(f"found at {row['times']:,} placements{', the worst is shown' * is_ranked}")

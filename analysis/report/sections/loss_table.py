@@ -9,7 +9,7 @@ from analysis.report.html import units
 from analysis.report.html.markup import CASE, PLACEMENT, label, minor, text
 from analysis.report.html.render import render
 from analysis.tables.column import Column
-from analysis.wording import lost_efficiency, verdicts
+from analysis.wording import lost_efficiency, numbers, verdicts
 from analysis.wording.lost_efficiency import TERMS, how_known, name_of
 
 MOST_ROWS = 40
@@ -74,18 +74,14 @@ def _term_column(term: str) -> Column:
 
 
 def _estimate(share: float | None, low: float | None, high: float | None) -> Markup | str:
-    """A share as text: `25.6 % [23.5, 27.7]`. Less than a tenth of a percent does not matter next to 100 %."""
+    """A share as text: `26 % [24, 28]`, small if it may be zero."""
     if share is None:
         return units.UNKNOWN
-    shown = f"{_percent(share)}\u00a0%"
+    shown, interval = (text.replace(" ", "\u00a0") for text in numbers.share(share, low, high))
     if low is None or high is None:
         return shown
-    marked = Markup("{} {}").format(shown, minor(f"[{_percent(low)},\u00a0{_percent(high)}]"))
+    marked = Markup("{} {}").format(shown, minor(interval))
     return minor(marked) if low <= 0 <= high else marked
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.1f}".replace("-0.0", "0.0").replace("-", "\u2212")
 
 
 def _lost(row: Row) -> Markup | str:

@@ -38,7 +38,7 @@ def test_the_largest_part_comes_first_and_what_is_not_explained_last():
     rows = terms(data=(0.05, 0.02, 0.08), communication=0.25, clocks=None, work=-0.05, remainder=0.15)
     assert lines(rows) == [
         "Where the efficiency went",
-        "  ddp on 4 ranks loses 40 %: exposed communication 25 %, waiting for data 5 %, slower computation −5 %, "
+        "  ddp on 4 ranks loses 40 %: exposed communication 25 %, waiting for data 5.0 %, slower computation −5.0 %, "
         "not explained 15 %",
     ]
 
@@ -47,8 +47,8 @@ def test_what_may_as_well_be_nothing_is_only_perhaps_and_what_is_nothing_is_not_
     rows = terms("estimated", data=(0.02, -0.01, 0.05), imbalance=0.001, communication=(0.3, 0.2, 0.4))
     rows += terms("estimated", remainder=(0.08, -0.02, 0.18))
     assert lines(rows)[1] == (
-        "  ddp on 4 ranks loses 40 %: exposed communication 30 %, perhaps waiting for data 2 %, "
-        "perhaps not explained 8 % (estimated)"
+        "  ddp on 4 ranks loses 40 %: exposed communication 30 %, perhaps waiting for data 2.0 %, "
+        "perhaps not explained 8.0 % (estimated)"
     )
 
 

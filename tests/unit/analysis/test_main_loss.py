@@ -31,37 +31,34 @@ def losses(known_by="profiled", /, **shares):
 def test_the_largest_part_is_named_with_its_interval():
     terms = losses(data=(0.05, 0.02, 0.08), communication=(0.3, 0.25, 0.35), remainder=(0.05, 0.0, 0.1))
     assert main_loss([POINT], terms) == (
-        "40.0 % of the ranks' time was lost, mainly to exposed communication: 30.0 % [25.0, 35.0]."
+        "40 % of the ranks' time was lost, mainly to exposed communication: 30 % [25, 35]."
     )
 
 
 def test_a_part_whose_interval_overlaps_the_largest_may_be_larger():
     terms = losses(communication=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12), work=(0.0, -0.2, 0.2))
     assert main_loss([POINT], terms).endswith(
-        "was lost; main cause unclear, probably exposed communication: 30.0 % [10.0, 50.0]."
+        "was lost; main cause unclear, probably exposed communication: 30 % [10, 50]."
     )
     rest = losses(remainder=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12))
     assert main_loss([POINT], rest).endswith(
-        "was lost; main cause unclear, perhaps not explained: 30.0 % [10.0, 50.0]."
+        "was lost; main cause unclear, perhaps not explained: 30 % [10, 50]."
     )
 
 
 def test_what_repeats_do_not_support_is_only_perhaps():
     terms = losses(communication=(0.3, -0.1, 0.7), data=0.1)
-    assert "main cause unclear, probably exposed communication: 30.0 % [−10.0, 70.0]." in main_loss(
-        [POINT], terms
-    )
+    assert "main cause unclear, probably exposed communication: 30 % [−10, 70]." in main_loss([POINT], terms)
 
 
 def test_without_repeats_and_without_profiled_steps_the_sentence_says_so():
     terms = losses("estimated", communication=0.3, data=0.1, imbalance=None)
     assert main_loss([POINT], terms) == (
-        "40.0 % of the ranks' time was lost, by points alone mainly to exposed communication: 30.0 % "
-        "(estimated)."
+        "40 % of the ranks' time was lost, by points alone mainly to exposed communication: 30 % (estimated)."
     )
     unknown = losses(None, data=(0.1, 0.05, 0.15), communication=None, remainder=(0.3, 0.2, 0.4))
     assert main_loss([POINT], unknown) == (
-        "40.0 % of the ranks' time was lost, the largest part not explained: 30.0 % [20.0, 40.0] (communication is not "
+        "40 % of the ranks' time was lost, the largest part not explained: 30 % [20, 40] (communication is not "
         "known apart from computation: --set measure.profiled=4 measures it)."
     )
 

@@ -147,7 +147,7 @@ def test_an_unknown_session_or_tag_is_named_with_what_there_is(sessions, options
 def test_the_sentence_closes_the_summary(sessions):
     last = _lines(sessions, session="older")[-1]
     assert last.startswith("At the largest sizes: ")
-    assert " ddp on 8 ranks: 20.8 % of the ranks' time was lost, mainly to " in last
+    assert " ddp on 8 ranks: 21 % of the ranks' time was lost, mainly to " in last
 
 
 def test_a_peak_that_the_sizes_decide_is_told_before_the_sentence(sessions):

@@ -34,7 +34,7 @@ def test_a_finding_has_evidence_advice_a_command_and_its_meaning_folded():
     shown = findings(SESSION, [found(cost=0.456, options="--repeats 9")], RULES)
     card, _, folded = shown.partition("</article>")[0].partition("<details")
     assert words(card) == (
-        "Warnings these cost time or certainty Slow ddp 1x2 : 7 of 9; costs 45.6 % of the ranks' time. "
+        "Warnings these cost time or certainty Slow ddp 1x2 : 7 of 9; costs 46 % of the ranks' time. "
         "Advice: Change it. bench suite smoke --quick --repeats 9 Copy"
     )
     assert words(folded).endswith("Why it matters It is slow.")
