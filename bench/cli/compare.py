@@ -62,6 +62,6 @@ def command(
         results_folder(results), baseline, candidate, margin=margin, max_regression=max_regression, form=form
     )
     if require_alike and (reason := not_alike(comparison)):
-        say(f"bench: {reason}: measure both on one kind of machine", err=True)
+        say(f"error: {reason}: measure both on one kind of machine", err=True)
         return OTHER_MACHINE_EXIT_CODE
     return REGRESSION_EXIT_CODE if comparison.fails else 0

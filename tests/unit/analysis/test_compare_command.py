@@ -126,7 +126,7 @@ def test_whether_machines_must_be_alike_is_asked_and_comes_before_a_regression(b
     code, output, error = bench_compare("noisy2", NOISY, "--require-alike")
     assert (code, last_line(output)[:20]) == (4, "No regression beyond")
     assert error == (
-        "bench: the two sides ran on different machines (torch: 2.16.0 → 2.15.0; image: 1f → none): measure both on "
+        "error: the two sides ran on different machines (torch: 2.16.0 → 2.15.0; image: 1f → none): measure both on "
         "one kind of machine\n"
     )
     assert bench_compare("noisy2", NEW, "--require-alike", "--max-regression", "1%")[0] == 4
