@@ -66,6 +66,9 @@ def _chosen(connection: duckdb.DuckDBPyConnection, suite: str | None) -> str:
         choose_session.choose(connection)  # raises if there is no session at all
         raise AnalysisError("no session has trained anything yet: `bench run smoke` measures one that does")
     if suite is not None and suite not in known:
+        found = connection.execute("FROM sessions WHERE suite = $1 LIMIT 1", [suite]).fetchall()
+        if found:
+            raise AnalysisError(f"the suite {suite!r} has trained nothing, so there is no history of it")
         raise choose_session.unknown_suite(suite, known)
     return suite if suite is not None else known[0]
 
@@ -114,6 +117,8 @@ def _efficiency(row: Row) -> str:
 def _verdict(row: Row) -> str:
     if row["regression"]:
         return "slower: regression"
+    if row["improvement"]:
+        return "faster: improvement"
     if row["oversubscribed"]:
         return "oversubscribed"
     return f"unlike: {row['unlike']}" if row["is_alike"] is False else row["verdict"] or ""

@@ -176,8 +176,10 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
 
 
 def short_digests(value: str) -> str:
-    """The text with 12 digits of each commit and 8 of each digest."""
-    return re.sub(r"\b(?:([0-9a-f]{12})[0-9a-f]{28}|([0-9a-f]{8})[0-9a-f]{8})\b", r"\1\2", value)
+    """The text with 12 digits of each commit and 8 of a digest; a number of 16 digits stays whole."""
+    if found := re.fullmatch("((?:digest )?[0-9a-f]{8})[0-9a-f]{8}", value):
+        return value if value.isdigit() else found[1]
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", value)
 
 
 def _values(found: Difference, name: Callable[[str], str]) -> str:

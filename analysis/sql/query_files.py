@@ -155,7 +155,7 @@ def _matching(folders: list[SessionFolder], only: SessionFilter) -> list[Session
     named = [one for one in folders if not only.sessions or one.name in wanted]
     found = [one for one in named if not only.suites or _suite(one) in only.suites]
     if only.suites and not found:
-        raise choose_session.unknown_suite(" or ".join(only.suites), map(_suite, reversed(folders)))
+        raise choose_session.unknown_suite(only.suites[0], map(_suite, reversed(folders)))
     return found
 
 

@@ -16,7 +16,7 @@ _MOST_DIGITS = 6
 
 WIDEST = 4.0
 """Largest ratio of the ends of an interval that tells something about a ratio, such as a speedup."""
-TOO_NOISY = "too noisy"
+TOO_WIDE = "too noisy"
 """Printed in place of a wider interval."""
 
 
@@ -30,7 +30,7 @@ def ratio(
 ) -> tuple[str, str]:
     """`estimate` of a speedup, an efficiency or another ratio, without an interval that tells nothing."""
     number, interval = estimate(value, low, high, apart_from=apart_from, digits=digits)
-    return number, TOO_NOISY if is_too_wide(low, high) else interval
+    return number, TOO_WIDE if is_too_wide(low, high) else interval
 
 
 def is_too_wide(low: float | None, high: float | None) -> bool:

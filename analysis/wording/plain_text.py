@@ -46,8 +46,8 @@ _BYTES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B
 
 def bytes_text(count: float, digits: int = 4, *, strip: bool = True) -> str:
     """The size as text: `1 KiB`, `20.5 GiB`; `digits` and `strip` as in `number`."""
-    factor, unit = next(one for one in _BYTES if count >= one[0] or one[0] == 1)
-    return f"{number(count / factor, digits, strip=strip)} {unit}"
+    factor, unit = next(one for one in _BYTES if abs(count) >= one[0] or one[0] == 1)
+    return f"{number(count / factor, digits, strip=strip)} {unit}".replace("-", "\u2212")
 
 
 def counted(count: int, nouns: str) -> str:

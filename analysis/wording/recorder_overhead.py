@@ -48,7 +48,7 @@ def sentence(row: Row, name: Callable[[str], str] = str) -> str:
 
 
 def _a_step(row: Row) -> str:
-    """The cost of a step: `15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [-8.6, 15.2]`."""
+    """The cost of a step: `15.1 µs a step [13.0, 17.2]`, `0.3 ms a step [−8.6, 15.2]`."""
     values = [row["difference_us"], row["difference_us_lo"], row["difference_us_hi"]]
     unit = "µs"
     if max(map(abs, values)) >= 1_000:

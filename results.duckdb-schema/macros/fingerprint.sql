@@ -62,9 +62,10 @@ CREATE OR REPLACE MACRO fingerprint_difference(baseline_fingerprints, candidate_
 -- A value of a fingerprint as text, with 12 digits of each commit and 8 of each digest; `none` for null.
 CREATE OR REPLACE MACRO fact_text(value) AS (
     coalesce(
-        regexp_replace(
-            regexp_replace(value, '\b([0-9a-f]{12})[0-9a-f]{28}\b', '\1', 'g'),
-            '\b([0-9a-f]{8})[0-9a-f]{8}\b', '\1', 'g'
+        if(
+            regexp_full_match(value, '(digest )?[0-9a-f]{16}') AND NOT regexp_full_match(value, '[0-9]*'),
+            left(value, -8),
+            regexp_replace(value, '\b([0-9a-f]{12})[0-9a-f]{28}\b', '\1', 'g')
         ),
         'none'
     )

@@ -305,7 +305,8 @@ final AS (
                 AND holm_p <= 0.05,
             false
         ) AS regression,
-        -- improvement: the mirror image of regression: faster, both ratio_lo and ratio × usual_lo above 1 + 2 %
+        -- improvement: faster, both ratio_lo and ratio × usual_lo, where known, above 1 + 2 %; after Holm's correction
+        -- of its own p at most 5 %
         coalesce(
             verdict = 'faster' AND ratio_lo > 1 + margin AND ratio * coalesce(usual_lo, 1) > 1 + margin
                 AND gain_holm_p <= 0.05,

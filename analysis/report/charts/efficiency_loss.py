@@ -42,7 +42,6 @@ CHART = Chart(
     "baseline, are left of zero; the other parts then exceed 100 % by as much. Pale: the interval "
     "includes 0, so it may be nothing.",
     draw=_draw,
-    shows_finding=True,
     wide=True,
     section="losses",
 )

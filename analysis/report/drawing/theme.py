@@ -1,5 +1,6 @@
-"""Colours and Vega settings. A colour has one meaning on a page: cases, sizes and parts of time have their own, and
-everything else is grey. Colours are CSS variables of the page, so dark mode and print need no redrawing."""
+"""Colours and Vega settings. A colour has one meaning on a page: cases (in a comparison sessions), sizes, parts of time
+and verdicts have their own, and everything else is grey. Colours are CSS variables of the page, so dark mode and print
+need no redrawing."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         ),
         "efficiency": units.with_interval(point["efficiency"], low, high, "%", 100, show=numbers.ratio),
         "is_noisy": verdicts.is_too_noisy(point),
-        "described": f"efficiency {' '.join(filter(None, percents))} %: {word or 'no verdict'}",
+        "described": f"efficiency {' '.join(filter(None, [f'{percents[0]} %', percents[1]]))}: {word or 'no verdict'}",
         "verdict": verdict(point),
         "middle": _along(point["efficiency"]),
         "low": None if low is None else _along(low),

@@ -108,7 +108,7 @@ def _devices(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _device(facts: Facts, name_key: str) -> str:
-    """A GPU as text: `NVIDIA H200, 151 GB, power limit 700 W`."""
+    """A GPU as text: `NVIDIA H200, 141 GiB, power limit 700 W`."""
     prefix = name_key.removesuffix("name")
     parts = [facts[name_key]]
     if memory := facts.get(f"{prefix}memory_bytes"):

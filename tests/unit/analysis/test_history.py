@@ -298,7 +298,7 @@ def _with_training_code(results: Path, name: str) -> None:
     versions = [("0.1.0", "a"), ("0.2.0", "b"), ("0.2.0", "c"), ("0.2.0", "c")]
     sessions_over_time(*[[ddp()]] * 4)(results, name)
     for day, (version, commit) in enumerate(versions):
-        code = {"training_code": 16 * str(day), "scalebench": version, "commit": 12 * commit}
+        code = {"training_code": 16 * "abcdef"[day], "scalebench": version, "commit": 12 * commit}
         for path in (results / f"{name}s{day:02d}").glob("*/run.json"):
             run = json.loads(path.read_text("utf-8"))
             write_json(path, run | {"fingerprint": run["fingerprint"] | code})
@@ -309,7 +309,7 @@ def test_training_code_is_named_by_its_version_and_commit_and_by_digests_only_wi
     assert [row["changes"] for row in rows[1:]] == [
         f"training code: commit {12 * 'a'} → {12 * 'b'}, scalebench 0.1.0 → 0.2.0",
         f"training code: commit {12 * 'b'} → {12 * 'c'}",
-        f"training code: digest {8 * '2'} → {8 * '3'}",
+        f"training code: digest {8 * 'c'} → {8 * 'd'}",
     ]
     assert [row["also_changes"] for row in rows[1:]] == ["", "", ""]
     assert rows[1]["also_changed"] == ["commit", "scalebench"]

@@ -69,8 +69,12 @@ def _sections(history: History, link: Link) -> Iterator[Section]:
         answer=counted(len(history.sessions), "sessions"),
         printed=True,
     )
-    yield Section(identifier="efficiency", title="Efficiency", content=efficiency(history), folded=True)
+    yield Section(
+        identifier="efficiency", title="Efficiency", content=efficiency(history), folded=True, printed=True
+    )
     newest_first = history.points.sort("session_order", descending=True, maintain_order=True).to_dicts()
     every = figures_table(newest_first, link) + csv_download("history", history.points, "every figure")
     answer = counted(len(newest_first), "rows")
-    yield Section(identifier="figures", title="All numbers", content=every, folded=True, answer=answer)
+    yield Section(
+        identifier="figures", title="All numbers", content=every, folded=True, answer=answer, printed=True
+    )

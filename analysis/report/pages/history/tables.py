@@ -156,7 +156,7 @@ def _verdict(row: Row) -> str:
     if row["regression"]:
         return label("slower: regression", "bad")
     if row["improvement"]:
-        return label("faster", "good")
+        return label("faster: improvement", "good")
     if row["oversubscribed"]:
         return label("oversubscribed", "none")
     if row["is_alike"] is False:

@@ -94,13 +94,16 @@ def _with_ratios(rows: Sequence[Row], name: Name) -> str:
 def _nothing_certain(judged: Sequence[Row], before: str) -> str:
     same = sum(row["verdict"] == "same" for row in judged)
     if same == len(judged):
-        all_of_them = "its one placement is" if same == 1 else f"all {counted(same, 'placements')} are"
+        all_of_them = {1: "its one placement is", 2: "both placements are"}.get(
+            same, f"all {same:,} placements are"
+        )
         return f"Nothing changed since {before}: {all_of_them} as fast within 2 %."
     if all(row["ratio_lo"] is None for row in judged):
         return f"Single repeats do not show whether anything changed since {before}."
     if all(row["verdict"] == "inconclusive" for row in judged):
         return f"Too noisy to tell whether anything changed since {before}."
-    return f"No change is certain since {before}: {same:,} of {counted(len(judged), 'placements')} unchanged."
+    unchanged = f": {same:,} of {counted(len(judged), 'placements')} unchanged" if same else ""
+    return f"No change is certain since {before}{unchanged}."
 
 
 def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
