@@ -94,7 +94,7 @@ def _table(rows: Sequence[Row]) -> Table:
         values=[
             Column(f"{unit} [95 %]", _throughput),
             Column("efficiency", _efficiency, number=True),
-            Column("ratio [95 %]", lambda row: ratio(row)[1:] if row["ratio"] else ""),
+            Column("ratio [95 %]", lambda row: ratio(row).removeprefix("×") if row["ratio"] else ""),
             Column("verdict", _verdict, tone=tone_of),
             Column("changed", text_of("marked"), untrusted=True),
             Column("session", text_of("session_id"), untrusted=True),

@@ -40,7 +40,7 @@ def comparison_table(comparison: Comparison) -> Table:
             ),
             Column(f"baseline, {unit}", _throughput("baseline_throughput"), number=True),
             Column(f"candidate, {unit}", _throughput("candidate_throughput"), number=True),
-            Column("ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row)[1:]),
+            Column("ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row).removeprefix("×")),
             Column(
                 "verdict",
                 lambda row: judged_as(row) or f"no ratio: {row['trouble']}",

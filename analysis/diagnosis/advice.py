@@ -134,7 +134,8 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     if asked := _asked(worst):
         if said := [_possible(open_points[case]) for case in cases if case in open_points]:
             title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
-            evidence = "; ".join(said[:_MOST_CASES])
+            more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
+            evidence = "; ".join([*said[:_MOST_CASES], *more])
         if worst["finding"] == "one_repeat":
             title, evidence = f"Repeat {asked} times.", "One run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"

@@ -13,8 +13,20 @@ import duckdb
 import polars as pl
 
 _PART = r"/[\w.@+~%=,:-]+"
-_PATH = re.compile(rf"(?<![\w./~$])(?:(?:file://)?(?:{_PART}){{2,}}|(?:~\w*|\$\{{?\w+\}}?)(?:{_PART})+)/?")
-"""An absolute path of two parts or more, or one from a home folder or a variable; `examples/s` and `1/2` are none."""
+_BEFORE = r"(?:(?<![\w./~$])|(?<=-[A-Z])|(?<=\w/))"
+"""Nothing that continues a word, or a compiler's option such as -I."""
+_PATHS = (
+    r"(?P<quote>['\"])(?:~?/|[A-Za-z]:\\)[^'\"\n]*(?P=quote)",  # in quotes, with spaces
+    r"\b(?!https?://)[a-z][a-z0-9+]*://[^\s'\"<>]+",  # s3://bucket/data
+    r"\b[A-Za-z]:\\[^\s'\"<>|]+",
+    r"\\\\[\w.-]+\\[^\s'\"<>|]+",
+    rf"{_BEFORE}(?:(?:{_PART}){{2,}}|/[A-Za-z_][\w.@+~%=-]+|(?:~\w*|\$\{{?\w+\}}?|\.\.)(?:{_PART})+)/?",
+)
+_PATH = re.compile("|".join(f"(?:{one})" for one in _PATHS))
+"""An absolute path, one from a home folder, a variable or the folder above, or an address of files; `examples/s` and
+`1/2` are none."""
+_ADDRESS = re.compile(r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4})(?![\w.])")
+"""An IPv4 or IPv6 address, or a network card's."""
 _PRIVATE_KEYS = re.compile(r"node_list|user|home|cwd|path", re.IGNORECASE)
 """Keys of facts whose values are left out; a list of nodes is compressed, so that no host is found in it."""
 _PRIVATE_OPTIONS = ("command", "env", "cwd")
@@ -29,7 +41,7 @@ class Redaction:
     """Replaces what others shall not see in rows of queries."""
 
     hosts: dict[str, str]
-    """Name of a host -> the word in its place."""
+    """Name of a host in lower case -> the word in its place."""
 
     def frame(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows without host names, paths and command lines."""
@@ -65,10 +77,11 @@ class Redaction:
 
     def text(self, value: str) -> str:
         """The text with other words in place of host names and paths."""
-        shown = _PATH.sub("(path)", value)
+        shown = _ADDRESS.sub("(address)", _PATH.sub(r"\g<quote>(path)\g<quote>", value))
         if self.hosts:
             names = "|".join(re.escape(name) for name in sorted(self.hosts, key=len, reverse=True))
-            shown = re.sub(rf"(?<![\w.-])(?:{names})(?![\w-])", lambda found: self.hosts[found[0]], shown)
+            named = rf"(?<![\w.-])({names})(?:[.-][\w-]+)*(?!\w)"  # also gpu02-ib0 and gpu02.example.org
+            shown = re.sub(named, lambda found: self.hosts[found[1].lower()], shown, flags=re.IGNORECASE)
         return shown
 
 
@@ -83,7 +96,7 @@ def redacting(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     for place, (name,) in enumerate(connection.execute(query).fetchall()):
         for known in (name, name.partition(".")[0]):
             if known:
-                hosts.setdefault(known, f"host-{place + 1}")
+                hosts.setdefault(known.lower(), f"host-{place + 1}")
     token = _CURRENT.set(Redaction(hosts=hosts))
     try:
         yield

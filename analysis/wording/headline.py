@@ -152,6 +152,9 @@ def _of_one(point: Row, name: Callable[[str], str]) -> str:
     if kind == UNDECIDED and point["speedup_lo"] is not None:
         return f"{case}: undecided whether it is faster than {base}."
     said = f"{case} is {_times(point)} times as fast as {base}"
+    if kind == NO_GAIN and point["speedup_lo"] is not None:
+        times, interval = estimate(*_ratios(point))
+        said = f"No gain shown: {case} is {times} times {interval} as fast as {base}"
     if point["efficiency"] is not None:
         percent = estimate(100 * point["efficiency"], *_percents(point))[0]
         said += f", at {percent} % efficiency"

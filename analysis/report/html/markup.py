@@ -11,6 +11,7 @@ from markupsafe import Markup
 from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.tables.column import Column
+from analysis.wording import numbers
 
 LONGEST = 80
 """Characters of a name in a line."""
@@ -122,11 +123,16 @@ def number_cell(field: str, show: Callable[[float | None], str] = units.number) 
 
 
 def interval_cell(
-    field: str, unit: str = "", factor: float = 1, *, apart_from: float | None = None
+    field: str,
+    unit: str = "",
+    factor: float = 1,
+    *,
+    apart_from: float | None = None,
+    show: Callable[..., tuple[str, str]] = numbers.estimate,
 ) -> Callable[[Row], str]:
     """The cell of a column of values with their 95 % intervals, `<field>_lo` to `<field>_hi`."""
     return lambda row: units.with_interval(
-        row[field], row[f"{field}_lo"], row[f"{field}_hi"], unit, factor, apart_from=apart_from
+        row[field], row[f"{field}_lo"], row[f"{field}_hi"], unit, factor, apart_from=apart_from, show=show
     )
 
 

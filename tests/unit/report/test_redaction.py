@@ -72,11 +72,32 @@ def test_only_whole_names_and_absolute_paths_are_replaced():
     (row,) = Redaction(hosts={"node-1": "host-1"}).frame(rows).to_dicts()
     assert row == {
         "session_id": "20261121-node-1",
-        "evidence": "host-1 at 12 examples/s, 1/2 of node-10; see (path) (path) and host-1.lab",
+        "evidence": "host-1 at 12 examples/s, 1/2 of node-10; see (path) (path) and host-1",
         "config": '{"workload_options": {"command": "(left out)", "env": "(left out)", "depth": 2}}',
         "tags": ["on host-1", "nightly"],
         "command": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("reads '/secret dir/x.txt' first", "reads '(path)' first"),
+        ('{"root": "/secret dir/x.txt"}', '{"root": "(path)"}'),
+        ("data in /secretroot", "data in (path)"),
+        (r"C:\Users\anna\image.sif", "(path)"),
+        (r"\\server\share\data", "(path)"),
+        ("s3://anna-bucket/data", "(path)"),
+        ("gcc -I/home/anna/x a//home/anna/x", "gcc -I(path) a/(path)"),
+        ("../anna/train.py", "(path)"),
+        ("GPU02-ib0, gpu02.example.org and gpu020", "host-1, host-1 and gpu020"),
+        ("10.0.3.17 and fe80:0:0:0:1:2", "(address) and (address)"),
+        ("12 examples/s, 1/2, 05:26:36, torch 2.15.0, 0000:3b:00.0", None),
+        ("https://docs.example.org/page", None),
+    ],
+)
+def test_paths_hosts_and_addresses_of_every_kind_are_replaced(text, shown):
+    assert Redaction(hosts={"gpu02": "host-1"}).text(text) == (text if shown is None else shown)
 
 
 def test_a_list_of_nodes_is_left_out():

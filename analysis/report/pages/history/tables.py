@@ -26,6 +26,7 @@ from analysis.report.html.render import render
 from analysis.report.pages.history.data import History
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
+from analysis.wording import numbers
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
@@ -35,7 +36,9 @@ _MOST_OPEN = 20
 _MOST_ROWS = 300
 """The most rows of all numbers; the CSV has all."""
 _CASE = Column("case", text_cell("panel"))
-_RATIO = Column("ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1), number=True)
+_RATIO = Column(
+    "ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1, show=numbers.ratio), number=True
+)
 
 
 def newest(history: History) -> Markup:
@@ -168,7 +171,9 @@ def _efficiency(row: Row) -> str:
     """The efficiency. A baseline is compared with itself, so it has no interval."""
     if row["is_baseline"] or row["scaling_mode"] == "none":
         return units.UNKNOWN
-    return units.with_interval(row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100)
+    return units.with_interval(
+        row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100, show=numbers.ratio
+    )
 
 
 def _usual(row: Row) -> str:
