@@ -148,6 +148,16 @@ def _zones() -> list[dict[str, object]]:
 def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
     """The used share, the losses and what is not known. If some parts gain, all are drawn shorter, so that the bar
     stays as long as the ranks' time."""
+    if verdicts.is_too_noisy(point):
+        whole_bar = _Part(
+            kind="unknown",
+            name="used or lost:",
+            percent=verdicts.TOO_NOISY,
+            start=0,
+            width=100,
+            may_be_zero=False,
+        )
+        return [whole_bar]
     used = min(point["efficiency"], 1.0)
     shares = [("used", "used", used, False)]
     if not terms or is_loss_undecided(point):
