@@ -33,10 +33,10 @@ def bench(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def history(folder: Path, *words: str) -> list[str]:
-    """The rows that it prints."""
+    """The rows of the table that it prints."""
     done = bench(folder, "history", "train", *words)
     assert done.returncode == 0, done.stdout + done.stderr
-    return [line.strip() for line in done.stdout.splitlines() if line.startswith("script ")]
+    return [line.strip() for line in done.stdout.splitlines() if line.startswith("script  ")]
 
 
 @pytest.fixture(scope="module")
