@@ -106,7 +106,7 @@ def page(results):
 def test_the_page_has_a_row_for_each_size_of_which_it_was_measured(page):
     assert SAID in words(page)
     assert rows_of(page)[1:] == [
-        "found 1x1 10.0 ms -3.00 µs -0.0300 % 4",
+        "found 1x1 10.0 ms −3.00 µs −0.0300 % 4",
         "found 1x2 10.0 ms 55.0 µs [27.0, 83.0] 0.550 % [0.270, 0.830] 11",
     ]
 
@@ -158,17 +158,17 @@ def known(low, high, bare_ms=10.0, pairs=50):
         (
             [known(-40.0, 60.0), known(-80.0, 90.0)],
             [
-                "Cost of measuring: not resolved by 50 pairs of steps: 10.0 µs a step [-40.0, 60.0] of 10.0 ms (a 1x1)."
+                "Cost of measuring: not resolved by 50 pairs of steps: 10.0 µs a step [−40.0, 60.0] of 10.0 ms (a 1x1)."
             ],
         ),
         (
             [known(-8_600.0, 15_212.0, bare_ms=53.2, pairs=12)],
-            ["Cost of measuring: not resolved by 12 pairs of steps: 3.3 ms a step [-8.6, 15.2] of 53.2 ms (a 1x1)."],
+            ["Cost of measuring: not resolved by 12 pairs of steps: 3.3 ms a step [−8.6, 15.2] of 53.2 ms (a 1x1)."],
         ),
         (
             [known(-40.0, -20.0)],
             [
-                "Cost of measuring: none found by 50 pairs of steps: -30.0 µs a step [-40.0, -20.0] of 10.0 ms (a 1x1)."
+                "Cost of measuring: none found by 50 pairs of steps: −30.0 µs a step [−40.0, −20.0] of 10.0 ms (a 1x1)."
             ],
         ),
         (left_out("switched off"), []),
