@@ -77,8 +77,9 @@ INSTEAD = {
     "python benchmarks/probe.py": "python benchmarks/probe.py --pairs 2",
     "python benchmarks/stamps.py --steps 20000": "python benchmarks/stamps.py --help",
     # ends at once without a GPU
-    "python benchmarks/stamps.py --device cuda": "python benchmarks/stamps.py --help",
-    "python benchmarks/sensors.py --device cuda": "python benchmarks/sensors.py --help",
+    "bench run --selfcheck -- python train.py": "bench run --selfcheck --dry-run -- python docs/own/train.py",
+    "python benchmarks/stamps.py --device cuda --steps 2000": "python benchmarks/stamps.py --help",
+    "python benchmarks/sensors.py --device cuda --seconds 12": "python benchmarks/sensors.py --help",
     "python benchmarks/bare_loops.py": "python benchmarks/bare_loops.py spiral_mlp --seconds 0.1",
     # not all competitors are installed for the tests, and these take minutes
     "python benchmarks/against_diffusers.py": "python benchmarks/against_diffusers.py --help",
