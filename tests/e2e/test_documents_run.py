@@ -344,7 +344,7 @@ def test_an_added_format_is_offered_and_written(extended: tuple[Path, Shell]) ->
     _, run = extended
     assert "|slack|" in run("bench export --help").stdout
     written = run("bench export --format slack").stdout
-    assert written.startswith("free on 2 ranks: ")
+    assert written.startswith("free on 2 ranks is ")
     assert "\nfree  1  " in written
 
 
