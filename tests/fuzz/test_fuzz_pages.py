@@ -240,7 +240,11 @@ def test_a_chart_as_a_picture_holds_odd_texts(rows: Rows) -> None:
     rows.texts = PAYLOADS
     found = rows.frame(rows.connection, "efficiency", SESSIONS[0])
     cases = found.get_column("case_name").unique(maintain_order=True).to_list()
-    drawn = list(chart_picture.svgs("efficiency", all_charts()["efficiency"], found, cases, ""))
+    drawn = list(
+        chart_picture.svgs(
+            "efficiency", all_charts()["efficiency"], found, cases, caption="", finding="", origin=""
+        )
+    )
     assert drawn
     for _name, _title, svg in drawn:
         _is_harmless(svg)
