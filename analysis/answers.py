@@ -17,7 +17,7 @@ from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
 from analysis.wording.lost_efficiency import explained, name_of
 from analysis.wording.main_loss import main_loss_of
-from analysis.wording.numbers import estimate
+from analysis.wording.numbers import estimate, share
 from analysis.wording.plain_text import printable
 
 
@@ -139,12 +139,11 @@ def _losses_table(rows: Sequence[Row]) -> Table:
             Column("lost to", lambda row: name_of(row["term"])),
         ],
         values=[
-            Column("% of time [95 %]", _share),
+            Column("share of time [95 %]", _share),
             Column("ms a step", number_of("lost_ms", 3), number=True),
         ],
     )
 
 
 def _share(row: Row) -> str:
-    low, high = (None if row[end] is None else 100 * row[end] for end in ("share_lo", "share_hi"))
-    return " ".join(filter(None, estimate(100 * row["share"], low, high)))
+    return " ".join(filter(None, share(row["share"], row["share_lo"], row["share_hi"])))

@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from analysis.compare.table import tone_of
-from analysis.compare.wording import ratio
+from analysis.compare.wording import ratio_cell
 from analysis.database import connections
 from analysis.database.rows import Row
 from analysis.errors import AnalysisError
@@ -22,7 +22,8 @@ from analysis.tables import terminal
 from analysis.tables.column import Column, text_of
 from analysis.tables.scaling import throughput_unit
 from analysis.tables.table import Table
-from analysis.wording.numbers import estimate
+from analysis.wording import numbers
+from analysis.wording.plain_text import counted
 
 
 def show(
@@ -42,9 +43,9 @@ def show(
         terminal.show(out, f"{history.suite} over its sessions", _table(rows))
     left_out = len(history.sessions) - last
     if not only_regressions and left_out > 0:
-        terminal.say(
-            out, f"{left_out:,} earlier sessions are not shown: --last {len(history.sessions)} shows all"
-        )
+        are = "is" if left_out == 1 else "are"
+        every = f"--last {len(history.sessions)} shows all"
+        terminal.say(out, f"{counted(left_out, 'earlier sessions')} {are} not shown: {every}")
     first, *others = sentences(history)
     for line in others:
         terminal.say(out, line)
@@ -94,7 +95,7 @@ def _table(rows: Sequence[Row]) -> Table:
         values=[
             Column(f"{unit} [95 %]", _throughput),
             Column("efficiency", _efficiency, number=True),
-            Column("ratio [95 %]", lambda row: ratio(row).removeprefix("×") if row["ratio"] else ""),
+            Column("ratio [95 %]", ratio_cell),
             Column("verdict", _verdict, tone=tone_of),
             Column("changed", text_of("marked"), untrusted=True),
             Column("session", text_of("session_id"), untrusted=True),
@@ -105,7 +106,7 @@ def _table(rows: Sequence[Row]) -> Table:
 def _throughput(row: Row) -> str:
     if row["throughput"] is None:
         return "no ok repeat"
-    return " ".join(estimate(row["throughput"], row["throughput_lo"], row["throughput_hi"])).rstrip()
+    return " ".join(numbers.ratio(row["throughput"], row["throughput_lo"], row["throughput_hi"])).rstrip()
 
 
 def _efficiency(row: Row) -> str:

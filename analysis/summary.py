@@ -22,9 +22,10 @@ from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike
 from analysis.wording.batch_search import limits
 from analysis.wording.caveats import busy, imported_from, outside_rounds, slow_runs, still_too_wide
 from analysis.wording.failures import reasons
-from analysis.wording.headline import compared, headline
+from analysis.wording.headline import headline
 from analysis.wording.main_loss import main_loss, main_loss_of
 from analysis.wording.plain_text import number, printable
+from analysis.wording.sizes import largest
 
 
 def show(
@@ -86,7 +87,7 @@ def show(
         terminal.say(out, line)
     if warning := busy(diagnosed):
         terminal.say(out, printable(warning), "yellow")
-    lost = main_loss if len(compared(points)) == 1 else main_loss_of
+    lost = main_loss if len(largest(points)) == 1 else main_loss_of
     closing = [headline(points, machine=machine.sentence(of_machine)), lost(points, losses)]
     terminal.say(out, " ".join(filter(None, closing)), "bold")
 

@@ -72,6 +72,8 @@ class Comparison:
     differences: Sequence[Difference]
     imported: Sequence[str] = ()
     """Sessions that another program measured."""
+    busy: Sequence[str] = ()
+    """Sessions during which other processes used much of the ranks' CPUs."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -140,7 +142,8 @@ def compare(
             _without(ran[1], ((row["case_name"], row["placement"]) for row in rows)),
         ),
         differences=_differences(rows),
-        imported=_imported(connection, both),
+        imported=_sessions_with(connection, both, "FROM sessions WHERE imported IS NOT NULL"),
+        busy=_sessions_with(connection, both, "FROM other_work WHERE is_busy"),
     )
 
 
@@ -155,8 +158,9 @@ def _parameters(baseline: Side, candidate: Side, margin: float, max_regression: 
     }
 
 
-def _imported(connection: duckdb.DuckDBPyConnection, both: Sequence[Side]) -> list[str]:
-    query = "SELECT session_id FROM sessions WHERE list_contains($1, session_id) AND imported IS NOT NULL ORDER BY 1"
+def _sessions_with(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: str) -> list[str]:
+    """The sessions of the sides that have a row among `rows`, a FROM clause with its WHERE."""
+    query = f"SELECT session_id {rows} AND list_contains($1, session_id) ORDER BY 1"
     names = [name for side in both for name in side.session_ids]
     return [session_id for (session_id,) in connection.execute(query, [names]).fetchall()]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from analysis.compare.comparison import QUERY, Comparison, compare
 from analysis.compare.sides import Side
-from analysis.compare.table import comparison_table
+from analysis.compare.table import comparison_tables
 from analysis.compare.wording import UNLIKE, differences, notes, sentence
 from analysis.database import connections
 from analysis.sql import output
@@ -51,7 +51,7 @@ def show(comparison: Comparison, out: Console | None = None) -> None:
         lead, style = ("  ", "yellow") if must_equal else ("also differs: ", "")
         terminal.say(out, f"{lead}{words}", style)
     title = f"{comparison.candidate.name} against {comparison.baseline.name}, the baseline"
-    terminal.show(out, title, comparison_table(comparison))
+    terminal.show(out, title, *comparison_tables(comparison))
     for note in notes(comparison):
         terminal.say(out, note)
     terminal.say(out, sentence(comparison), "bold red" if comparison.fails else "bold")
@@ -63,7 +63,7 @@ def markdown(comparison: Comparison) -> str:
     if comparison.unlike:
         lines = [f"> - {words}" for must_equal, words in differences(comparison, code) if must_equal]
         parts.append("\n".join([f"> **{UNLIKE}**", ">", *lines]))
-    parts.append(markdown_table(comparison_table(comparison)))
+    parts.append(markdown_table(next(comparison_tables(comparison))))
     lines = [f"baseline: {code(comparison.baseline.name)}; candidate: {code(comparison.candidate.name)}"]
     lines += [
         f"also differs: {words}" for must_equal, words in differences(comparison, code) if not must_equal

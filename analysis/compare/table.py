@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.wording import judged_as, needed, ratio, unit_of
+from analysis.compare.wording import judged_as, needed, ratio_cell, unit_of
 from analysis.database.rows import Row
 from analysis.tables.column import Column, Tone, text_of
 from analysis.tables.scaling import throughput_unit
@@ -20,35 +20,34 @@ def tone_of(row: Row) -> Tone:
     return "alarm" if row["regression"] else TONES.get(row["verdict"], "")
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """One row per case and placement; `repeats` and `sessions` show the baseline's count, then the candidate's."""
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """The same table several times, each narrower than the one before: whole, without counts, and without throughputs.
+
+    One row per case and placement; `repeats` and `sessions` show the baseline's count, then the candidate's."""
     rows = comparison.rows
     inconclusive = [row for row in rows if row["verdict"] == "inconclusive"]
     unit = throughput_unit(rows)
-    return Table(
-        rows=rows,
-        keys=[
-            Column("case", _case, untrusted=True, wraps=any(" " in _case(row) for row in rows)),
-            Column("placement", text_of("placement")),
-        ],
-        values=[
-            Column("sessions", _sessions, number=True),
-            Column(
-                "repeats",
-                lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}",
-                number=True,
-            ),
-            Column(f"baseline, {unit}", _throughput("baseline_throughput"), number=True),
-            Column(f"candidate, {unit}", _throughput("candidate_throughput"), number=True),
-            Column("ratio [95 %]", lambda row: "" if row["ratio"] is None else ratio(row).removeprefix("×")),
-            Column(
-                "verdict",
-                lambda row: judged_as(row) or f"no ratio: {row['trouble']}",
-                tone=tone_of,
-            ),
-            Column(f"more {unit_of(inconclusive)}", needed, number=True),
-        ],
-    )
+    keys = [
+        Column("case", _case, untrusted=True, wraps=any(" " in _case(row) for row in rows)),
+        Column("placement", text_of("placement")),
+    ]
+    counts = [
+        Column("sessions", _sessions, number=True),
+        Column(
+            "repeats", lambda row: f"{row['baseline_repeats']:,}, {row['candidate_repeats']:,}", number=True
+        ),
+    ]
+    rates = [
+        Column(f"baseline, {unit}", _throughput("baseline_throughput"), number=True),
+        Column(f"candidate, {unit}", _throughput("candidate_throughput"), number=True),
+    ]
+    answer = [
+        Column("ratio [95 %]", ratio_cell),
+        Column("verdict", lambda row: judged_as(row) or f"no ratio: {row['trouble']}", tone=tone_of),
+    ]
+    more = [Column(f"more {unit_of(inconclusive)}", needed, number=True)]
+    for values in ([*counts, *rates, *answer, *more], [*rates, *answer], answer):
+        yield Table(rows=rows, keys=keys, values=values)
 
 
 def _case(row: Row) -> str:

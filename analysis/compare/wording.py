@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from analysis.compare.comparison import OWN_FILE, OWN_PACKAGE, Comparison, Difference
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
+from analysis.wording.caveats import busy_sides
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import listed, number
 
@@ -45,9 +46,17 @@ def percent(fraction: float) -> str:
 def ratio(row: Row) -> str:
     """`×0.900 [0.879, 0.922]`; without brackets if a side has only one unit."""
     if is_too_noisy(row):
-        return f"({verdicts.TOO_NOISY})"
+        how_much = " how much" if row["verdict"] in ("faster", "slower") else ""
+        return f"({verdicts.TOO_NOISY}{how_much})"
     value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
     return f"×{value} {interval}".rstrip()
+
+
+def ratio_cell(row: Row) -> str:
+    """The same for a column: `0.900 [0.879, 0.922]`; empty without a ratio."""
+    if row["ratio"] is None:
+        return ""
+    return " ".join(numbers.ratio(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)).rstrip()
 
 
 def is_too_noisy(row: Row) -> bool:
@@ -202,6 +211,8 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
             f"imported, not measured by scalebench: {', '.join(map(name, comparison.imported))}: whole trainings, "
             "whose times may contain start-up and validation"
         )
+    if comparison.busy:
+        yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
     yield (
         f"same: the interval lies within 1 ± {percent(comparison.margin)}; regression: it lies below "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
-from analysis.wording.headline import compared
+from analysis.wording.sizes import largest
 
 MOST = 3
 """Pieces of advice that the terminal and the first screen show."""
@@ -64,17 +64,15 @@ class Advice:
 def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) -> list[Advice]:
     """Critical findings and warnings, and how to decide open verdicts; each once even if several cases have it.
     `found` are rows of `diagnosis`, `points` of `scaling`."""
-    largest = compared(points)
-    open_cases = {point["case_name"] for point in largest if _is_open(point)}
-    undecided = {point["case_name"] for point in largest if verdicts.is_open(point)}
-    lost = {
-        point["case_name"]: 1 - point["efficiency"] for point in largest if point["efficiency"] is not None
-    }
+    sizes = largest(points)
+    open_cases = {point["case_name"] for point in sizes if _is_open(point)}
+    undecided = {point["case_name"] for point in sizes if verdicts.is_open(point)}
+    lost = {point["case_name"]: 1 - point["efficiency"] for point in sizes if point["efficiency"] is not None}
     groups: dict[str, list[Row]] = {}
     for row in sorted(found, key=lambda row: (_rank(row, undecided, lost), row["finding_order"])):
         if _asked(row) and (row["case_name"] in open_cases or row["finding"] not in _OF_OPEN_CASES):
             groups.setdefault("repeats", []).append(row)
-        elif row["severity"] in _SHOWN:
+        elif row["severity"] in _SHOWN and not _explains_unknown(row, undecided):
             groups.setdefault(row["finding"], []).append(row)
     if "repeats" in groups:
         groups["repeats"].sort(key=_asked, reverse=True)
@@ -85,13 +83,18 @@ def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) 
     unexplained = [row for row in found if row["finding"] == "unexplained_loss"]
     if unexplained and len(chosen) < most:
         chosen.append(unexplained)
-    verdict = {point["case_name"]: point for point in largest if point["case_name"] in open_cases}
+    verdict = {point["case_name"]: point for point in sizes if point["case_name"] in open_cases}
     return [_advice(rows, verdict) for rows in chosen]
 
 
 def any_certain(given: Sequence[Advice]) -> bool:
     """Whether some advice is certain and about the training or the machine, not about repeats."""
     return any(one.is_certain and one.worst["finding"] not in _NO_ADVICE for one in given)
+
+
+def _explains_unknown(row: Row, undecided: Set[str]) -> bool:
+    """Whether a finding likely explains a loss of which the repeats do not show how large it is."""
+    return row["case_name"] in undecided and row["cost"] is not None and row["certainty"] != "shown"
 
 
 def _is_open(point: Row) -> bool:

@@ -43,14 +43,14 @@ def lines(
     width = min(width, _WIDTH)
     if given:
         yield "What to change" if any_certain(given) else f"What to change. {NONE_CERTAIN}"
-    for advice in given:
+    for place, advice in enumerate(given, 1):
         row = advice.worst
         if advice.is_of_repeats:
-            yield from wrapped(f"  {row['severity']}: {name(advice.title)}", width)
+            yield from wrapped(f"  {place}. {name(advice.title)}", width)
             yield from wrapped(f"    {name(advice.evidence)}", width)
         else:
             where = _where(row, name, len(advice.cases) - 1)
-            yield from wrapped(f"  {row['severity']}: {name(row['title'])}{where}", width)
+            yield from wrapped(f"  {place}. {name(row['title'])}{where}: {advice.certainty}", width)
             yield from wrapped(f"    {name(row['short_evidence'])}", width)
             yield from wrapped(f"    {name(row['short_advice'])}", width)
         if row["command"]:  # in one piece, to be copied

@@ -92,30 +92,30 @@ def _is_current(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
 
 def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
     """Run the rule and store its findings. Returns None, or why it failed."""
+    is_over = Event()
     try:
         # In this order: an interrupt that came in a rollback would leave the transaction open.
-        with transaction(connection), _limited(connection, limit_s):
+        with transaction(connection), _limited(connection, limit_s, is_over):
             _run(connection, rule)
-    except duckdb.Error as error:
-        # while a query is bound, DuckDB puts the interrupt into an error of another class
-        if isinstance(error, duckdb.InterruptException) or "Interrupted!" in str(error):
+    except (duckdb.Error, AnalysisError) as error:
+        if is_over.is_set():  # the interrupt is in errors of several classes, depending on what it ends
             return f"takes longer than {limit_s:g} s"
-        return custom_rules.duckdb_message(error)
-    except AnalysisError as error:
-        return str(error)
+        return custom_rules.duckdb_message(error) if isinstance(error, duckdb.Error) else str(error)
     return None
 
 
 @contextmanager
-def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float) -> Iterator[None]:
-    """Interrupt repeatedly after the limit: an interrupt between two statements ends neither."""
+def _limited(connection: duckdb.DuckDBPyConnection, limit_s: float, is_over: Event) -> Iterator[None]:
+    """Set `is_over` after the limit, and interrupt repeatedly: an interrupt between two statements ends neither."""
     ended = Event()
 
     def interrupt() -> None:
-        is_over = ended.wait(limit_s)
-        while not is_over:
+        if ended.wait(limit_s):
+            return
+        is_over.set()
+        connection.interrupt()
+        while not ended.wait(_INTERRUPT_EVERY_S):
             connection.interrupt()
-            is_over = ended.wait(_INTERRUPT_EVERY_S)
 
     thread = Thread(target=interrupt, daemon=True)
     thread.start()

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import html
 import re
-import textwrap
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import polars as pl
 import vl_convert
+from rich.cells import chop_cells
 
 from analysis.report.drawing import theme
 from analysis.report.drawing.chart import ROWS, Cases, Chart, distinct, drawing, sentences, specification
 from analysis.report.pages.frame import asset
+from analysis.tables.line_breaks import wrapped
 
 WIDTH = 640
 """CSS pixels. In a text column of 16 cm, text of 12 pixels is 9 points high."""
@@ -51,8 +52,13 @@ def svgs(
 
 
 def _title(title: str, *paragraphs: str) -> dict[str, Any]:
-    lines = [line for said in paragraphs for line in textwrap.wrap(said, _LINE)]
-    return {"text": textwrap.wrap(title, TITLE), "subtitle": lines}
+    lines = [line for said in paragraphs for line in broken(said, _LINE)]
+    return {"text": broken(title, TITLE), "subtitle": lines}
+
+
+def broken(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, in which a wide letter takes two; a longer word is divided."""
+    return [part for line in wrapped(text, width) for part in chop_cells(line, width)] if text else []
 
 
 def _marks(rows: pl.DataFrame) -> Iterator[str]:

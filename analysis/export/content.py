@@ -79,7 +79,11 @@ class Content:
 
     def caveats(self) -> Iterator[str]:
         """Sentences about the limits of the numbers; they contain no untrusted text."""
-        return caveats(self.session, self.points, differing=self.differing, shows_throughput_intervals=False)
+        if self.session["is_busy"]:
+            yield "Measured on a busy machine: all times include waiting for other processes."
+        yield from caveats(
+            self.session, self.points, differing=self.differing, shows_throughput_intervals=False
+        )
 
     def provenance(self, name: Name = str) -> str:
         """Where the numbers come from: session, suite, device, software, date. Unknown facts are left out."""

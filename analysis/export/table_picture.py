@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
 
-from analysis.export.chart_picture import TITLE, colours, render
+from analysis.export.chart_picture import TITLE, broken, colours, render
 from analysis.export.content import Content
 from analysis.report.drawing import theme
 from analysis.report.html.markup import cut
@@ -42,7 +41,12 @@ def svg(content: Content) -> str:
     ]
     width = max(_LEAST_WIDTH, round(sum(widths) + _GAP * (len(widths) - 1)))
     texts, rules, y = _cells(columns, [headings, *lines], widths) if lines else ([], [], 0.0)
-    notes = [which_rows, *_some(list(content.reasons())), *content.caveats(), content.provenance()]
+    notes = [
+        which_rows,
+        *_some(list(content.reasons())),
+        *content.caveats(),
+        f"Source: {content.provenance()}",
+    ]
     for line in (line for note in notes for line in _wrapped(note, width, _NOTE_SIZE)):
         y += _NOTE_ROW
         texts.append(_text(line, 0, y, _NOTE_SIZE, theme.MUTED))
@@ -52,7 +56,7 @@ def svg(content: Content) -> str:
     return render(
         {
             "title": {
-                "text": textwrap.wrap(title, TITLE),
+                "text": broken(title, TITLE),
                 "subtitle": _wrapped(below, width, _SIZE),
                 "subtitleColor": colours()[theme.INK],
                 "subtitleFontSize": _SIZE,
@@ -138,7 +142,7 @@ def _some(reasons: list[str]) -> list[str]:
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
-    return textwrap.wrap(printable(text), round(width / (0.5 * size)))
+    return broken(printable(text), round(width / (0.5 * size)))
 
 
 def _width(text: str) -> float:

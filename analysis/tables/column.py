@@ -50,4 +50,6 @@ def text_of(name: str) -> Callable[[Any], str]:
 
 def number_of(name: str, digits: int = 4, factor: float = 1) -> Callable[[Any], str]:
     """Show the row's number `name`, multiplied by `factor`, with `digits` significant digits."""
-    return lambda row: "" if row[name] is None else number(factor * row[name], digits, strip=False)
+    return lambda row: (
+        "" if row[name] is None else number(factor * row[name], digits, strip=False).replace("-", "\u2212")
+    )

@@ -8,12 +8,12 @@ from analysis.database.rows import Row
 from analysis.tables.column import Column
 from analysis.tables.scaling import compared, configuration, rates, verdict_column
 from analysis.tables.table import Table
-from analysis.wording.numbers import SIGNIFICANT_DIGITS, estimate, ratio
+from analysis.wording.numbers import ratio
 
 
 def brief_tables(points: Sequence[Row], coverage: Sequence[Row]) -> Iterator[Table]:
     """The same table several times, each narrower than the one before: with the intervals of all columns, without
-    those of the throughput, with fewer digits, and with the interval of the efficiency alone. The interval of the
+    those of the throughput, without percent signs, and with the interval of the efficiency alone. The interval of the
     speedup is the same one, times the number of ranks.
 
     One row per row of `scaling`, without sizes whose runs were all skipped: one sentence says why they were."""
@@ -21,22 +21,21 @@ def brief_tables(points: Sequence[Row], coverage: Sequence[Row]) -> Iterator[Tab
     rows = [point for point in points if point["point_id"] not in skipped] or points
     ratios = compared(rows)
     ranks = Column("ranks", _ranks, number=True)
-    for throughput, speedup, digits in (
-        (True, True, 3),
-        (False, True, 3),
-        (False, True, 2),
-        (False, False, 2),
+    for throughput, speedup, percent in (
+        (True, True, " %"),
+        (False, True, " %"),
+        (False, True, ""),  # the heading has it, to be narrow
+        (False, False, ""),
     ):
-        percent = "" if speedup and digits < SIGNIFICANT_DIGITS else " %"  # the heading has it, to be narrow
         yield Table(
             rows=rows,
             keys=[Column("case", configuration, untrusted=True), ranks],
             values=[
                 *(_column(heading, _rate(field), rows, throughput) for heading, field in rates(rows)),
-                _column("speedup", _speedup(digits, ratios), rows, speedup),
+                _column("speedup", _speedup(ratios), rows, speedup),
                 _column(
                     "efficiency" if percent else "efficiency %",
-                    _efficiency(digits, percent, ratios),
+                    _efficiency(percent, ratios),
                     rows,
                     with_intervals=True,
                     says_so=bool(percent),
@@ -58,32 +57,28 @@ Parts = Callable[[Row], tuple[str, str]]
 
 def _rate(name: str) -> Parts:
     return lambda row: (
-        ("", "") if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])
+        ("", "") if row[name] is None else ratio(row[name], row[f"{name}_lo"], row[f"{name}_hi"])
     )
 
 
-def _speedup(digits: int, point_ids: Container[str]) -> Parts:
+def _speedup(point_ids: Container[str]) -> Parts:
+    return lambda row: _ratio(row, "speedup", 1) if row["point_id"] in point_ids else ("", "")
+
+
+def _efficiency(percent: str, point_ids: Container[str]) -> Parts:
     def parts(row: Row) -> tuple[str, str]:
-        significant = digits if (row["speedup"] or 0) < 1 else SIGNIFICANT_DIGITS
-        return _ratio(row, "speedup", 1, significant) if row["point_id"] in point_ids else ("", "")
-
-    return parts
-
-
-def _efficiency(digits: int, percent: str, point_ids: Container[str]) -> Parts:
-    def parts(row: Row) -> tuple[str, str]:
-        value, interval = _ratio(row, "efficiency", 100, digits)
+        value, interval = _ratio(row, "efficiency", 100)
         return (value and f"{value}{percent}", interval) if row["point_id"] in point_ids else ("", "")
 
     return parts
 
 
-def _ratio(row: Row, name: str, factor: float, digits: int) -> tuple[str, str]:
+def _ratio(row: Row, name: str, factor: float) -> tuple[str, str]:
     if row[name] is None:
         return "", ""
     is_uncertain = row[f"{name}_lo"] is not None and not row["is_baseline"]
     ends = (factor * row[f"{name}_{end}"] if is_uncertain else None for end in ("lo", "hi"))
-    return ratio(factor * row[name], *ends, digits=digits)
+    return ratio(factor * row[name], *ends)
 
 
 def _column(

@@ -84,7 +84,10 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
             f"{slow:,} of {runs:,} runs {'was' if slow == 1 else 'were'} slow, by 20 % or more. Typical figures leave "
             f"{'it' if slow == 1 else 'them'} out{expected}."
         )
-    elif any(point["speedup_lo"] is not None and not point["is_baseline"] for point in tested):
+    elif any(
+        point["speedup_lo"] is not None and not point["is_baseline"] and not verdicts.is_too_noisy(point)
+        for point in tested
+    ):
         largest = max(tested, key=lambda point: point["world_size"])
         most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
         yield (
@@ -100,6 +103,11 @@ def busy(findings: Sequence[Row]) -> str:
         if finding["finding"] == "busy_machine":
             return f"Measured on a busy machine: {finding['evidence']}. All times include waiting for these processes."
     return ""
+
+
+def busy_sides(names: Sequence[str]) -> str:
+    """A clause that these sessions of a comparison were measured on a busy machine."""
+    return f"measured on a busy machine ({', '.join(names)}): a difference may come from the other work"
 
 
 def _of_gloo(session: Row) -> Iterator[str]:
@@ -150,7 +158,8 @@ def _limits() -> str:
     first, *others = (f"{name} {{}} {100 * least:.0f} %" for name, least in verdicts.limits().items())
     said = [f"{first.format('above')} efficiency", *(other.format("from") for other in others)]
     return (
-        f"Verdicts: {', '.join(said)}, poor below; retrograde if throughput is lower than at the next smaller "
+        f"Verdicts: {', '.join(said)}, poor below; {verdicts.UNDECIDED} if the interval spans "
+        f"more than two of these; retrograde if throughput is lower than at the next smaller "
         f"number of workers by more than repeats vary; {verdicts.DIFFERENT_TRAINING} if the losses differ by more than "
         "rounding explains."
     )

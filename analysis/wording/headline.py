@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
-from analysis.wording.lost_efficiency import size_of
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import counted, listed, word
+from analysis.wording.sizes import largest, size_of
 from bench.records.vocabulary import SCRIPT
 
 _MOST_NAMED = 4
@@ -40,38 +40,26 @@ def outcome(point: Row) -> int:
     return NO_GAIN if high < _NO_GAIN else UNDECIDED
 
 
-def compared(points: Sequence[Row]) -> list[Row]:
-    """The largest size of each compared case, in the order of `points`; preferably one with slots for all ranks."""
-    largest: dict[str, Row] = {}
-    for point in points:
-        if point["throughput"] is None or point["speedup"] is None or point["is_baseline"]:
-            continue
-        known = largest.get(point["case_name"])
-        if known is None or _rank(point) > _rank(known):
-            largest[point["case_name"]] = point
-    return list(largest.values())
-
-
 def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: str = "") -> str:
     """How fast the largest sizes are, in one line. If nothing was trained, `machine`: the sentence on the measured
     machine."""
-    largest = compared(points)
-    if not largest:
+    found = largest(points)
+    if not found:
         return _of_nothing_compared(points, name, machine)
-    if len(largest) == 1:
-        return _of_one(largest[0], name)
+    if len(found) == 1:
+        return _of_one(found[0], name)
     groups: dict[int, list[Row]] = {}
-    for point in largest:
+    for point in found:
         groups.setdefault(outcome(point), []).append(point)
     said = [_group(kind, groups[kind], name) for kind in _ORDER if kind in groups]
-    return f"{_sizes(largest, name)}: {'; '.join(said)}{_unsure(largest)}."
+    return f"{_sizes(found, points, name)}: {'; '.join(said)}{_unsure(found)}."
 
 
 def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     """A sentence on the cases whose speedup or verdict the repeats leave open; empty if there are none."""
-    largest = compared(points)
+    found = largest(points)
     parts = []
-    open_gain = [point for point in largest if outcome(point) == UNDECIDED]
+    open_gain = [point for point in found if outcome(point) == UNDECIDED]
     for point in open_gain[:_MOST_NAMED]:
         _, low, high = _ratios(point)
         parts.append(
@@ -81,14 +69,12 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     if len(open_gain) > _MOST_NAMED:
         parts.append(f"the same for {len(open_gain) - _MOST_NAMED:,} more")
     between = [
-        point
-        for point in largest
-        if outcome(point) in (FASTER, SLOWER, NO_GAIN) and verdicts.is_between(point)
+        point for point in found if outcome(point) in (FASTER, SLOWER, NO_GAIN) and verdicts.is_between(point)
     ]
     if between:
         said = [f"{name(point['case_name'])} ({point['verdict']})" for point in between]
         parts.append(f"the verdict of {listed(said, _MOST_NAMED)}")
-    noisy = [name(point["case_name"]) for point in largest if outcome(point) == NOISY]
+    noisy = [name(point["case_name"]) for point in found if outcome(point) == NOISY]
     if noisy:
         verb = "scales" if len(noisy) == 1 else "scale"
         parts.append(f"how {listed(noisy, _MOST_NAMED)} {verb} ({verdicts.TOO_NOISY})")
@@ -99,7 +85,7 @@ def faster(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     """A sentence on the cases that are certainly faster or slower than their baseline; empty if an interval shows
     neither."""
     found: dict[tuple[int, str], list[str]] = {}
-    for point in compared(points):
+    for point in largest(points):
         if point["speedup_lo"] is not None and outcome(point) in (FASTER, SLOWER):
             found.setdefault((outcome(point), _base(point, name)), []).append(name(point["case_name"]))
     said = [
@@ -111,9 +97,12 @@ def faster(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
 
 
 def _base(point: Row, name: Callable[[str], str]) -> str:
-    """The row's baseline in words: `on 1 rank`, or `plain on 1 rank`."""
+    """The row's baseline in words: `on 1 rank`, `plain on 1 rank`, or `plain` if that is of the same size."""
     size = f"on {counted(point['baseline_workers'], point['baseline_axis'])}"
-    return size if point["baseline_case"] == point["case_name"] else f"{name(point['baseline_case'])} {size}"
+    if point["baseline_case"] == point["case_name"]:
+        return size
+    base = name(point["baseline_case"])
+    return base if point["baseline_workers"] == point["workers"] else f"{base} {size}"
 
 
 _ORDER = (FASTER, UNDECIDED, NO_GAIN, SLOWER, NOISY, OTHER_MODEL, OVERSUBSCRIBED)
@@ -129,9 +118,9 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
         return "No run of this session is ok, so there is no speedup to report."
     copies = [point for point in measured if point["verdict"] == verdicts.INDEPENDENT_COPIES]
     if copies:
-        largest = max(copies, key=lambda point: point["workers"])
+        most = max(copies, key=lambda point: point["workers"])
         return (
-            f"{name(largest['case_name'])} on {size_of(largest)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
+            f"{name(most['case_name'])} on {size_of(most)}: {verdicts.INDEPENDENT_COPIES} of the model, because "
             "no gradients are reduced over all ranks; so there is neither speedup nor efficiency."
         )
     best = max(measured, key=lambda point: point["throughput"])
@@ -199,6 +188,8 @@ def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
         if len(ordered) <= _MOST_NAMED:
             return word + ", ".join(f"{name(point['case_name'])} {_times(point)}×" for point in ordered)
         best, worst = ordered[0], ordered[-1]
+        if _times(best) == _times(worst):
+            return f"{len(ordered):,} cases {'are faster' if kind == FASTER else 'are slower'}, {_times(best)}× each"
         return (
             f"{len(ordered):,} cases {'are faster' if kind == FASTER else 'are slower'}, from {_times(worst)}× "
             f"({name(worst['case_name'])}) to {_times(best)}× ({name(best['case_name'])})"
@@ -220,15 +211,18 @@ def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
     }[kind]
 
 
-def _sizes(points: Sequence[Row], name: Callable[[str], str]) -> str:
-    """`2 ranks against 1`, `1 rank against plain on 1 rank`, or the largest sizes if they differ."""
+def _sizes(points: Sequence[Row], every: Sequence[Row], name: Callable[[str], str]) -> str:
+    """`2 ranks against 1`, `1 rank against plain`, or the largest sizes if they differ. `every`: all sizes,
+    also larger ones without a slot for each rank."""
     first = points[0]
     sizes = {(point["workers"], point["axis"], point["baseline_workers"]) for point in points}
     others = {
         None if point["baseline_case"] == point["case_name"] else point["baseline_case"] for point in points
     }
     if len(sizes) > 1 or len(others) > 1:
-        return "At the largest sizes"
+        most = max(point["workers"] for point in points)
+        larger = any(point["oversubscribed"] and point["workers"] > most for point in every)
+        return f"At the largest sizes{' that fit' if larger else ''}"
     base = f"{first['baseline_workers']:,}" if others == {None} else _base(first, name)
     return f"{counted(first['workers'], first['axis']).capitalize()} against {base}"
 
@@ -252,7 +246,3 @@ def _times(point: Row) -> str:
 def _percents(point: Row) -> tuple[float | None, float | None]:
     low, high = point["efficiency_lo"], point["efficiency_hi"]
     return (None, None) if low is None or high is None else (100 * low, 100 * high)
-
-
-def _rank(point: Row) -> tuple[bool, int]:
-    return not point["oversubscribed"], point["workers"]

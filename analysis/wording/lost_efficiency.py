@@ -10,20 +10,13 @@ from functools import cache
 from analysis.database import schema
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.plain_text import counted
+from analysis.wording.sizes import largest, place_of, size_of
 
 LEAST = 0.01
 """Share of the ranks' time: smaller terms are not named, and cases that lose less have no line."""
 _MOST = 6
 """Cases that a terminal shows."""
 UNDECIDED_LOSS = "these repeats do not show how much was lost"
-_PLACE = ("case_name", "nodes", "ranks_per_node", "threads")
-
-
-def size_of(point: Row) -> str:
-    """`4 ranks over 2 nodes`."""
-    over = f" over {point['nodes']} nodes" if point["nodes"] > 1 else ""
-    return f"{counted(point['workers'], point['axis'])}{over}"
 
 
 def explained(losses: Sequence[Row]) -> list[Row]:
@@ -38,8 +31,10 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
     by_place: dict[tuple[object, ...], list[Row]] = {}
     for loss in explained(losses):
         by_place.setdefault(place_of(loss), []).append(loss)
-    largest = largest_sizes([point for point in points if place_of(point) in by_place])
-    compared = [point for point in largest if point["verdict"] != verdicts.DIFFERENT_TRAINING]
+    with_losses = [
+        point for point in points if place_of(point) in by_place and point["efficiency"] is not None
+    ]
+    compared = [point for point in largest(with_losses) if point["verdict"] != verdicts.DIFFERENT_TRAINING]
     shown = sorted(compared, key=lambda point: point["efficiency"])[:_MOST]
     if compared:
         yield "Where the efficiency went"
@@ -51,30 +46,10 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
         yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
 
 
-def largest_sizes(points: Sequence[Row]) -> list[Row]:
-    """The largest size of each compared case; preferably one with slots for all ranks."""
-    largest: dict[str, Row] = {}
-    for point in points:
-        known = largest.get(point["case_name"])
-        is_compared = point["efficiency"] is not None and not point["is_baseline"]
-        if is_compared and (known is None or _size(point) > _size(known)):
-            largest[point["case_name"]] = point
-    return list(largest.values())
-
-
 def is_loss_undecided(point: Row) -> bool:
     """Whether repeats vary too much to say how much was lost, or whether anything was."""
     low, high = point["efficiency_lo"], point["efficiency_hi"]
     return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
-
-
-def place_of(row: Row) -> tuple[object, ...]:
-    """The key of a case and placement, the same in rows of scaling and of efficiency_loss."""
-    return tuple(row[key] for key in _PLACE)
-
-
-def _size(point: Row) -> tuple[bool, int]:
-    return not point["oversubscribed"], point["workers"]
 
 
 def _loss(point: Row, terms: Sequence[Row]) -> str:
@@ -84,7 +59,7 @@ def _loss(point: Row, terms: Sequence[Row]) -> str:
         return f": {UNDECIDED_LOSS}"
     if lost < LEAST:
         return f": {'nothing' if lost <= 0 else f'less than {100 * LEAST:.0f} %'} was lost"
-    return f" loses {_percent(lost)}: {_parts(terms)}"
+    return f" loses {numbers.share(lost)[0]}: {_parts(terms)}"
 
 
 def _parts(terms: Sequence[Row]) -> str:
@@ -108,12 +83,7 @@ def _may_be_none(term: Row) -> bool:
 
 def _part(term: Row) -> str:
     """A term with its share; a negative share is a gain. `perhaps` if its interval contains zero."""
-    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {_percent(term['share'])}"
-
-
-def _percent(share: float) -> str:
-    """A share without its interval: the table has that of the efficiency, the view those of the parts."""
-    return numbers.share(share)[0]
+    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {numbers.share(term['share'])[0]}"
 
 
 # The terms of efficiency_loss in words.

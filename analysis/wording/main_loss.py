@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
-from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, size_of, unknown
+from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, unknown
+from analysis.wording.sizes import place_of, size_of
 
 _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
@@ -18,8 +19,8 @@ LEAST = 0.005
 
 
 def most_telling(points: Sequence[Row]) -> Row | None:
-    """The row that the sentence is about; None if nothing was compared. Rows with slots for all ranks win, then strong
-    scaling, then the largest size, then the suite's order of cases."""
+    """The row that the sentence is about; None if nothing was compared. Rows with slots for all ranks win, then those
+    whose repeats show a loss, then strong scaling, then the largest size, then the suite's order of cases."""
     compared = [
         point
         for point in points
@@ -27,7 +28,12 @@ def most_telling(points: Sequence[Row]) -> Row | None:
     ]
     return max(
         compared,
-        key=lambda point: (not point["oversubscribed"], point["scaling_mode"] == "strong", point["workers"]),
+        key=lambda point: (
+            not point["oversubscribed"],
+            not is_loss_undecided(point),
+            point["scaling_mode"] == "strong",
+            point["workers"],
+        ),
         default=None,
     )
 
@@ -38,16 +44,16 @@ def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
     point = most_telling(points)
     if point is None:
         return ""
-    place = ("case_name", "nodes", "ranks_per_node", "threads")
-    terms = [
-        loss for loss in losses if loss["share"] is not None and all(loss[key] == point[key] for key in place)
-    ]
+    terms = [loss for loss in losses if loss["share"] is not None and place_of(loss) == place_of(point)]
     return _main_loss(point, terms)
 
 
 def main_loss_of(points: Sequence[Row], losses: Sequence[Row], name: Callable[[str], str] = str) -> str:
-    """The same with the name and the size of its case."""
+    """The same with the name and the size of its case; empty, too, if the repeats do not show how much was lost: the
+    headline then says so of every case."""
     point, said = most_telling(points), main_loss(points, losses)
+    if point is not None and is_loss_undecided(point):
+        return ""
     return f"{name(point['case_name'])} on {size_of(point)}: {said}" if point is not None and said else ""
 
 

@@ -21,15 +21,10 @@ TOO_WIDE = "too noisy"
 
 
 def ratio(
-    value: float,
-    low: float | None,
-    high: float | None,
-    *,
-    apart_from: float | None = None,
-    digits: int = SIGNIFICANT_DIGITS,
+    value: float, low: float | None, high: float | None, *, apart_from: float | None = None
 ) -> tuple[str, str]:
     """`estimate` of a speedup, an efficiency or another ratio, without an interval that tells nothing."""
-    number, interval = estimate(value, low, high, apart_from=apart_from, digits=digits)
+    number, interval = estimate(value, low, high, apart_from=apart_from)
     return number, TOO_WIDE if is_too_wide(low, high) else interval
 
 

@@ -124,7 +124,7 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except click.ClickException as error:
-        say(f"error: {_of_usage(error)}", err=True)
+        say(f"error: {' '.join(_of_usage(error).splitlines())}", err=True)
         code = error.exit_code
     except BrokenPipeError:
         # the reader (`| head`) has exited; without this, Python's flush at exit would complain again

@@ -23,6 +23,10 @@ CREATE OR REPLACE MACRO share_text(share, lo, hi) AS (
     )
 );
 
+-- Whether the ends of a ratio's interval differ by more than a factor of four: it then tells nothing, and is not shown.
+-- Null without an interval. analysis/wording/numbers.py has the same limit.
+CREATE OR REPLACE MACRO is_too_wide(lo, hi) AS (hi > 4 * lo);
+
 -- Key of a case's placement in a session: `SESSION/CASE/2x4.t8` is 2 nodes with 4 ranks each and 8 threads per rank.
 -- Every table or view about placements has it as point_id: `JOIN … USING (point_id)`. Null if a part is unknown.
 CREATE OR REPLACE MACRO point_id_of(session_id, case_name, nodes, ranks_per_node, threads) AS (

@@ -29,6 +29,18 @@ of_settings AS (
     FROM runs
     GROUP BY ALL
 ),
+-- The largest number of repeats that the rules undecided and too_few_repeats ask for: one command serves all findings.
+wanted AS (
+    SELECT
+        session_id,
+        max(repeats + slow_repeats + CASE
+            WHEN is_open(verdict_lo, verdict_hi) THEN least(coalesce(repeats_needed, 2 * repeats), 2 * repeats)
+            WHEN repeats_needed <= 4 * repeats THEN repeats_needed
+        END) AS repeats_wanted
+    FROM scaling
+    WHERE NOT oversubscribed
+    GROUP BY session_id
+),
 judged AS (
     SELECT
         *,
@@ -66,8 +78,9 @@ SELECT
         'in a GAN that trains its generator in every fifth step, measure whole cycles.'
     ) AS advice,
     CASE
-        WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)
+        WHEN repeats_vary THEN format('--repeats {}', greatest(2 * judged.repeats, coalesce(repeats_wanted, 0)))
         WHEN steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
     END AS options
 FROM judged
+LEFT JOIN wanted USING (session_id)
 WHERE steps_vary OR repeats_vary

@@ -11,7 +11,7 @@
 WITH wanted AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo,
-        efficiency_hi, until, throughput, throughput_lo, throughput_hi, speedup, speedup_hi, until_efficiency,
+        efficiency_hi, verdict_lo, verdict_hi, until, throughput, throughput_lo, throughput_hi, speedup, speedup_hi, until_efficiency,
         coalesce(repeats_needed_until, 0) AS for_until,
         coalesce(repeats_needed_until_efficiency, 0) AS for_until_efficiency,
         if(repeats_needed <= 4 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
@@ -26,18 +26,27 @@ SELECT
     more AS magnitude,
     CASE more
         WHEN for_until THEN format(
-            'throughput is {} [{}, {}] examples/s with {} repeats, but the suite requests ±{}',
-            number_text(throughput), number_text(throughput_lo), number_text(throughput_hi), repeats,
-            percent_text(until)
+            'throughput is {} examples/s{} with {} repeats, but the suite requests ±{}',
+            number_text(throughput),
+            if(
+                is_too_wide(throughput_lo, throughput_hi),
+                ', too noisy for an interval,',
+                format(' [{}, {}]', number_text(throughput_lo), number_text(throughput_hi))
+            ),
+            repeats, percent_text(until)
         )
         WHEN for_until_efficiency THEN format(
             'efficiency is known to within ±{} with {} repeats, but the suite requests ±{}',
             percent_text(speedup_hi / speedup - 1), repeats, percent_text(until_efficiency)
         )
         ELSE format(
-            'efficiency is {:.0f} % [{:.0f}, {:.0f}] with {} repeats: anything from {} to {}',
-            100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, repeats,
-            verdict_of(efficiency_lo), verdict_of(efficiency_hi)
+            'efficiency is {} with {} repeats: {} or {}',
+            if(
+                is_too_wide(efficiency_lo, efficiency_hi),
+                percent_text(efficiency),
+                share_text(efficiency, efficiency_lo, efficiency_hi)
+            ),
+            repeats, verdict_lo, verdict_hi
         )
     END AS evidence,
     if(

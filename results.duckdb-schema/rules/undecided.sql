@@ -21,8 +21,13 @@ SELECT
     'shown' AS certainty,
     width AS magnitude,
     format(
-        'efficiency is {:.0f} % [{:.0f}, {:.0f}]: anything from {} to {}; {}',
-        100 * efficiency, 100 * efficiency_lo, 100 * efficiency_hi, verdict_lo, verdict_hi,
+        'efficiency {}anything from {} to {}; {}',
+        if(
+            is_too_wide(efficiency_lo, efficiency_hi),
+            'may be ',
+            format('is {}: ', share_text(efficiency, efficiency_lo, efficiency_hi))
+        ),
+        verdict_lo, verdict_hi,
         CASE
             WHEN rounds IS NOT NULL THEN format(
                 'within {} rounds it varies by {}', rounds,

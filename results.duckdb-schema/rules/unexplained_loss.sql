@@ -4,12 +4,14 @@
 --   for other ranks and computation cannot be distinguished in every strategy.
 --
 -- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its interval
--- above 5 %; without an interval, or if efficiency is not decided, it is likely. Under weak scaling, the growth of
+-- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the verdict is
+-- undecided: the repeats then do not show how much was lost. Under weak scaling, the growth of
 -- computation (computation_growth, the rule contention) is subtracted from the remainder first. Does not fire for
 -- imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
     WHERE share IS NOT NULL AND NOT oversubscribed
+        AND NOT coalesce(is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)), false)
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
     ) = 1

@@ -245,7 +245,7 @@ def bounded(scale: alt.Scale, rows: pl.DataFrame, field: str, ideal: float = 0.0
 def cut_note(rows: pl.DataFrame, field: str, ideal: float = 0.0) -> str:
     """A note if an interval is cut; otherwise empty."""
     is_cut = max(_values(rows, f"{field}_hi"), default=0.0) > top(rows, field, ideal)
-    return "Intervals cut at the edge continue; see Data." if is_cut else ""
+    return "Intervals cut at the edge continue." if is_cut else ""
 
 
 def _bottom(rows: pl.DataFrame, field: str) -> float:

@@ -19,7 +19,7 @@ from analysis.report.html.files import compare_name, history_name, page_name, wr
 from analysis.report.html.vega_bundle import Bundle
 from analysis.report.pages import session_data
 from analysis.report.pages.comparison.data import Sides, flat, of_ids
-from analysis.report.pages.comparison.existing import comparison_title, found
+from analysis.report.pages.comparison.existing import compared_with, comparison_title, found
 from analysis.report.pages.comparison.page import compare_page
 from analysis.report.pages.history import data as histories
 from analysis.report.pages.history.page import history_page
@@ -80,7 +80,7 @@ def write_pages(
                 suite = suite_of[session_id]
                 others = {history_name(suite): "History of this suite"} if suite in suites else {}
                 others |= {
-                    name: f"Comparison: {titles[name]}"
+                    name: f"Comparison with {compared_with(ids, session_id, by_id)}"
                     for name, ids in comparisons.items()
                     if session_id in flat(ids)
                 }

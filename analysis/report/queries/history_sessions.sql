@@ -1,5 +1,5 @@
--- One row per session of a suite that has rows in its history, newest first: its results, and what changed since the
--- sessions that its rows are compared with, each fact once.
+-- One row per session of a suite that has rows in its history, newest first: its results, what changed since the
+-- sessions that its rows are compared with, each fact once, and whether other work kept the machine busy.
 WITH rows_of_suite AS (
     SELECT * FROM history WHERE suite = $suite
 ),
@@ -39,8 +39,10 @@ counted AS (
 )
 SELECT
     session_order, session_id, title, created_at, quick, imported IS NOT NULL AS is_imported,
-    counted.* EXCLUDE (session_id, session_order), changes, also_changes, other_settings
+    counted.* EXCLUDE (session_id, session_order), changes, also_changes, other_settings,
+    coalesce(is_busy, false) AS is_busy
 FROM counted
 JOIN sessions USING (session_id)
 LEFT JOIN told USING (session_id)
+LEFT JOIN other_work USING (session_id)
 ORDER BY session_order DESC;

@@ -26,6 +26,7 @@ facts AS (
     FROM last_runs
 )
 SELECT session_id, suite, title, why, created_at, finished_at, command, quick,
-    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, imported, counted.*, facts.*
+    list_filter(tags, lambda tag: trim(tag) <> '') AS tags, slots, imported, counted.*, facts.*,
+    coalesce((SELECT is_busy FROM other_work WHERE session_id = $session_id), false) AS is_busy
 FROM sessions, counted, facts
 WHERE session_id = $session_id;

@@ -9,10 +9,13 @@ from markupsafe import Markup
 from analysis.database.rows import Row
 from analysis.diagnosis import try_command
 from analysis.diagnosis.advice import NONE_CERTAIN, any_certain, first_advice
+from analysis.report.html.markup import cut
 from analysis.report.html.render import render
 from analysis.wording.plain_text import listed
 
 _MOST_NAMED = 3
+_LONGEST_NAME = 40
+"""Characters of a case's name: a card has few lines."""
 
 
 def advice_cards(session: Row, found: Sequence[Row], points: Sequence[Row], cases: Collection[str]) -> Markup:
@@ -23,8 +26,8 @@ def advice_cards(session: Row, found: Sequence[Row], points: Sequence[Row], case
         {
             "identifier": f"advice-{place}",
             "title": one.title,
-            "case": next(iter(one.cases), ""),
-            "others": listed(list(one.cases)[1:], _MOST_NAMED),
+            "case": cut(next(iter(one.cases), ""), _LONGEST_NAME),
+            "others": listed([cut(case, _LONGEST_NAME) for case in one.cases[1:]], _MOST_NAMED),
             "evidence": one.evidence,
             "shows_cases": one.certainty != "",  # the evidence for repeats names its cases
             "certainty": one.certainty,

@@ -13,11 +13,13 @@ from analysis.database.rows import Row
 from analysis.report.html import units
 from analysis.report.html.markup import short
 from analysis.report.html.render import render
+from analysis.report.sections.ratio_table import without_efficiency
 from analysis.report.sections.summary_table import rate, verdict
 from analysis.tables.scaling import rates, verdict_word
-from analysis.wording import headline, numbers, verdicts
-from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of, place_of
+from analysis.wording import numbers, verdicts
+from analysis.wording.lost_efficiency import TERMS, is_loss_undecided, name_of
 from analysis.wording.plain_text import counted, listed
+from analysis.wording.sizes import largest, place_of
 
 MOST_CASES = 6
 """The most rows. If there are more cases, half of the rows are the best and half the worst."""
@@ -42,7 +44,7 @@ class _Part:
 def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: bool = False) -> Markup:
     """The table; empty if nothing was compared. `points` are rows of queries/summary.sql, `losses` those of
     queries/losses.sql with a known cause. Next to a chart of all sizes, the verdict is a word instead of a drawing."""
-    every = [point for point in headline.compared(points) if point["efficiency"] is not None]
+    every = [point for point in largest(points) if point["efficiency"] is not None]
     if not every:
         return Markup()
     ranked = sorted(every, key=lambda point: -point["efficiency"])
@@ -56,7 +58,8 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     rows = [_row(point, baselines, terms.get(place_of(point), []), field) for point in chosen]
     parts = [part for row in rows for part in row["parts"]]
     shown = {part.kind: part.name for part in parts}
-    left_out = sorted({point["case_name"] for point in points} - {point["case_name"] for point in every})
+    has_row = {point["case_name"] for point in [*every, *without_efficiency(points)]}
+    left_out = sorted({point["case_name"] for point in points} - has_row)
     return render(
         "sections/answer_table",
         rows=rows,

@@ -17,6 +17,7 @@ from analysis.report.html.render import render
 from analysis.report.pages.session_data import Contents
 from analysis.report.sections.advice_cards import advice_cards
 from analysis.report.sections.answer_table import MOST_CASES, answer_table
+from analysis.report.sections.ratio_table import ratio_table
 from analysis.wording import lost_efficiency
 from analysis.wording.caveats import busy, caveats, imported_from
 from analysis.wording.headline import faster, headline, undecided
@@ -36,7 +37,7 @@ def first_screen(contents: Contents, others: Mapping[str, str] = MappingProxyTyp
     session, points, found = contents.session, contents.rows("summary"), contents.rows("findings")
     losses = lost_efficiency.explained(contents.rows("losses"))
     counts = Counter(row["status"] for row in contents.rows("not_ok") if row["status"] != "skipped")
-    table = answer_table(points, losses, has_chart=shows_curve(contents))
+    table = answer_table(points, losses, has_chart=shows_curve(contents)) + ratio_table(points)
     return render(
         "sections/first_screen",
         links={"index.html": "All sessions", **others},

@@ -45,9 +45,9 @@ def test_the_gravest_come_first_and_one_that_several_cases_have_comes_once(resul
     rows = [row | {"command": tried.get(row["finding"])} for row in found(results, "slow")]
     shown = list(findings.lines(rows, [], Path("results")))
     assert shown[0] == "What to change"
-    assert shown[1].startswith("  critical: Slower on more workers (")
-    assert shown[1].endswith(" and 1 other case)")
-    place = shown.index("  warning: More ranks than slots (c 1x4)")
+    assert shown[1].startswith("  1. Slower on more workers (")
+    assert shown[1].endswith(" and 1 other case): certain")
+    place = shown.index("  2. More ranks than slots (c 1x4): certain")
     assert shown[place + 1 : place + 4] == [
         "    c ran with 4 ranks, more than the machine has slots for",
         "    Request as many GPUs (on CPUs: cores) as there are ranks, or measure fewer ranks.",

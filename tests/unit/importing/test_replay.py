@@ -86,7 +86,7 @@ def test_an_imported_job_says_what_its_stragglers_cost(tmp_path: Path, take: Tak
     path = JOBS["slow-worker"].write(tmp_path / "job.parquet")
     said = " ".join(take(str(path), "--suite", "demo", "--world", "16").output.split())
     assert "demo on 16 ranks: without stragglers a step would take 3854 ms instead of 5481 ms" in said
-    assert "warning: Uneven ranks make the step longer (demo 1x16)" in said
+    assert "1. Uneven ranks make the step longer (demo 1x16)" in said
     with connections.reader(tmp_path / "r") as connection:
         query = "SELECT repeats, replayed_steps, even_ms, slowdown, slowest FROM step_without_stragglers"
         ((repeats, steps, even_ms, slowdown, slowest),) = connection.sql(query).fetchall()

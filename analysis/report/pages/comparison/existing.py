@@ -12,11 +12,14 @@ from analysis.database.rows import Row
 from analysis.report.html.files import compare_files, compare_name
 from analysis.report.html.markup import LONGEST, cut
 from analysis.report.pages.comparison.data import Sides, flat, letter_of, together
+from analysis.wording.plain_text import listed
 
 META = "scalebench-compare"
 """Name of the <meta> whose content is the JSON list of sides, the baseline first."""
 _HEAD_CHARACTERS = 100_000
 """Characters to search for the <meta>, which is before the style sheet."""
+
+_MOST_NAMED = 3
 
 Comparisons = Mapping[str, Sides]
 """File name -> sides."""
@@ -49,6 +52,16 @@ def comparison_title(sides: Sides, known: Mapping[str, Row] = MappingProxyType({
     named = zip(titles, began, strict=True)
     names = [f"{letter_of(place)} {title}{day}" for place, (title, day) in enumerate(named)]
     return _against(together(sides, names))
+
+
+def compared_with(sides: Sides, session_id: str, known: Mapping[str, Row]) -> str:
+    """The other sessions of a comparison by their start, `2026-11-23 10:15`; those that are not in `known` by id."""
+    others = [other for other in flat(sides) if other != session_id]
+    began = [known[other]["created_at"] if other in known else None for other in others]
+    return listed(
+        (f"{time:%Y-%m-%d %H:%M}" if time else cut(other) for time, other in zip(began, others, strict=True)),
+        _MOST_NAMED,
+    )
 
 
 def _began(rows: Sequence[Row | None]) -> list[str]:

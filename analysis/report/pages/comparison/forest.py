@@ -114,7 +114,7 @@ def _draw(rows: pl.DataFrame, _: Cases) -> Drawing:
     )
     notes = [
         f"Drawn: the {rows.height} of {count:,} furthest from 1; the table has all." * (rows.height < count),
-        "Intervals cut at the edge continue; see the table." * is_cut,
+        "Intervals cut at the edge continue." * is_cut,
     ]
     view = layered(same, one, interval, points, height=60 + _ROW_HEIGHT * rows.height)
     return Drawing(views={"": view}, note=" ".join(filter(None, notes)), is_labelled=True)

@@ -17,7 +17,7 @@ from analysis.report.pages.comparison.data import ComparedSessions, Sides
 from analysis.report.pages.comparison.differences import environment, not_in_common, settings, unlike
 from analysis.report.pages.comparison.existing import comparison_title, head
 from analysis.report.pages.comparison.forest import forest
-from analysis.report.pages.comparison.ratios import ratios, sentences
+from analysis.report.pages.comparison.ratios import busy, ratios, sentences
 from analysis.report.pages.frame import charted_page
 from analysis.report.sections.coverage_table import coverage
 from analysis.tables.column import Column
@@ -53,6 +53,7 @@ def compare_page(connection: duckdb.DuckDBPyConnection, compared: Sides, bundle:
         ],
         differences=unlike(sessions),
         verdicts=map(unbroken, sentences(comparison)),
+        busy=busy(comparison),
     )
 
 

@@ -12,6 +12,7 @@ from analysis.compare.wording import (
     judged_as,
     largest_regression,
     needed,
+    ratio,
     regressions,
     unit_of,
 )
@@ -23,7 +24,8 @@ from analysis.report.html.render import render
 from analysis.report.pages.comparison.data import MARGIN, MAX_REGRESSION, ComparedSessions, Group
 from analysis.tables.column import Column
 from analysis.tables.scaling import throughput_unit
-from analysis.wording import numbers, verdicts
+from analysis.wording import numbers
+from analysis.wording.caveats import busy_sides
 from analysis.wording.plain_text import counted
 
 _TONES = {"faster": "good", "slower": "bad", "same": "none", "inconclusive": "none"}
@@ -54,10 +56,10 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
 def _lead(row: Row) -> str:
     size = f"{row['case_name']} at {counted(row['workers'], row['axis'])}"
     if is_too_noisy(row):
-        return f"throughput of {size}: {verdicts.TOO_NOISY}"
-    ratio, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+        return f"throughput of {size}, {row['verdict']} {ratio(row)}"
+    value, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
     why = "" if interval else ", because a side has fewer than two ok repeats"
-    return f"throughput of {size} ×{ratio}{interval and f' {interval}'}, {row['verdict']}{why}"
+    return f"throughput of {size} ×{value}{interval and f' {interval}'}, {row['verdict']}{why}"
 
 
 def _counted(judged: Sequence[Row]) -> str:
@@ -69,10 +71,17 @@ def _counted(judged: Sequence[Row]) -> str:
 
 
 def sentences(comparison: ComparedSessions) -> list[str]:
+    """One for each candidate."""
     return [
         sentence(comparison.baseline, side, rows.to_dicts())
         for side, rows in zip(comparison.candidates, comparison.ratios, strict=True)
     ]
+
+
+def busy(comparison: ComparedSessions) -> str:
+    """A sentence on the sessions that were measured on a busy machine; empty if there are none."""
+    letters = [one.letter for one in comparison.sessions if one.session["is_busy"]]
+    return f"M{busy_sides(letters)[1:]}." if letters else ""
 
 
 def ratios(comparison: ComparedSessions) -> Markup:
@@ -119,7 +128,7 @@ def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]
     columns = [
         CASE,
         PLACEMENT,
-        Column("ratio [95 %]", interval_cell("ratio", "×", apart_from=1), number=True),
+        Column("ratio [95 %]", interval_cell("ratio", "×", apart_from=1, show=numbers.ratio), number=True),
         Column("verdict", _verdict),
         Column(f"more {unit_of(open_rows)}", _needed, number=True),
         Column("p (Holm)", _probability, number=True),

@@ -16,7 +16,7 @@ from analysis.report.pages.history.tables import Link, figures_table, newest, re
 from analysis.report.pages.history.wording import changes, headline, overall, undecided
 from analysis.wording.plain_text import counted
 
-_LONGEST_NAME = 32
+_LONGEST_NAME = 64
 """Characters of a name in a sentence."""
 
 

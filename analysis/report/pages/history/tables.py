@@ -50,7 +50,7 @@ def newest(history: History) -> Markup:
         _CASE,
         PLACEMENT,
         Column(f"before, {unit}", number_cell("previous_throughput"), number=True),
-        Column("now [95\u00a0%]", interval_cell("throughput"), number=True),
+        Column("now [95\u00a0%]", interval_cell("throughput", show=numbers.ratio), number=True),
         _RATIO,
         Column("verdict", _verdict),
     ]
@@ -103,7 +103,7 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         _session_column(link),
         _CASE,
         PLACEMENT,
-        Column(f"{unit} [95\u00a0%]", interval_cell("throughput"), number=True),
+        Column(f"{unit} [95\u00a0%]", interval_cell("throughput", show=numbers.ratio), number=True),
         _RATIO,
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),

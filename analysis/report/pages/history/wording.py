@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from analysis.compare.wording import ratio
+from analysis.compare.wording import is_too_noisy, ratio
 from analysis.database.rows import Row
 from analysis.report.pages.history.data import History
 from analysis.tables.scaling import throughput_unit
+from analysis.wording import verdicts
 from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import cell, counted, listed
 
@@ -34,15 +35,34 @@ def headline(history: History, name: Name = cell) -> str:
         return _incomparable(history, name)
     before = _before(history)
     slower, faster = history.changed("regression"), history.changed("improvement")
+    busy = _busy(history)
     if not slower and not faster:
-        return _nothing_certain(judged, before)
+        return (
+            _nothing_certain(judged, before).removesuffix(".") + "".join(f"; {part}" for part in busy) + "."
+        )
     unit = throughput_unit([*slower, *faster])
     said = [
         _group(rows, f"{word} {unit}", name) for rows, word in ((slower, "fewer"), (faster, "more")) if rows
     ]
     unchanged = sum(row["verdict"] == "same" for row in judged)
     rest = [f"{counted(unchanged, 'others')} unchanged"] if unchanged else []
-    return f"{said[0]} than in {before}{''.join(f'; {part}' for part in [*said[1:], *rest])}."
+    further = [*said[1:], *rest, *busy]
+    return f"{said[0]} than in {before}{''.join(f'; {part}' for part in further)}."
+
+
+def _busy(history: History) -> list[str]:
+    """A clause if other work kept the machine busy in a compared session: a change may come from that."""
+    compared = {row["previous_session_id"] for row in history.judged}
+    named = [
+        f"{session['session_order']:,}"
+        for session in reversed(history.sessions)
+        if session["is_busy"] and session["session_id"] in {history.newest["session_id"], *compared}
+    ]
+    if not named:
+        return []
+    *first, last = named
+    numbers = f"sessions {', '.join(first)} and {last}" if first else f"session {last}"
+    return [f"the machine was busy with other work in {numbers}"]
 
 
 def changes(history: History, name: Name = cell) -> str:
@@ -109,9 +129,16 @@ def _nothing_certain(judged: Sequence[Row], before: str) -> str:
 def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
     """`ddp 1x2 trains 12 % fewer examples/s`; of many, the number and the largest."""
     largest = _place(rows[0], name)
+    if is_too_noisy(rows[0]):
+        others = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
+        verb = "train" if others else "trains"
+        return f"{largest}{others} {verb} {more_examples} (too noisy to tell how many)"
     if len(rows) > MOST_NAMED:
         return f"{len(rows):,} placements train {more_examples} ({largest}: {_percent(rows[0])})"
-    others = "".join(f", {_place(row, name)} {_percent(row)}" for row in rows[1:])
+    others = "".join(
+        f", {_place(row, name)} {verdicts.TOO_NOISY if is_too_noisy(row) else _percent(row)}"
+        for row in rows[1:]
+    )
     return f"{largest} trains {_percent(rows[0])}{others} {more_examples}"
 
 
@@ -138,16 +165,19 @@ def _place(row: Row, name: Name) -> str:
 def _incomparable(history: History, name: Name) -> str:
     if len(history.sessions) == 1:
         return "One session so far, so there is nothing to compare it with."
-    return f"No earlier session is comparable with the newest: {_why_incomparable(history.newest, name)}."
+    return f"No earlier session is comparable with the newest: {_why_incomparable(history, name)}."
 
 
-def _why_incomparable(session: Row, name: Name) -> str:
+def _why_incomparable(history: History, name: Name) -> str:
+    session, *earlier = history.sessions
     if session["other_settings"]:
         return f"its settings differ ({_facts(session['other_settings'], name)})"
     if session["measured"] == 0:
         return "no repeat is ok"
     if session["unlike"]:
         return "it ran on another model of device, or with other threads"
+    if all(one["quick"] != session["quick"] for one in earlier):
+        return f"it is {'a quick' if session['quick'] else 'no quick'} session, unlike every earlier one"
     return "none ran the same cases and sizes, or more ranks than slots ran"
 
 

@@ -1,0 +1,104 @@
+"""Sessions whose intervals span more than a factor of four, on a machine that was busy with other work: no output shows
+such an interval, and none takes the noise for a cause."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from rich.console import Console
+
+from analysis import history, summary
+from analysis.compare.comparison import compare
+from analysis.compare.render import markdown
+from analysis.compare.wording import notes, sentence
+from analysis.database import connections
+from analysis.database.rows import fetch_rows
+from analysis.export import content
+from analysis.loading.load import load
+from analysis.wording import numbers
+from tests.factory import BEGAN, Case, make_session
+
+SIDES = {
+    "before": {1: [8.0, 9.0, 8.5], 2: [4.0, 6.0, 5.0]},
+    "after": {1: [200.0, 100.0, 150.0], 2: [40.0, 90.0, 60.0]},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(empty, tmp_path_factory):
+    results = tmp_path_factory.mktemp("noisy")
+    for day, (name, step_ms) in enumerate(SIDES.items()):
+        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=33.0)
+        make_session(results, [case], session_id=name, created_at=BEGAN + timedelta(days=day))
+    load(results)
+    return results
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    with connections.reader(folder) as connection:
+        rows = fetch_rows(connection, "FROM diagnosis WHERE session_id = 'after'")
+    return {row["finding"]: row for row in rows}
+
+
+def shown(function, *arguments, **options):
+    out = Console(width=1_000, color_system=None, force_terminal=False)
+    with out.capture() as captured:
+        function(*arguments, out=out, **options)
+    return captured.get()
+
+
+def test_the_limit_is_the_same_in_sql(folder):
+    with connections.reader(folder) as connection:
+        ((at, beyond),) = connection.execute(
+            "SELECT is_too_wide(1.0, $1), is_too_wide(1.0, $1 + 0.001)", [numbers.WIDEST]
+        ).fetchall()
+    assert (at, beyond) == (False, True)
+
+
+def test_no_sentence_and_no_cell_has_such_an_interval(folder, found):
+    texts = [row[name] for row in found.values() for name in ("evidence", "advice")]
+    texts += [shown(summary.show, folder, "after"), shown(history.show, folder, "smoke", last=9)]
+    for text in texts:
+        for low, high in re.findall(r"\[([\d.,]+), ([\d.,]+)\]", text):
+            assert float(high.replace(",", "")) <= 4.1 * float(low.replace(",", "")), text
+    assert found["undecided"]["evidence"].startswith("efficiency may be anything from poor to ")
+
+
+def test_nothing_explains_a_loss_that_the_repeats_do_not_show(found):
+    assert "unexplained_loss" not in found
+    assert found["noisy"]["options"] == found["undecided"]["options"], "one number of repeats for both"
+
+
+def test_a_regression_on_a_busy_machine_is_likely_and_advises_a_quiet_one(found):
+    row = found["regression"]
+    assert row["certainty"] == "likely"
+    assert ", too noisy to say how much slower; " in row["evidence"]
+    assert row["evidence"].endswith("; the machine was busy with other work in both sessions")
+    assert row["advice"].startswith("Measure again on a quiet machine before you look for a cause")
+
+
+def test_the_history_says_that_the_machine_was_busy(folder):
+    *_, headline = shown(history.show, folder, "smoke", last=9).splitlines()
+    assert headline == (
+        "ddp 1x1 and 1 more train fewer examples/s (too noisy to tell how many) than in session 1; the machine was "
+        "busy with other work in sessions 1 and 2."
+    )
+
+
+def test_a_comparison_says_so_too(folder):
+    with connections.reader(folder) as connection:
+        both = compare(connection, "before", "after", margin=0.02, max_regression=0.05)
+    assert "measured on a busy machine (after, before): a difference may come from the other work" in list(
+        notes(both)
+    )
+    assert sentence(both).startswith("Regression beyond 5 %: ddp 1x1 (too noisy to tell how much)")
+    assert "measured on a busy machine (`after`, `before`)" in markdown(both)
+
+
+def test_an_exported_table_says_so_too(folder):
+    with connections.reader(folder) as connection:
+        said = list(content.read(connection, "after").notes())
+    assert "Measured on a busy machine: all times include waiting for other processes." in said

@@ -1,0 +1,70 @@
+"""The rows of the first screen for cases that are compared with another case, without an efficiency."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis.report.sections.answer_table import answer_table
+from analysis.report.sections.ratio_table import MOST_CASES, ratio_table
+from tests.unit.report.test_answer_table import point
+from tests.unit.report.test_session_page import words
+
+ONE = {"verdict": None, "verdict_lo": None, "verdict_hi": None}
+
+
+def alternative(case="bf16", ratio=1.6, low=1.5, high=1.7, **values):
+    """A case on one rank, compared with the case fp32 on one rank."""
+    without = {f"efficiency{end}": None for end in ("", "_lo", "_hi")}
+    row = point(case, ratio, low, high, workers=1, baseline_case="fp32")
+    return row | ONE | without | {"is_baseline": False} | values
+
+
+def measured(*alternatives):
+    return [point("fp32", 1.0, 1.0, 1.0, workers=1) | ONE | {"is_baseline": True}, *alternatives]
+
+
+def test_a_row_has_both_throughputs_the_ratio_and_a_word_beside_its_interval():
+    table = ratio_table(measured(alternative()))
+    (row,) = re.findall(r"<tbody>(.*?)</tbody>", table, re.S)
+    assert words(row) == "bf16 against fp32 100 → 160 1 rank 1.60 × [1.50, 1.70] faster"
+    assert 'aria-label="1.60 [1.50, 1.70] times as fast: faster"' in row
+    assert re.findall(r'text-anchor="middle">([\d.]+)<', table) == ["0.5", "1", "2"]
+    (ends,) = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%" y1="50%"', row)
+    assert [float(end) for end in ends] == [pytest.approx(76.9, abs=0.1), pytest.approx(85.2, abs=0.1)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (0.42, 1.2, "undecided"),
+        (0.96, 1.04, "no gain shown"),
+        (0.5, 0.8, "slower"),
+        (0.4, 1.9, "undecided"),
+    ],
+)
+def test_the_word_is_that_of_the_interval(low, high, word):
+    table = ratio_table(measured(alternative(ratio=(low * high) ** 0.5, low=low, high=high)))
+    assert f"times as fast: {word}" in table
+    assert ("<circle" in table) == (high < 4 * low)
+
+
+def test_an_interval_beyond_the_scale_ends_at_its_edge_and_more_cases_are_named():
+    many = [alternative(f"c{number}", 5.0, 3.0, 8.0) for number in range(MOST_CASES + 1)]
+    table = ratio_table(measured(*many))
+    assert table.count("<circle") == MOST_CASES
+    assert 'x2="96.0%"' in table
+    assert f"c{MOST_CASES}" in table.partition("Not shown: ")[2]
+
+
+def test_cases_with_an_efficiency_stay_in_the_other_table_which_does_not_miss_these():
+    both = [
+        *measured(alternative()),
+        point("ddp"),
+        point("ddp", 1.0, 1.0, 1.0, workers=1) | {"is_baseline": True},
+    ]
+    assert "ddp" not in ratio_table(both)
+    left_out = answer_table(both, []).partition("Cases without an efficiency: ")[2]
+    assert "bf16" not in left_out
+    assert ratio_table([point("ddp")]) == ""
