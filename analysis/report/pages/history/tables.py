@@ -30,7 +30,7 @@ from analysis.wording import numbers
 
 Link = Callable[[str], str | None]
 """The file name of a session's page; None if there is none."""
-_TONES = {"faster": "none", "slower": "none", "same": "none", "inconclusive": "none"}
+_VERDICTS = ("faster", "slower", "same", "inconclusive")
 _MOST_OPEN = 20
 """The most rows of the newest session; if it has more, those that changed most."""
 _MOST_ROWS = 300
@@ -145,10 +145,10 @@ def _placements(row: Row) -> str:
 def _verdicts(row: Row) -> str:
     """The counts of verdicts. A regression is also slower, but is counted once."""
     regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
-    counts = {**{verdict: row[verdict] for verdict in _TONES}, "slower": row["slower"] - row["regressions"]}
+    counts = {**{verdict: row[verdict] for verdict in _VERDICTS}, "slower": row["slower"] - row["regressions"]}
     found = [
         *([label(regressions, "bad")] if row["regressions"] else []),
-        *(label(f"{count:,} {verdict}", _TONES[verdict]) for verdict, count in counts.items() if count),
+        *(label(f"{count:,} {verdict}", "none") for verdict, count in counts.items() if count),
         *([label(f"{row['unlike']:,} unlike", "none")] if row["unlike"] else []),
         *([label(f"{row['first_seen']:,} for the first time", "none")] if row["first_seen"] else []),
     ]
@@ -164,7 +164,7 @@ def _verdict(row: Row) -> str:
         return label("oversubscribed", "none")
     if row["is_alike"] is False:
         return label(f"unlike: {row['unlike']}", "none")
-    return label(row["verdict"], _TONES[row["verdict"]]) if row["verdict"] else units.UNKNOWN
+    return label(row["verdict"], "none") if row["verdict"] else units.UNKNOWN
 
 
 def _efficiency(row: Row) -> str:
