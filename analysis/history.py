@@ -106,7 +106,9 @@ def _table(rows: Sequence[Row]) -> Table:
 def _throughput(row: Row) -> str:
     if row["throughput"] is None:
         return "no ok repeat"
-    return " ".join(numbers.ratio(row["throughput"], row["throughput_lo"], row["throughput_hi"])).rstrip()
+    return " ".join(
+        numbers.telling_estimate(row["throughput"], row["throughput_lo"], row["throughput_hi"])
+    ).rstrip()
 
 
 def _efficiency(row: Row) -> str:

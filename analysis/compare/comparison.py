@@ -142,8 +142,8 @@ def compare(
             _without(ran[1], ((row["case_name"], row["placement"]) for row in rows)),
         ),
         differences=_differences(rows),
-        imported=_sessions_with(connection, both, "FROM sessions WHERE imported IS NOT NULL"),
-        busy=_sessions_with(connection, both, "FROM other_work WHERE is_busy"),
+        imported=_sessions_where(connection, both, "sessions", "imported IS NOT NULL"),
+        busy=_sessions_where(connection, both, "other_work", "is_busy"),
     )
 
 
@@ -158,9 +158,10 @@ def _parameters(baseline: Side, candidate: Side, margin: float, max_regression: 
     }
 
 
-def _sessions_with(connection: duckdb.DuckDBPyConnection, both: Sequence[Side], rows: str) -> list[str]:
-    """The sessions of the sides that have a row among `rows`, a FROM clause with its WHERE."""
-    query = f"SELECT session_id {rows} AND list_contains($1, session_id) ORDER BY 1"
+def _sessions_where(
+    connection: duckdb.DuckDBPyConnection, both: Sequence[Side], table: str, condition: str
+) -> list[str]:
+    query = f"SELECT session_id FROM {table} WHERE {condition} AND list_contains($1, session_id) ORDER BY 1"  # noqa: S608
     names = [name for side in both for name in side.session_ids]
     return [session_id for (session_id,) in connection.execute(query, [names]).fetchall()]
 

@@ -81,6 +81,8 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "max_regression": comparison.max_regression,
         "regression": comparison.fails,
         "sentence": sentence(comparison),
+        "imported": list(comparison.imported),
+        "busy": list(comparison.busy),
         "differences": [asdict(found) for found in comparison.differences],
         "only_baseline": list(comparison.alone[0]),
         "only_candidate": list(comparison.alone[1]),

@@ -46,7 +46,7 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         Column("verdict", lambda row: judged_as(row) or f"no ratio: {row['trouble']}", tone=tone_of),
     ]
     more = [Column(f"more {unit_of(inconclusive)}", needed, number=True)]
-    for values in ([*counts, *rates, *answer, *more], [*rates, *answer], answer):
+    for values in ([*counts, *rates, *answer, *more], [*rates, *answer, *more], [*answer, *more]):
         yield Table(rows=rows, keys=keys, values=values)
 
 

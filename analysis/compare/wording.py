@@ -44,19 +44,21 @@ def percent(fraction: float) -> str:
 
 
 def ratio(row: Row) -> str:
-    """`×0.900 [0.879, 0.922]`; without brackets if a side has only one unit."""
+    """`0.900× [0.879, 0.922]`, or `(too noisy to tell)`; without brackets if a side has only one unit."""
     if is_too_noisy(row):
         how_much = " how much" if row["verdict"] in ("faster", "slower") else ""
         return f"({verdicts.TOO_NOISY}{how_much})"
     value, interval = estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
-    return f"×{value} {interval}".rstrip()
+    return f"{value}× {interval}".rstrip()
 
 
 def ratio_cell(row: Row) -> str:
     """The same for a column: `0.900 [0.879, 0.922]`; empty without a ratio."""
     if row["ratio"] is None:
         return ""
-    return " ".join(numbers.ratio(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)).rstrip()
+    return " ".join(
+        numbers.telling_estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
+    ).rstrip()
 
 
 def is_too_noisy(row: Row) -> bool:
@@ -215,8 +217,8 @@ def notes(comparison: Comparison, name: Callable[[str], str] = str) -> Iterator[
         yield busy_sides(list(map(name, comparison.busy)))
     yield _intervals_over(comparison)
     yield (
-        f"same: the interval lies within 1 ± {percent(comparison.margin)}; regression: it lies below "
-        f"1 - {percent(comparison.max_regression)}, over all rows (Holm) at 5 %"
+        f"same: the interval includes 1 and lies within 1 ± {percent(comparison.margin)}; regression: it lies below "
+        f"1 \u2212 {percent(comparison.max_regression)}, over all rows (Holm) at 5 %"
     )
 
 

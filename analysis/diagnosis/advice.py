@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -55,8 +56,8 @@ class Advice:
 
     @property
     def certainty(self) -> str:
-        """In a word; empty for advice to repeat."""
-        if self.is_of_repeats:
+        """In a word; empty for advice to measure more."""
+        if self.worst["finding"] in _NO_ADVICE:
             return ""
         return "certain" if self.is_certain else "likely, not certain"
 
@@ -135,8 +136,11 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     cases = tuple(dict.fromkeys(row["case_name"] for row in rows if row["case_name"] is not None))
     title, evidence = _first(worst["short_advice"]), worst["short_evidence"].partition("; ")[0]
     if asked := _asked(worst):
-        if said := [_possible(open_points[case]) for case in cases if case in open_points]:
-            title = f"To decide the verdict, repeat {asked} times in all, on a quiet machine."
+        if still_open := [open_points[case] for case in cases if case in open_points]:
+            is_enough = all(_repeats_to_decide(point) <= asked for point in still_open)
+            aim = "decide" if is_enough else "narrow"
+            title = f"To {aim} the verdict, repeat {asked} times in all, on a quiet machine."
+            said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
             evidence = "; ".join([*said[:_MOST_CASES], *more])
         if worst["finding"] == "one_repeat":
@@ -152,12 +156,10 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
     )
 
 
-def _possible(point: Row) -> str:
-    """The verdicts that the repeats leave open."""
-    verdict = point["verdict"]
-    if verdicts.is_open(point):
-        verdict = f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
-    return f"{point['case_name']} may be {verdict}"
+def _repeats_to_decide(point: Row) -> float:
+    """Repeats in all, slow ones included, that would probably decide the verdict; infinite if 1,000 would not."""
+    needed = point["repeats_needed"]
+    return math.inf if needed is None else float(point["repeats"] + point["slow_repeats"] + needed)
 
 
 def _options(rows: Sequence[Row]) -> str | None:

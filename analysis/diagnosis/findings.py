@@ -50,7 +50,8 @@ def lines(
             yield from wrapped(f"    {name(advice.evidence)}", width)
         else:
             where = _where(row, name, len(advice.cases) - 1)
-            yield from wrapped(f"  {place}. {name(row['title'])}{where}: {advice.certainty}", width)
+            sure = f": {advice.certainty}" if advice.certainty else ""
+            yield from wrapped(f"  {place}. {name(row['title'])}{where}{sure}", width)
             yield from wrapped(f"    {name(row['short_evidence'])}", width)
             yield from wrapped(f"    {name(row['short_advice'])}", width)
         if row["command"]:  # in one piece, to be copied

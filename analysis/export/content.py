@@ -80,7 +80,7 @@ class Content:
     def caveats(self) -> Iterator[str]:
         """Sentences about the limits of the numbers; they contain no untrusted text."""
         if self.session["is_busy"]:
-            yield "Measured on a busy machine: all times include waiting for other processes."
+            yield "Measured on a busy machine: times may include waiting for other processes."
         yield from caveats(
             self.session, self.points, differing=self.differing, shows_throughput_intervals=False
         )

@@ -22,7 +22,7 @@ def _limit(row: Row) -> str:
     if row["segment"] == "one node" or not _is_narrow(row, "speedup_limit"):
         return ""
     limit, interval = estimate(*(row[f"speedup_limit{end}"] for end in ("", "_lo", "_hi")))
-    return f"by Amdahl no number of {row['axis']} is more than {limit} {interval} × as fast"
+    return f"by Amdahl no number of {row['axis']} is more than {limit} {interval} times as fast"
 
 
 def _beyond(row: Row) -> str:

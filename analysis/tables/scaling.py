@@ -11,7 +11,7 @@ from analysis.tables.table import Table
 from analysis.wording import verdicts
 from analysis.wording.failures import not_ok_counts
 from analysis.wording.metric import ACCURACY, metric_of
-from analysis.wording.numbers import estimate, ratio, spread
+from analysis.wording.numbers import estimate, spread, telling_estimate
 from analysis.wording.plain_text import number
 
 EXPECTED = "expected [95 %]"
@@ -134,7 +134,7 @@ def _efficiency(name: str) -> Callable[[Row], str]:
             return ""
         has_interval = row[f"{name}_lo"] is not None and not row["is_baseline"]
         ends = (100 * row[f"{name}_{end}"] if has_interval else None for end in ("lo", "hi"))
-        value, interval = ratio(100 * row[name], *ends)
+        value, interval = telling_estimate(100 * row[name], *ends)
         return f"{value:>4} % {interval}".rstrip()
 
     return shown

@@ -8,7 +8,7 @@ from analysis.database.rows import Row
 from analysis.tables.column import Column
 from analysis.tables.scaling import compared, configuration, rates, verdict_column
 from analysis.tables.table import Table
-from analysis.wording.numbers import ratio
+from analysis.wording.numbers import telling_estimate
 
 
 def brief_tables(points: Sequence[Row], coverage: Sequence[Row]) -> Iterator[Table]:
@@ -57,7 +57,7 @@ Parts = Callable[[Row], tuple[str, str]]
 
 def _rate(name: str) -> Parts:
     return lambda row: (
-        ("", "") if row[name] is None else ratio(row[name], row[f"{name}_lo"], row[f"{name}_hi"])
+        ("", "") if row[name] is None else telling_estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])
     )
 
 
@@ -78,7 +78,7 @@ def _ratio(row: Row, name: str, factor: float) -> tuple[str, str]:
         return "", ""
     is_uncertain = row[f"{name}_lo"] is not None and not row["is_baseline"]
     ends = (factor * row[f"{name}_{end}"] if is_uncertain else None for end in ("lo", "hi"))
-    return ratio(factor * row[name], *ends)
+    return telling_estimate(factor * row[name], *ends)
 
 
 def _column(

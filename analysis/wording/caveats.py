@@ -101,13 +101,13 @@ def busy(findings: Sequence[Row]) -> str:
     `findings` are rows of `diagnosis`."""
     for finding in findings:
         if finding["finding"] == "busy_machine":
-            return f"Measured on a busy machine: {finding['evidence']}. All times include waiting for these processes."
+            return f"Measured on a busy machine: {finding['evidence']}. Times may include waiting for these processes."
     return ""
 
 
 def busy_sides(names: Sequence[str]) -> str:
     """A clause that these sessions of a comparison were measured on a busy machine."""
-    return f"measured on a busy machine ({', '.join(names)}): a difference may come from the other work"
+    return f"{', '.join(names)}: measured on a busy machine, so a difference may come from the other work"
 
 
 def _of_gloo(session: Row) -> Iterator[str]:

@@ -51,7 +51,8 @@ def headline(points: Sequence[Row], name: Callable[[str], str] = str, machine: s
     groups: dict[int, list[Row]] = {}
     for point in found:
         groups.setdefault(outcome(point), []).append(point)
-    said = [_group(kind, groups[kind], name) for kind in _ORDER if kind in groups]
+    names_bases = len({_base(point, name) for point in found}) > 1
+    said = [_group(kind, groups[kind], name, names_bases=names_bases) for kind in _ORDER if kind in groups]
     return f"{_sizes(found, points, name)}: {'; '.join(said)}{_unsure(found)}."
 
 
@@ -61,10 +62,10 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
     parts = []
     open_gain = [point for point in found if outcome(point) == UNDECIDED]
     for point in open_gain[:_MOST_NAMED]:
-        _, low, high = _ratios(point)
+        interval = estimate(*_ratios(point), apart_from=1)[1]
         parts.append(
             f"whether {name(point['case_name'])} on {size_of(point)} is faster than {_base(point, name)} "
-            f"({low:.2f} to {high:.2f}×)"
+            f"({interval} times as fast)"
         )
     if len(open_gain) > _MOST_NAMED:
         parts.append(f"the same for {len(open_gain) - _MOST_NAMED:,} more")
@@ -72,7 +73,7 @@ def undecided(points: Sequence[Row], name: Callable[[str], str] = str) -> str:
         point for point in found if outcome(point) in (FASTER, SLOWER, NO_GAIN) and verdicts.is_between(point)
     ]
     if between:
-        said = [f"{name(point['case_name'])} ({point['verdict']})" for point in between]
+        said = [f"{name(point['case_name'])} ({verdicts.possible(point)})" for point in between]
         parts.append(f"the verdict of {listed(said, _MOST_NAMED)}")
     noisy = [name(point["case_name"]) for point in found if outcome(point) == NOISY]
     if noisy:
@@ -125,10 +126,10 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
         )
     best = max(measured, key=lambda point: point["throughput"])
     unit, ends = best["throughput_unit"], (best["throughput_lo"], best["throughput_hi"])
+    why = "nothing ran at a second size" if len(measured) == 1 else "nothing was compared with a baseline"
     return (
         f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
-        f"{estimate(best['throughput'], *ends)[0]} {unit}; nothing ran at a second size, so there is no speedup to "
-        "report."
+        f"{estimate(best['throughput'], *ends)[0]} {unit}; {why}, so there is no speedup to report."
     )
 
 
@@ -180,13 +181,18 @@ def _unsure(points: Sequence[Row]) -> str:
     return ", by one repeat" if once else "; how sure is not known"
 
 
-def _group(kind: int, points: Sequence[Row], name: Callable[[str], str]) -> str:
-    """The cases of one outcome: each by name or, if there are many, their number and range."""
+def _group(kind: int, points: Sequence[Row], name: Callable[[str], str], *, names_bases: bool) -> str:
+    """The cases of one outcome: each by name or, if there are many, their number and range. `names_bases`: each with
+    its baseline."""
     ordered = sorted(points, key=lambda point: -_ratios(point)[0])
     if kind in (FASTER, SLOWER):
-        word = "" if kind == FASTER else "slower: "
+        lead = "" if kind == FASTER else "slower: "
         if len(ordered) <= _MOST_NAMED:
-            return word + ", ".join(f"{name(point['case_name'])} {_times(point)}×" for point in ordered)
+            bases = [f" as fast as {_base(point, name)}" if names_bases else "" for point in ordered]
+            return lead + ", ".join(
+                f"{name(point['case_name'])} {_times(point)}×{base}"
+                for point, base in zip(ordered, bases, strict=True)
+            )
         best, worst = ordered[0], ordered[-1]
         if _times(best) == _times(worst):
             return f"{len(ordered):,} cases {'are faster' if kind == FASTER else 'are slower'}, {_times(best)}× each"

@@ -10,6 +10,7 @@ from functools import cache
 from analysis.database import schema
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
+from analysis.wording.plain_text import counted
 from analysis.wording.sizes import largest, place_of, size_of
 
 LEAST = 0.01
@@ -42,8 +43,7 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
         if point in shown:
             yield f"  {point['case_name']} on {size_of(point)}{_loss(point, by_place[place_of(point)])}"
     if len(compared) > len(shown):
-        others = len(compared) - len(shown)
-        yield f"  {others:,} other case{'s' * (others > 1)} lose{'s' * (others == 1)} less"
+        yield f"  and {counted(len(compared) - len(shown), 'more cases')}, more efficient by their points"
 
 
 def is_loss_undecided(point: Row) -> bool:
@@ -58,7 +58,9 @@ def _loss(point: Row, terms: Sequence[Row]) -> str:
     if is_loss_undecided(point):
         return f": {UNDECIDED_LOSS}"
     if lost < LEAST:
-        return f": {'nothing' if lost <= 0 else f'less than {100 * LEAST:.0f} %'} was lost"
+        amount = "nothing" if lost <= 0 else f"less than {100 * LEAST:.0f} %"
+        is_shown = point["efficiency_lo"] is not None and 1 - point["efficiency_lo"] < LEAST
+        return f": {amount} was lost" if is_shown else f": {amount} was lost, by the point alone"
     return f" loses {numbers.share(lost)[0]}: {_parts(terms)}"
 
 

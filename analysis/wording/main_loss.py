@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from analysis.database.rows import Row
 from analysis.wording import numbers, verdicts
 from analysis.wording.lost_efficiency import UNDECIDED_LOSS, is_loss_undecided, name_of, unknown
-from analysis.wording.sizes import place_of, size_of
+from analysis.wording.sizes import largest, place_of, size_of
 
 _ESTIMATED = ("imbalance", "communication", "work")
 """Terms that may be estimated, depending on how the parts of a step are known."""
@@ -19,12 +19,13 @@ LEAST = 0.005
 
 
 def most_telling(points: Sequence[Row]) -> Row | None:
-    """The row that the sentence is about; None if nothing was compared. Rows with slots for all ranks win, then those
-    whose repeats show a loss, then strong scaling, then the largest size, then the suite's order of cases."""
+    """The row that the sentence is about; None if no row has an efficiency. Among the largest sizes of all cases, those
+    with slots for all ranks win, then those whose repeats show how much was lost, then strong scaling, then more
+    workers, then the suite's order of cases."""
     compared = [
         point
-        for point in points
-        if point["throughput"] is not None and point["speedup"] is not None and not point["is_baseline"]
+        for point in largest(points)
+        if point["efficiency"] is not None and point["verdict"] != verdicts.DIFFERENT_TRAINING
     ]
     return max(
         compared,
@@ -42,46 +43,44 @@ def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
     """The main loss of the most telling row, with its interval; empty if nothing was lost or nothing is known.
     `losses` are rows of efficiency_loss of the same session."""
     point = most_telling(points)
-    if point is None:
-        return ""
-    terms = [loss for loss in losses if loss["share"] is not None and place_of(loss) == place_of(point)]
-    return _main_loss(point, terms)
+    return "" if point is None else _main_loss(point, losses)
 
 
 def main_loss_of(points: Sequence[Row], losses: Sequence[Row], name: Callable[[str], str] = str) -> str:
-    """The same with the name and the size of its case; empty, too, if the repeats do not show how much was lost: the
-    headline then says so of every case."""
-    point, said = most_telling(points), main_loss(points, losses)
-    if point is not None and is_loss_undecided(point):
+    """The same with the name and the size of its case; empty, too, if the repeats do not show how much was lost."""
+    point = most_telling(points)
+    if point is None or is_loss_undecided(point):
         return ""
-    return f"{name(point['case_name'])} on {size_of(point)}: {said}" if point is not None and said else ""
+    said = _main_loss(point, losses)
+    return said and f"{name(point['case_name'])} on {size_of(point)}: {said}"
 
 
-def _main_loss(point: Row, terms: Sequence[Row]) -> str:
-    if not terms or point["verdict"] == verdicts.DIFFERENT_TRAINING:
+def _main_loss(point: Row, losses: Sequence[Row]) -> str:
+    terms = [loss for loss in losses if loss["share"] is not None and place_of(loss) == place_of(point)]
+    if not terms:
         return ""
     if is_loss_undecided(point):
         return f"{UNDECIDED_LOSS.capitalize()}."
     lost = 1 - terms[0]["efficiency"]
-    largest, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
-    if lost < LEAST or largest["share"] < LEAST:
+    main, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
+    if lost < LEAST or main["share"] < LEAST:
         return ""
-    share, interval = numbers.share(*(largest[name] for name in ("share", "share_lo", "share_hi")))
-    cause = f"{name_of(largest['term'])}: {share}{interval and f' {interval}'}"
-    is_remainder = largest["term"] == "remainder"
-    if is_remainder and largest["known_by"] is None:
+    share, interval = numbers.share(*(main[name] for name in ("share", "share_lo", "share_hi")))
+    cause = f"{name_of(main['term'])}: {share}{interval and f' {interval}'}"
+    is_remainder = main["term"] == "remainder"
+    if is_remainder and main["known_by"] is None:
         cause += f" ({unknown()})"
-    elif largest["known_by"] == "estimated" and largest["term"] in _ESTIMATED:
+    elif main["known_by"] == "estimated" and main["term"] in _ESTIMATED:
         cause += " (estimated)"
     said = f"{numbers.share(lost)[0]} of the ranks' time was lost"
     mainly = "the largest part" if is_remainder else "mainly to"
     gain = -sum(term["share"] for term in terms if term["share"] < 0)
     gained = ""
-    if largest["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
+    if main["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
         gained = f"; other parts gained {numbers.share(gain)[0]}"
-    if largest["share_lo"] is None:
+    if main["share_lo"] is None:
         return f"{said}, by points alone {mainly} {cause}{gained}."
-    if largest["share_lo"] <= 0 or any(_rivals(other, largest) for other in others):
+    if main["share_lo"] <= 0 or any(_rivals(other, main) for other in others):
         return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}{gained}."
     return f"{said}, {mainly} {cause}{gained}."
 

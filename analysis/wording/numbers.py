@@ -20,10 +20,11 @@ TOO_WIDE = "too noisy"
 """Printed in place of a wider interval."""
 
 
-def ratio(
+def telling_estimate(
     value: float, low: float | None, high: float | None, *, apart_from: float | None = None
 ) -> tuple[str, str]:
-    """`estimate` of a speedup, an efficiency or another ratio, without an interval that tells nothing."""
+    """`estimate` of a speedup, a throughput or another quantity above 0, with `too noisy` in place of an interval that
+    tells nothing."""
     number, interval = estimate(value, low, high, apart_from=apart_from)
     return number, TOO_WIDE if is_too_wide(low, high) else interval
 

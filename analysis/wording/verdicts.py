@@ -60,6 +60,14 @@ def is_between(point: Row) -> bool:
     return point["verdict_lo"] is not None and point["verdict_lo"] != point["verdict_hi"]
 
 
+def possible(point: Row) -> str:
+    """The verdicts that the repeats leave open: `poor or acceptable`, `anything from poor to good`. `point` is a row of
+    `scaling`."""
+    if is_open(point):
+        return f"anything from {point['verdict_lo']} to {point['verdict_hi']}"
+    return str(point["verdict"])
+
+
 TOO_NOISY = "too noisy to tell"
 """Said in place of a speedup and its verdict."""
 

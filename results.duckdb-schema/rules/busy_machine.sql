@@ -1,16 +1,16 @@
 -- title: The machine was busy with other work
 -- severity: warning
--- meaning: While the ranks ran, other processes used their CPUs. Every time of this session includes waiting for them,
---   some runs more than others: an efficiency may be too low, or above 100 % because the baseline waited most.
+-- meaning: While the ranks ran, other processes used their CPUs. Any time of this session may include waiting for
+--   them: an efficiency may be too low, or above 100 % because the baseline waited most.
 --
--- Fires if other processes used 10 % or more of the ranks' CPUs, in the mean over the ok runs (other_work). The share comes
--- from the samples; sessions without it have no such finding.
+-- Fires if other processes used 10 % or more of the ranks' CPUs, in the mean over the ok runs (other_work). The share
+-- comes from the samples; sessions without it have no such finding.
 SELECT
     session_id,
     'shown' AS certainty,
     other_cpu_share AS magnitude,
     format(
-        'other processes used {} of the ranks'' CPUs, and {} in {}', percent_text(other_cpu_share),
+        'other processes used {} of the ranks'' CPUs; the most, {}, in {}', percent_text(other_cpu_share),
         percent_text(other_cpu_share_largest), busiest_run_id
     ) AS evidence,
     'Stop other work on the machine, or request an exclusive node; then measure again.' AS advice

@@ -1,7 +1,8 @@
 -- title: Times vary widely
 -- severity: notice
 -- meaning: Something other than the training takes time now and then (other work on the machine, the network, Python's
---   own housekeeping), or the steps differ by themselves. Results are right within their intervals, but these are wide and hide small differences.
+--   own housekeeping), or the steps differ by themselves. Results are right within their
+--   intervals, but these are wide and hide small differences.
 --
 -- Fires if the steps of a run vary by more than 5 % (standard deviation ÷ mean): the whole interval of the mean over ok
 -- repeats must lie above it; for a single repeat the point, from 20 steps on. It also fires if the throughputs of ok

@@ -17,7 +17,7 @@ SELECT
     session_id,
     'shown' AS certainty,
     format('each of the {} sizes with a result was run once', measured) AS evidence,
-    'Run each size several times: three repeats give a first interval, five a good one.' AS advice,
+    'Run each size several times: two repeats give a first, wide interval, and five a good one.' AS advice,
     '--repeats 5' AS options
 FROM sizes
 WHERE compared > 0 AND most_runs = 1

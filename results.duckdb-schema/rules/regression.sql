@@ -6,14 +6,26 @@
 -- Fires at every row of `regressions`: slower by more than 2 % beyond noise, over all rows of the session, and by more
 -- than sessions of this experiment usually differ. To know that usual difference takes three earlier pairs of sessions
 -- between which nothing changed. With fewer pairs the finding is likely: it comes from repeats alone, which do not show
--- how sessions differ. It is also likely if the machine was busy with other work in one of the two sessions (other_work).
--- Several repeats on both sides are needed; single ones show nothing.
+-- how sessions differ. It is also likely if the machine was busy with other work in one of the two sessions
+-- (other_work). Several repeats on both sides are needed; single ones show nothing.
+WITH with_busy AS (
+    SELECT
+        regressions.*,
+        CASE
+            WHEN now.is_busy AND earlier.is_busy THEN 'both sessions'
+            WHEN now.is_busy THEN 'this session'
+            WHEN earlier.is_busy THEN 'that session'
+        END AS busy_in
+    FROM regressions
+    LEFT JOIN other_work AS now ON now.session_id = regressions.session_id
+    LEFT JOIN other_work AS earlier ON earlier.session_id = previous_session_id
+)
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(usual_hi IS NULL OR busy_in IS NOT NULL, 'likely', 'shown') AS certainty,
     1 - ratio AS cost,
     format(
-        '{} {} at {}, but {} gave {}: ×{:.3f}{}; {}',
+        '{} {} at {}, but {} gave {}: {:.3f}×{}; {}',
         number_text(throughput), throughput_unit, placement, previous_session_id, number_text(previous_throughput),
         ratio,
         if(
@@ -32,15 +44,4 @@ SELECT
         WHEN changes <> '' THEN 'Revert the changes one at a time, and measure again.'
         ELSE 'Measure again when the machine is idle, then check its clocks, its neighbours and its storage.'
     END || format(' `bench compare {} {}` shows both sides.', previous_session_id, session_id) AS advice
-FROM (
-    SELECT
-        regressions.*,
-        CASE
-            WHEN now.is_busy AND earlier.is_busy THEN 'both sessions'
-            WHEN now.is_busy THEN 'this session'
-            WHEN earlier.is_busy THEN 'that session'
-        END AS busy_in
-    FROM regressions
-    LEFT JOIN other_work AS now ON now.session_id = regressions.session_id
-    LEFT JOIN other_work AS earlier ON earlier.session_id = previous_session_id
-)
+FROM with_busy

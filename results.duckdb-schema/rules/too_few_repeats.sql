@@ -11,7 +11,8 @@
 WITH wanted AS (
     SELECT
         session_id, case_name, nodes, ranks_per_node, threads, repeats, slow_repeats, efficiency, efficiency_lo,
-        efficiency_hi, verdict_lo, verdict_hi, until, throughput, throughput_lo, throughput_hi, speedup, speedup_hi, until_efficiency,
+        efficiency_hi, verdict_lo, verdict_hi, until, throughput, throughput_unit, throughput_lo, throughput_hi, speedup,
+        speedup_hi, until_efficiency,
         coalesce(repeats_needed_until, 0) AS for_until,
         coalesce(repeats_needed_until_efficiency, 0) AS for_until_efficiency,
         if(repeats_needed <= 4 * repeats AND NOT is_open(verdict_lo, verdict_hi), repeats_needed, 0) AS for_verdict,
@@ -26,8 +27,8 @@ SELECT
     more AS magnitude,
     CASE more
         WHEN for_until THEN format(
-            'throughput is {} examples/s{} with {} repeats, but the suite requests ±{}',
-            number_text(throughput),
+            'throughput is {} {}{} with {} repeats, but the suite requests ±{}',
+            number_text(throughput), throughput_unit,
             if(
                 is_too_wide(throughput_lo, throughput_hi),
                 ', too noisy for an interval,',

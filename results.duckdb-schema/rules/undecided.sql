@@ -4,7 +4,7 @@
 --   workers pay off, nor what to change. Other findings at this size are likely at most.
 --
 -- Fires if the interval of the efficiency spans more than two verdicts. The advised repeats bring it under one verdict,
--- but are at most three times the current number; beyond that, only a quieter machine helps.
+-- unless that takes more than three times the current number: then only a quieter machine helps.
 WITH open_ones AS (
     SELECT
         *,

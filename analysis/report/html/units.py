@@ -10,6 +10,8 @@ from markupsafe import Markup
 from analysis.wording import numbers, plain_text
 
 UNKNOWN = "–"
+TIMES = "×"
+"""The sign after a ratio, as in `1.72×`: the only unit without a space before it."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -22,9 +24,13 @@ def number(value: float | None, digits: int = 3) -> str:
     return numbers.shown(value, min(decimals, 9))
 
 
+def _joined(number: str, unit: str) -> str:
+    return f"{number}{unit}" if unit in ("", TIMES) else f"{number}\u00a0{unit}"
+
+
 def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
     text = number(value, digits)
-    return text if text == UNKNOWN else f"{text}\u00a0{unit}"
+    return text if text == UNKNOWN else _joined(text, unit)
 
 
 def percent(fraction: float | None) -> str:
@@ -49,12 +55,12 @@ def with_interval(
     apart_from: float | None = None,
     show: Callable[..., tuple[str, str]] = numbers.estimate,
 ) -> str:
-    """A value with its interval, three significant digits: `1.51 × [1.44, 1.57]`; the interval is marked up."""
+    """A value with its interval, three significant digits: `58.1 % [55, 61]`, `1.51×`; the interval is marked up."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     ends = (None if end is None else factor * end for end in (low, high))
     shown, interval = show(factor * value, *ends, apart_from=apart_from)
-    return _marked(f"{shown}\u00a0{unit}".rstrip(), interval.replace(" ", "\u00a0"))
+    return _marked(_joined(shown, unit), interval.replace(" ", "\u00a0"))
 
 
 def with_spread(mean: float | None, deviation: float | None, unit: str) -> str:

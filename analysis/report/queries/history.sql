@@ -29,7 +29,7 @@ SELECT
     scaling_mode, is_baseline, oversubscribed, efficiency, efficiency_lo, efficiency_hi, step_ms, step_ms_lo,
     step_ms_hi, previous_session_id, previous_throughput, ratio, ratio_lo,
     ratio_hi, usual_lo, usual_hi, is_alike,
-    array_to_string(unlike, ', ') AS unlike, verdict, regression, improvement, holm_p, nullif(changes, '') AS changes,
+    array_to_string(unlike, ', ') AS unlike, verdict, regression, improvement, holm_p, changes,
     other_settings, nullif(also_changes, '') AS also_changes,
     nullif(concat_ws('; ', CASE WHEN NOT is_alike THEN other_settings END, nullif(changes, '')), '') AS marked
 FROM named

@@ -33,6 +33,7 @@ counted AS (
         count(*) FILTER (verdict = 'inconclusive') AS inconclusive,
         count(*) FILTER (regression) AS regressions,
         count(*) FILTER (NOT is_alike) AS unlike,
+        coalesce(bool_or(previous_session_id IS NOT NULL AND changes IS NULL), false) AS changes_unknown,
         count(*) FILTER (throughput IS NOT NULL AND previous_session_id IS NULL) AS first_seen
     FROM rows_of_suite
     GROUP BY session_id

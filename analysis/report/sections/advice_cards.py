@@ -29,7 +29,7 @@ def advice_cards(session: Row, found: Sequence[Row], points: Sequence[Row], case
             "case": cut(next(iter(one.cases), ""), _LONGEST_NAME),
             "others": listed([cut(case, _LONGEST_NAME) for case in one.cases[1:]], _MOST_NAMED),
             "evidence": one.evidence,
-            "shows_cases": one.certainty != "",  # the evidence for repeats names its cases
+            "shows_cases": not one.is_of_repeats,  # whose evidence names its cases
             "certainty": one.certainty,
             "tone": "sure" if one.is_certain else "unsure",
             "command": try_command.command(session, one.options, cases),

@@ -80,7 +80,7 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
     baseline = baselines.get((point["baseline_case"], point["baseline_workers"]))
     show = rate(field)
     low, high = (point[f"efficiency_{end}"] for end in ("lo", "hi"))
-    percents = numbers.ratio(
+    percents = numbers.telling_estimate(
         100 * point["efficiency"], *(None if end is None else 100 * end for end in (low, high))
     )
     word = verdict_word(point)
@@ -90,9 +90,11 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         "rates": [units.UNKNOWN if baseline is None else show(baseline), show(point)],
         "sizes": f"{point['baseline_workers']:,} → {counted(point['workers'], point['axis'])}",
         "speedup": units.with_interval(
-            point["speedup"], point["speedup_lo"], point["speedup_hi"], "×", show=numbers.ratio
+            point["speedup"], point["speedup_lo"], point["speedup_hi"], "×", show=numbers.telling_estimate
         ),
-        "efficiency": units.with_interval(point["efficiency"], low, high, "%", 100, show=numbers.ratio),
+        "efficiency": units.with_interval(
+            point["efficiency"], low, high, "%", 100, show=numbers.telling_estimate
+        ),
         "is_noisy": verdicts.is_too_noisy(point),
         "described": f"efficiency {' '.join(filter(None, [f'{percents[0]} %', percents[1]]))}: {word or 'no verdict'}",
         "verdict": verdict(point),

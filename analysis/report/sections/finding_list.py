@@ -80,7 +80,7 @@ def _evidence(row: Row) -> Markup:
         is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
         said.append(f"found at {row['times']:,} placements{', the worst is shown' * is_ranked}")
     if row["certainty"] == "likely":
-        said.append("likely, not certain: more repeats decide")
+        said.append("likely, not certain")
     prefix = Markup("<strong>{}</strong>: ").format(text(place)) if place else Markup()
     return prefix + Markup("; ").join(said) + "."
 

@@ -80,7 +80,7 @@ def shows_curve(contents: Contents) -> bool:
 
 
 def _certain(found: list[Row], points: list[Row]) -> str:
-    """The most certain finding with its evidence; without one, which cases are certainly faster or slower."""
+    """The gravest finding that is certain and costs time; without one, which cases are certainly faster or slower."""
     for row in found:
         if row["certainty"] == "shown" and row["cost"] and row["severity"] != "notice":
             place = " ".join(_name(part) for part in (row["case_name"], row["placement"]) if part)

@@ -52,7 +52,8 @@ def ratio_table(points: Sequence[Row]) -> Markup:
     shown = every[:MOST_CASES]
     bases = {(point["case_name"], point["workers"]): point for point in points if point["is_baseline"]}
     heading, field = rates(shown)[0]
-    widest = max(math.exp(abs(math.log(end))) for point in shown for end in _ratio(point) if end)
+    drawn = [one for point in shown if not verdicts.is_too_noisy(point) for one in _ratio(point) if one]
+    widest = max((max(one, 1 / one) for one in drawn), default=1.0)
     end = next((end for end in _ENDS if end >= widest), _ENDS[-1])
     return render(
         "sections/ratio_table",
@@ -68,15 +69,16 @@ def ratio_table(points: Sequence[Row]) -> Markup:
 
 def _row(point: Row, base: Row | None, field: str, end: float) -> Row:
     value, low, high = _ratio(point)
-    word, tone = _VERDICTS.get(headline.outcome(point), (verdicts.UNDECIDED, "none"))
-    text = " ".join(filter(None, numbers.ratio(value, low, high, apart_from=1)))
+    is_known = low is not None or point["oversubscribed"]  # a single run is no verdict
+    word, tone = (_VERDICTS if is_known else {}).get(headline.outcome(point), (verdicts.UNDECIDED, "none"))
+    text = " ".join(filter(None, numbers.telling_estimate(value, low, high, apart_from=1)))
     show = rate(field)
     return {
         "case": short(point["case_name"]),
         "base": short(point["baseline_case"]),
         "rates": [units.UNKNOWN if base is None else show(base), show(point)],
         "workers": counted(point["workers"], point["axis"]),
-        "ratio": units.with_interval(value, low, high, "×", apart_from=1, show=numbers.ratio),
+        "ratio": units.with_interval(value, low, high, "×", apart_from=1, show=numbers.telling_estimate),
         "verdict": label(word, tone),
         "described": f"{text} times as fast: {word}",
         "is_noisy": verdicts.is_too_noisy(point),

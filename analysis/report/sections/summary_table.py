@@ -99,7 +99,7 @@ def efficiency(row: Row) -> str:
 def _relative(row: Row, field: str, unit: str, factor: float = 1) -> str:
     """The efficiency. A baseline is compared with itself, so it has no interval."""
     low, high = (None if row.get("is_baseline") else row[f"{field}_{end}"] for end in ("lo", "hi"))
-    return units.with_interval(row[field], low, high, unit, factor, show=numbers.ratio)
+    return units.with_interval(row[field], low, high, unit, factor, show=numbers.telling_estimate)
 
 
 def _scaled(show: Callable[[Row], str]) -> Callable[[Row], str]:

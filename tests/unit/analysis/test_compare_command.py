@@ -101,14 +101,14 @@ def test_a_planted_regression_of_10_percent_is_found_with_5_repeats(bench_compar
     assert [cell.strip() for cell in row.split("  ") if cell.strip()] == [
         "ddp", "1x2", "5, 5", "6,400", "5,766", "0.901 [0.891, 0.911]", "slower: regression",
     ]  # fmt: skip
-    assert last_line(output) == "Regression beyond 5 %: ddp 1x2 ×0.901 [0.891, 0.911]; 1 slower."
+    assert last_line(output) == "Regression beyond 5 %: ddp 1x2 0.901× [0.891, 0.911]; 1 slower."
 
 
 def test_noise_of_the_same_size_is_not_and_the_sentence_says_that_it_is_open(bench_compare):
     code, output, _ = bench_compare("noisy2", NOISY)
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 5 % is certain, but ddp 1x2 ×0.901 [0.746, 1.088] does not rule it out; 1 inconclusive, "
+        "No regression beyond 5 % is certain, but ddp 1x2 0.901× [0.746, 1.088] does not rule it out; 1 inconclusive, "
         f"which about {brute_force(NOISE, LOUD, 0.02)} more repeats a side would likely decide."
     )
 
@@ -280,7 +280,7 @@ def test_a_single_repeat_has_no_interval_and_never_fails(bench_compare):
     code, output, _ = bench_compare("single", NEW, "--max-regression", "1%")
     assert code == 0
     assert last_line(output) == (
-        "No regression beyond 1 % is certain, but ddp 1x2 ×0.901 does not rule it out; 1 inconclusive, where a side "
+        "No regression beyond 1 % is certain, but ddp 1x2 0.901× does not rule it out; 1 inconclusive, where a side "
         "has a single repeat: two or more give an interval."
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.wording.main_loss import main_loss
+from analysis.wording.main_loss import main_loss, main_loss_of
 
 POINT = {
     "case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1, "workers": 4, "throughput": 100.0,
     "speedup": 2.4, "efficiency": 0.6, "is_baseline": False, "oversubscribed": False, "scaling_mode": "strong",
     "efficiency_lo": 0.55, "efficiency_hi": 0.65, "verdict": "acceptable",
-    "verdict_lo": "acceptable", "verdict_hi": "acceptable",
+    "verdict_lo": "acceptable", "verdict_hi": "acceptable", "axis": "ranks",
 }  # fmt: skip
 
 
@@ -76,3 +76,15 @@ def test_where_nothing_is_compared_or_lost_nothing_is_said():
     assert main_loss([POINT | {"is_baseline": True}], losses(data=0.4)) == ""
     superlinear = [row | {"efficiency": 1.1} for row in losses(data=0.02, work=-0.12)]
     assert main_loss([POINT], superlinear) == ""
+
+
+def test_the_sentence_is_about_the_largest_size_of_the_case_whose_loss_is_shown():
+    wide = {"efficiency_lo": 0.2, "efficiency_hi": 1.1, "verdict_lo": "poor", "verdict_hi": "superlinear"}
+    larger = POINT | wide | {"workers": 8, "ranks_per_node": 8, "verdict": "undecided"}
+    terms = losses(communication=(0.3, 0.25, 0.35))
+    assert main_loss([POINT, larger], terms) == "", (
+        "not the loss of the smaller size: the headline is about the larger"
+    )
+    other = larger | {"case_name": "zero"}
+    assert main_loss_of([other, POINT], terms).startswith("ddp on 4 ranks: 40 % of the ranks' time was lost")
+    assert main_loss_of([other], terms) == ""

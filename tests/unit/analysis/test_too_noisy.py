@@ -11,12 +11,13 @@ from rich.console import Console
 
 from analysis import history, summary
 from analysis.compare.comparison import compare
-from analysis.compare.render import markdown
+from analysis.compare.render import as_json, markdown
 from analysis.compare.wording import notes, sentence
 from analysis.database import connections
 from analysis.database.rows import fetch_rows
 from analysis.export import content
 from analysis.loading.load import load
+from analysis.report import write
 from analysis.wording import numbers
 from tests.factory import BEGAN, Case, make_session
 
@@ -41,6 +42,17 @@ def found(folder):
     with connections.reader(folder) as connection:
         rows = fetch_rows(connection, "FROM diagnosis WHERE session_id = 'after'")
     return {row["finding"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def quiet(empty, tmp_path_factory):
+    """The same times on a machine without other work."""
+    results = tmp_path_factory.mktemp("quiet")
+    for day, (name, step_ms) in enumerate(SIDES.items()):
+        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=5.0)
+        make_session(results, [case], session_id=name, created_at=BEGAN + timedelta(days=day))
+    load(results)
+    return results
 
 
 def shown(function, *arguments, **options):
@@ -83,7 +95,7 @@ def test_a_regression_on_a_busy_machine_is_likely_and_advises_a_quiet_one(found)
 def test_the_history_says_that_the_machine_was_busy(folder):
     *_, headline = shown(history.show, folder, "smoke", last=9).splitlines()
     assert headline == (
-        "ddp 1x1 and 1 more train fewer examples/s (too noisy to tell how many) than in session 1; the machine was "
+        "ddp 1x1, ddp 1x2 train fewer examples/s (too noisy to tell how many) than in session 1; the machine was "
         "busy with other work in sessions 1 and 2."
     )
 
@@ -91,14 +103,44 @@ def test_the_history_says_that_the_machine_was_busy(folder):
 def test_a_comparison_says_so_too(folder):
     with connections.reader(folder) as connection:
         both = compare(connection, "before", "after", margin=0.02, max_regression=0.05)
-    assert "measured on a busy machine (after, before): a difference may come from the other work" in list(
+    assert "after, before: measured on a busy machine, so a difference may come from the other work" in list(
         notes(both)
     )
     assert sentence(both).startswith("Regression beyond 5 %: ddp 1x1 (too noisy to tell how much)")
-    assert "measured on a busy machine (`after`, `before`)" in markdown(both)
+    assert "`after`, `before`: measured on a busy machine" in markdown(both)
+    assert as_json(both)["busy"] == ["after", "before"]
 
 
 def test_an_exported_table_says_so_too(folder):
     with connections.reader(folder) as connection:
         said = list(content.read(connection, "after").notes())
-    assert "Measured on a busy machine: all times include waiting for other processes." in said
+    assert "Measured on a busy machine: times may include waiting for other processes." in said
+
+
+def test_without_other_work_nothing_says_that_the_machine_was_busy(quiet):
+    with connections.reader(quiet) as connection:
+        both = compare(connection, "before", "after", margin=0.02, max_regression=0.05)
+        said = list(content.read(connection, "after").notes())
+        ((evidence,),) = connection.execute(
+            "SELECT evidence FROM diagnosis WHERE finding = 'regression'"
+        ).fetchall()
+    texts = [
+        *notes(both),
+        *said,
+        evidence,
+        shown(history.show, quiet, "smoke", last=9),
+        shown(summary.show, quiet, "after"),
+    ]
+    assert not [text for text in texts if "busy" in text]
+
+
+def test_pages_show_no_such_interval_and_say_that_the_machine_was_busy(folder, tmp_path):
+    write(folder, ["before", "after"], tmp_path, compare=True)
+    for path in [*tmp_path.glob("after.html"), *tmp_path.glob("history-*"), *tmp_path.glob("compare-*")]:
+        page = path.read_text("utf-8")
+        visible = re.sub(r"<(script|style|svg).*?</\1>", "", page, flags=re.S)
+        assert "busy" in visible
+        for low, high in re.findall(
+            r'class="interval">\[([\d.,]+),\s?([\d.,]+)\]', visible.replace("\u00a0", " ")
+        ):
+            assert float(high.replace(",", "")) <= 4.1 * float(low.replace(",", "")), path.name

@@ -49,7 +49,7 @@ def test_a_row_has_throughput_speedup_efficiency_and_the_verdict_beside_its_inte
     table = answer_table(sessions(point()), [])
     (row,) = re.findall(r"<tbody>(.*?)</tbody>", table, re.S)
     assert words(row).startswith(
-        "ddp ddp strong, batch 64 100 → 160 1 → 2 ranks 1.60 × [1.52, 1.68] 80.0 % [76.0, 84.0] good"
+        "ddp ddp strong, batch 64 100 → 160 1 → 2 ranks 1.60× [1.52, 1.68] 80.0 % [76.0, 84.0] good"
     )
     assert 'aria-label="efficiency 80.0 % [76.0, 84.0]: good"' in row
     (x1, x2) = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%"', row)[0]

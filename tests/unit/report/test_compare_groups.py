@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import datetime
 
 import pytest
 
 from analysis.errors import AnalysisError
 from analysis.report import write
 from analysis.report.html.files import compare_name
-from analysis.report.pages.comparison.existing import comparison_title, found
+from analysis.report.pages.comparison.existing import compared_with, comparison_title, found
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.test_compare_page import plain, verdicts
@@ -42,7 +43,7 @@ def test_the_ratio_is_of_the_sides_and_every_session_keeps_its_letter(written):
     page, _ = written
     (said,) = verdicts(page)
     assert said.startswith(
-        "C with D against A with B: throughput of ddp at 2 ranks ×0.838 [0.776, 0.905], slower"
+        "C with D against A with B: throughput of ddp at 2 ranks 0.838× [0.776, 0.905], slower"
     )
     rows = plain(page, "ratios", "charts").replace("\u00a0", " ")
     assert "C with D against A with B Ratios of C with D to A with B" in rows
@@ -86,3 +87,10 @@ def test_sides_that_are_none_are_refused_and_nothing_is_written(results, tmp_pat
     with pytest.raises(AnalysisError, match=said):
         write(results, sides, tmp_path / "out", compare=True)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_session_leads_to_the_other_sides_by_their_start():
+    known = {"b1": {"created_at": datetime(2026, 11, 23, 10, 15)}}
+    sides = (("a1", "a2"), ("b1", "gone"))
+    assert compared_with(sides, "a1", known) == "2026-11-23 10:15, gone"
+    assert compared_with(sides, "b1", known) == "a1, a2"

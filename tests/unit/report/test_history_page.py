@@ -160,6 +160,34 @@ def test_many_changes_are_counted_and_the_largest_is_named(tmp_path):
     )
 
 
+def test_what_is_too_noisy_is_slower_by_an_unknown_amount_beside_what_is_known(tmp_path):
+    before = {"a": {1: times()}, "b": {1: [10.0, 14.0, 12.0]}}
+    now = {"a": {1: times(2)}, "b": {1: [100.0, 250.0, 150.0]}}
+    assert headlines(tmp_path, before, now)[0] == (
+        "a 1x1 trains 50 % fewer examples/s; b 1x1 trains fewer examples/s (too noisy to tell how many) than in "
+        "session 1."
+    )
+
+
+def test_a_quick_session_after_full_ones_is_compared_with_none(tmp_path):
+    for day, quick in enumerate([False, False, True]):
+        case = Case(name="a", step_ms={1: times()})
+        began = BEGAN + timedelta(days=day)
+        head = (
+            make_session(tmp_path, [case], session_id=f"s{day}", suite="told", created_at=began)
+            / "session.json"
+        )
+        head.write_text(
+            head.read_text("utf-8").replace('"quick": false', f'"quick": {str(quick).lower()}'), "utf-8"
+        )
+    load_first(tmp_path)
+    with connections.reader(tmp_path) as connection:
+        first = sentences(data.read(connection, "told"), str)[0]
+    assert first == (
+        "No earlier session is comparable with the newest: it is a quick session, and every earlier one was full."
+    )
+
+
 def test_nothing_changed_is_said_only_if_every_placement_is_the_same(tmp_path):
     same = {"a": {1: times(), 2: times()}}
     first, _, _ = headlines(tmp_path / "same", same, same)
@@ -177,7 +205,7 @@ def test_noise_and_single_repeats_change_nothing_for_certain(tmp_path):
     assert "a 1x1" in open_ones
     first, _, open_ones, _ = headlines(tmp_path / "single", {"a": {1: [10.0]}}, {"a": {1: [20.0]}})
     assert first == "Single repeats do not show whether anything changed since session 1."
-    assert open_ones.startswith("Undecided: whether a 1x1 ×0.500 changed. Single repeats have no interval")
+    assert open_ones.startswith("Undecided: whether a 1x1 0.500× changed. Single repeats have no interval")
 
 
 def test_a_small_loss_is_undecided_and_no_headline(tmp_path):
@@ -185,7 +213,7 @@ def test_a_small_loss_is_undecided_and_no_headline(tmp_path):
         tmp_path, {"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}
     )
     assert first == "No change is certain since session 1."
-    assert re.fullmatch(r"Undecided: whether a 1x1 ×0\.985 \[.*\] changed by more than 2 %\.", open_ones)
+    assert re.fullmatch(r"Undecided: whether a 1x1 0\.985× \[.*\] changed by more than 2 %\.", open_ones)
 
 
 def test_one_session_has_nothing_to_compare(tmp_path):
@@ -195,7 +223,7 @@ def test_one_session_has_nothing_to_compare(tmp_path):
     ]
 
 
-def test_regressions_stand_first_with_ratio_what_changed_and_the_session_before(page):
+def test_a_regression_has_its_ratio_what_changed_and_the_session_before(page):
     assert re.findall(r"<h2 id=\"(\w+)\">", page) == [
         "charts",
         "newest",
@@ -206,7 +234,7 @@ def test_regressions_stand_first_with_ratio_what_changed_and_the_session_before(
     ]
     shown = plain(page, "regressions", "sessions")
     assert re.search(
-        r"4 · 2026-11-24 01:49 night3 ddp 1x2 0\.90\d × \[.*\] torch: 2\.15\.0 → 2\.16\.0 night2", shown
+        r"4 · 2026-11-24 01:49 night3 ddp 1x2 0\.90\d× \[.*\] torch: 2\.15\.0 → 2\.16\.0 night2", shown
     )
     assert 'href="night3.html"' in page
 

@@ -68,7 +68,7 @@ def page():
 def test_a_row_tells_title_tags_id_time_size_efficiency_verdict_runs_and_device(page):
     assert words(page(ROW)) == [
         "A small CNN quick laptop &lt;b&gt; 20261121T014925Z-smoke-3f9a 2026-11-21 01:49 ddp 4 ranks "
-        "80.0 % [78.0, 82.0] speedup 3.20 × good 8 of 9 NVIDIA H200"
+        "80.0 % [78.0, 82.0] speedup 3.20× good 8 of 9 NVIDIA H200"
     ]
 
 

@@ -34,7 +34,7 @@ def prediction(**values):
 def test_an_interval_that_allows_anything_is_no_prediction():
     wide = prediction(**{f"{name}_lo": 1e-6 for name in ("speedup", "efficiency", "throughput")})
     assert rows_of(predictions([prediction(), wide]))[2:] == [
-        "32 ranks predicted Universal Scalability Law ≈ 20.0 × [18.0, 22.0] ≈ 62.5 % [56.2, 68.8] ≈ 2,000 "
+        "32 ranks predicted Universal Scalability Law ≈ 20.0× [18.0, 22.0] ≈ 62.5 % [56.2, 68.8] ≈ 2,000 "
         "[1,800, 2,200] +3 %",
         "32 ranks predicted Universal Scalability Law cannot be said cannot be said cannot be said +3 %",
     ]
@@ -43,7 +43,7 @@ def test_an_interval_that_allows_anything_is_no_prediction():
 def test_without_an_interval_the_prediction_stands_alone():
     alone = prediction(law="communication", speedup_lo=None, speedup_hi=None, left_out_error=None)
     row = rows_of(predictions([alone]))[2]
-    assert "communication ≈ 20.0 × ≈ 62.5 %" in row
+    assert "communication ≈ 20.0× ≈ 62.5 %" in row
     assert row.endswith(" –")
 
 

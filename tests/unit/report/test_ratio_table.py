@@ -28,7 +28,7 @@ def measured(*alternatives):
 def test_a_row_has_both_throughputs_the_ratio_and_a_word_beside_its_interval():
     table = ratio_table(measured(alternative()))
     (row,) = re.findall(r"<tbody>(.*?)</tbody>", table, re.S)
-    assert words(row) == "bf16 against fp32 100 → 160 1 rank 1.60 × [1.50, 1.70] faster"
+    assert words(row) == "bf16 against fp32 100 → 160 1 rank 1.60× [1.50, 1.70] faster"
     assert 'aria-label="1.60 [1.50, 1.70] times as fast: faster"' in row
     assert re.findall(r'text-anchor="middle">([\d.]+)<', table) == ["0.5", "1", "2"]
     (ends,) = re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%" y1="50%"', row)
@@ -65,6 +65,15 @@ def test_cases_with_an_efficiency_stay_in_the_other_table_which_does_not_miss_th
         point("ddp", 1.0, 1.0, 1.0, workers=1) | {"is_baseline": True},
     ]
     assert "ddp" not in ratio_table(both)
-    left_out = answer_table(both, []).partition("Cases without an efficiency: ")[2]
-    assert "bf16" not in left_out
+    (left_out,) = re.findall(r"Cases without an efficiency: (.*?)</span>", answer_table(both, []))
+    assert words(left_out) == "fp32."
     assert ratio_table([point("ddp")]) == ""
+
+
+def test_a_single_run_has_no_verdict_and_a_noisy_row_does_not_stretch_the_scale():
+    once = ratio_table(measured(alternative(ratio=1.05, low=None, high=None)))
+    assert "1.05 times as fast: undecided" in once
+    assert 'class="hollow"' in once
+    noisy = alternative("c", 1.0, 0.3, 4.0)
+    ticks = re.findall(r'text-anchor="middle">([\d.]+)<', ratio_table(measured(alternative(), noisy)))
+    assert ticks == ["0.5", "1", "2"]

@@ -57,7 +57,7 @@ def lost(case, placement, status, reason, rank=None):
 def test_rows_stand_under_their_case_with_their_intervals():
     rows = rows_of(summary([point(workers=1), point(workers=2, repeats=2)]))
     assert rows[1] == "ddp ddp · strong scaling, global batch 64 · fp32"
-    assert rows[3] == "1x2 1.60 × [1.52, 1.68] 80.0 % [76.0, 84.0] good 2 of 3 ok 100 21.2 ms ± 1.7"
+    assert rows[3] == "1x2 1.60× [1.52, 1.68] 80.0 % [76.0, 84.0] good 2 of 3 ok 100 21.2 ms ± 1.7"
 
 
 def test_no_verdict_is_told_where_the_interval_spans_more_than_two():

@@ -23,7 +23,7 @@ def test_the_recommended_strategy_stands_beside_its_reason_and_figures():
     rows = rows_of(strategies([strategy_row()]))
     assert rows == [
         "cases placement recommended because time [95 %] memory of a rank",
-        "ddp, fsdp 1x4 ddp 12 % more examples/s [8, 16] and both fit 1.12 × [1.08, 1.16] 9.31 GiB, 5.49 GiB",
+        "ddp, fsdp 1x4 ddp 12 % more examples/s [8, 16] and both fit 1.12× [1.08, 1.16] 9.31 GiB, 5.49 GiB",
     ]
 
 

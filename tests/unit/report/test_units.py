@@ -43,7 +43,7 @@ def test_a_fraction_is_shown_in_percent():
 def test_value_and_interval_end_at_the_same_digit_and_carry_their_unit():
     shown = units.with_interval(0.7929, 0.781, 0.806, "%", 100)
     assert shown == '79.3\u00a0% <span class="interval">[78.1,\u00a080.6]</span>'
-    assert units.with_interval(1.514, None, None, "×") == "1.51\u00a0×"
+    assert units.with_interval(1.514, None, None, "×") == "1.51×"
     assert units.with_interval(None, 0.1, 0.2, "×") == "–"
 
 

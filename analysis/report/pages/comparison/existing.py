@@ -11,7 +11,7 @@ from types import MappingProxyType
 from analysis.database.rows import Row
 from analysis.report.html.files import compare_files, compare_name
 from analysis.report.html.markup import LONGEST, cut
-from analysis.report.pages.comparison.data import Sides, flat, letter_of, together
+from analysis.report.pages.comparison.data import Sides, flat, ids, letter_of, together
 from analysis.wording.plain_text import listed
 
 META = "scalebench-compare"
@@ -55,8 +55,8 @@ def comparison_title(sides: Sides, known: Mapping[str, Row] = MappingProxyType({
 
 
 def compared_with(sides: Sides, session_id: str, known: Mapping[str, Row]) -> str:
-    """The other sessions of a comparison by their start, `2026-11-23 10:15`; those that are not in `known` by id."""
-    others = [other for other in flat(sides) if other != session_id]
+    """The sessions of a comparison's other sides by their start, `2026-11-23 10:15`, or by id if not in `known`."""
+    others = flat([side for side in sides if session_id not in ids(side)])
     began = [known[other]["created_at"] if other in known else None for other in others]
     return listed(
         (f"{time:%Y-%m-%d %H:%M}" if time else cut(other) for time, other in zip(began, others, strict=True)),

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from analysis.compare.wording import (
     counts,
-    is_too_noisy,
     judged_as,
     largest_regression,
     needed,
@@ -54,19 +53,16 @@ def sentence(baseline: Group, candidate: Group, rows: Sequence[Row]) -> str:
 
 
 def _lead(row: Row) -> str:
+    why = ", because a side has fewer than two ok repeats" if row["ratio_lo"] is None else ""
     size = f"{row['case_name']} at {counted(row['workers'], row['axis'])}"
-    if is_too_noisy(row):
-        return f"throughput of {size}, {row['verdict']} {ratio(row)}"
-    value, interval = numbers.estimate(row["ratio"], row["ratio_lo"], row["ratio_hi"], apart_from=1)
-    why = "" if interval else ", because a side has fewer than two ok repeats"
-    return f"throughput of {size} ×{value}{interval and f' {interval}'}, {row['verdict']}{why}"
+    return f"throughput of {size} {ratio(row)}, {row['verdict']}{why}"
 
 
 def _counted(judged: Sequence[Row]) -> str:
     if len(judged) == 1:
         return ", the only row in common"
     if len({row["verdict"] for row in judged}) == 1:
-        return f"; so are all {len(judged):,} rows"
+        return f"; all {len(judged):,} rows are {judged[0]['verdict']}"
     return f"; of {len(judged):,} rows {counts(judged)}"
 
 
@@ -81,7 +77,7 @@ def sentences(comparison: ComparedSessions) -> list[str]:
 def busy(comparison: ComparedSessions) -> str:
     """A sentence on the sessions that were measured on a busy machine; empty if there are none."""
     letters = [one.letter for one in comparison.sessions if one.session["is_busy"]]
-    return f"M{busy_sides(letters)[1:]}." if letters else ""
+    return f"{busy_sides(letters)}." if letters else ""
 
 
 def ratios(comparison: ComparedSessions) -> Markup:
@@ -128,7 +124,11 @@ def _columns(baseline: str, candidate: str, rows: Sequence[Row]) -> list[Column]
     columns = [
         CASE,
         PLACEMENT,
-        Column("ratio [95 %]", interval_cell("ratio", "×", apart_from=1, show=numbers.ratio), number=True),
+        Column(
+            "ratio [95 %]",
+            interval_cell("ratio", "×", apart_from=1, show=numbers.telling_estimate),
+            number=True,
+        ),
         Column("verdict", _verdict),
         Column(f"more {unit_of(open_rows)}", _needed, number=True),
         Column("p (Holm)", _probability, number=True),

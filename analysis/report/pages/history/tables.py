@@ -37,7 +37,7 @@ _MOST_ROWS = 300
 """The most rows of all numbers; the CSV has all."""
 _CASE = Column("case", text_cell("panel"))
 _RATIO = Column(
-    "ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1, show=numbers.ratio), number=True
+    "ratio [95\u00a0%]", interval_cell("ratio", "×", apart_from=1, show=numbers.telling_estimate), number=True
 )
 
 
@@ -50,7 +50,7 @@ def newest(history: History) -> Markup:
         _CASE,
         PLACEMENT,
         Column(f"before, {unit}", number_cell("previous_throughput"), number=True),
-        Column("now [95\u00a0%]", interval_cell("throughput", show=numbers.ratio), number=True),
+        Column("now [95\u00a0%]", interval_cell("throughput", show=numbers.telling_estimate), number=True),
         _RATIO,
         Column("verdict", _verdict),
     ]
@@ -73,7 +73,11 @@ def regressions(rows: Sequence[Row], link: Link) -> Markup:
         _RATIO,
         Column(
             "changed since",
-            lambda row: _facts(row["changes"]) if row["changes"] else "nothing that must be equal",
+            lambda row: (
+                "not known"
+                if row["changes"] is None
+                else _facts(row["changes"] or "nothing that must be equal")
+            ),
         ),
         Column("compared with", lambda row: _linked(row["previous_session_id"], link)),
         Column("usual", _usual, number=True),
@@ -103,11 +107,13 @@ def figures_table(rows: Sequence[Row], link: Link) -> Markup:
         _session_column(link),
         _CASE,
         PLACEMENT,
-        Column(f"{unit} [95\u00a0%]", interval_cell("throughput", show=numbers.ratio), number=True),
+        Column(
+            f"{unit} [95\u00a0%]", interval_cell("throughput", show=numbers.telling_estimate), number=True
+        ),
         _RATIO,
         Column("verdict", _verdict),
         Column("efficiency [95\u00a0%]", _efficiency, number=True),
-        Column("step", interval_cell("step_ms", "ms"), number=True),
+        Column("step", interval_cell("step_ms", "ms", show=numbers.telling_estimate), number=True),
         Column("repeats that count", lambda row: f"{row['repeats']:,} of {row['runs']:,}", number=True),
     ]
     note = first_rows(_MOST_ROWS, len(rows))
@@ -145,7 +151,10 @@ def _placements(row: Row) -> str:
 def _verdicts(row: Row) -> str:
     """The counts of verdicts. A regression is also slower, but is counted once."""
     regressions = f"{row['regressions']:,} {'regression' if row['regressions'] == 1 else 'regressions'}"
-    counts = {**{verdict: row[verdict] for verdict in _VERDICTS}, "slower": row["slower"] - row["regressions"]}
+    counts = {
+        **{verdict: row[verdict] for verdict in _VERDICTS},
+        "slower": row["slower"] - row["regressions"],
+    }
     found = [
         *([label(regressions, "bad")] if row["regressions"] else []),
         *(label(f"{count:,} {verdict}", "none") for verdict, count in counts.items() if count),
@@ -172,7 +181,7 @@ def _efficiency(row: Row) -> str:
     if row["is_baseline"] or row["scaling_mode"] == "none":
         return units.UNKNOWN
     return units.with_interval(
-        row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100, show=numbers.ratio
+        row["efficiency"], row["efficiency_lo"], row["efficiency_hi"], "%", 100, show=numbers.telling_estimate
     )
 
 

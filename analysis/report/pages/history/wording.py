@@ -35,22 +35,19 @@ def headline(history: History, name: Name = cell) -> str:
         return _incomparable(history, name)
     before = _before(history)
     slower, faster = history.changed("regression"), history.changed("improvement")
-    busy = _busy(history)
-    if not slower and not faster:
-        return (
-            _nothing_certain(judged, before).removesuffix(".") + "".join(f"; {part}" for part in busy) + "."
-        )
-    unit = throughput_unit([*slower, *faster])
-    said = [
-        _group(rows, f"{word} {unit}", name) for rows, word in ((slower, "fewer"), (faster, "more")) if rows
-    ]
-    unchanged = sum(row["verdict"] == "same" for row in judged)
-    rest = [f"{counted(unchanged, 'others')} unchanged"] if unchanged else []
-    further = [*said[1:], *rest, *busy]
-    return f"{said[0]} than in {before}{''.join(f'; {part}' for part in further)}."
+    slower_or_faster = [(slower, "fewer"), (faster, "more")]
+    unit = throughput_unit(judged)
+    said = [_group(rows, f"{word} {unit}", name) for rows, word in slower_or_faster if rows]
+    if said:
+        said[0] += f" than in {before}"
+        unchanged = sum(row["verdict"] == "same" for row in judged)
+        said.append(f"{counted(unchanged, 'others')} unchanged" if unchanged else "")
+    else:
+        said = [_nothing_certain(judged, before)]
+    return f"{'; '.join(filter(None, [*said, _busy(history)]))}."
 
 
-def _busy(history: History) -> list[str]:
+def _busy(history: History) -> str:
     """A clause if other work kept the machine busy in a compared session: a change may come from that."""
     compared = {row["previous_session_id"] for row in history.judged}
     named = [
@@ -59,10 +56,10 @@ def _busy(history: History) -> list[str]:
         if session["is_busy"] and session["session_id"] in {history.newest["session_id"], *compared}
     ]
     if not named:
-        return []
+        return ""
     *first, last = named
     numbers = f"sessions {', '.join(first)} and {last}" if first else f"session {last}"
-    return [f"the machine was busy with other work in {numbers}"]
+    return f"the machine was busy with other work in {numbers}"
 
 
 def changes(history: History, name: Name = cell) -> str:
@@ -72,6 +69,8 @@ def changes(history: History, name: Name = cell) -> str:
     newest, before = history.newest, _before(history, dated=True)
     if newest["changes"]:
         said = f"Changed since {before}: {_facts(newest['changes'], name)}."
+    elif newest["changes_unknown"]:
+        said = f"What changed since {before} is not known: a session has no fingerprint."
     else:
         said = f"Nothing that must be equal changed since {before}."
     if newest["unlike"]:
@@ -117,29 +116,30 @@ def _nothing_certain(judged: Sequence[Row], before: str) -> str:
         all_of_them = {1: "its one placement is", 2: "both placements are"}.get(
             same, f"all {same:,} placements are"
         )
-        return f"Nothing changed since {before}: {all_of_them} as fast within 2 %."
+        return f"Nothing changed since {before}: {all_of_them} as fast within 2 %"
     if all(row["ratio_lo"] is None for row in judged):
-        return f"Single repeats do not show whether anything changed since {before}."
+        return f"Single repeats do not show whether anything changed since {before}"
     if all(row["verdict"] == "inconclusive" for row in judged):
-        return f"Too noisy to tell whether anything changed since {before}."
+        return f"Too noisy to tell whether anything changed since {before}"
     unchanged = f": {same:,} of {counted(len(judged), 'placements')} unchanged" if same else ""
-    return f"No change is certain since {before}{unchanged}."
+    return f"No change is certain since {before}{unchanged}"
 
 
 def _group(rows: Sequence[Row], more_examples: str, name: Name) -> str:
     """`ddp 1x2 trains 12 % fewer examples/s`; of many, the number and the largest."""
-    largest = _place(rows[0], name)
-    if is_too_noisy(rows[0]):
-        others = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-        verb = "train" if others else "trains"
-        return f"{largest}{others} {verb} {more_examples} (too noisy to tell how many)"
-    if len(rows) > MOST_NAMED:
-        return f"{len(rows):,} placements train {more_examples} ({largest}: {_percent(rows[0])})"
-    others = "".join(
-        f", {_place(row, name)} {verdicts.TOO_NOISY if is_too_noisy(row) else _percent(row)}"
-        for row in rows[1:]
-    )
-    return f"{largest} trains {_percent(rows[0])}{others} {more_examples}"
+    sure = [row for row in rows if not is_too_noisy(row)]
+    noisy = [_place(row, name) for row in rows if is_too_noisy(row)]
+    said = []
+    if len(sure) > MOST_NAMED:
+        largest = f"{_place(sure[0], name)}: {_percent(sure[0])}"
+        said.append(f"{len(sure):,} placements train {more_examples} ({largest})")
+    elif sure:
+        others = "".join(f", {_place(row, name)} {_percent(row)}" for row in sure[1:])
+        said.append(f"{_place(sure[0], name)} trains {_percent(sure[0])}{others} {more_examples}")
+    if noisy:
+        verb = "trains" if len(noisy) == 1 else "train"
+        said.append(f"{listed(noisy, MOST_NAMED)} {verb} {more_examples} ({verdicts.TOO_NOISY} how many)")
+    return "; ".join(said)
 
 
 def _percent(row: Row) -> str:
@@ -177,7 +177,8 @@ def _why_incomparable(history: History, name: Name) -> str:
     if session["unlike"]:
         return "it ran on another model of device, or with other threads"
     if all(one["quick"] != session["quick"] for one in earlier):
-        return f"it is {'a quick' if session['quick'] else 'no quick'} session, unlike every earlier one"
+        here, there = ("quick", "full") if session["quick"] else ("full", "quick")
+        return f"it is a {here} session, and every earlier one was {there}"
     return "none ran the same cases and sizes, or more ranks than slots ran"
 
 
