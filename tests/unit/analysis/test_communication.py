@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from tests.factory import Case, make_session
@@ -77,3 +79,14 @@ def test_steps_that_synchronise_nothing_are_in_no_figure_but_the_saving(profiled
     assert (row["measured_step_ms"], row["no_sync_step_ms"], row["no_sync_saving_ms"]) == (50.0, 50.0, 0.0)
     counts = {row["measured_steps"] for row in profiled("FROM run_summary WHERE case_name = 'ddp'")}
     assert counts == {8 - 2}
+
+
+def test_a_run_has_as_many_profiled_steps_as_the_rank_with_the_fewest(results, read_back):
+    folder = make_session(results, [Case(name="ddp", step_ms={2: 50.0}, repeats=1)])
+    add_profile(folder, figures, OPS, steps=3)
+    (path,) = folder.glob("*/profile.node0.parquet")
+    table = pq.read_table(path)
+    is_kept = pc.or_(pc.equal(table["rank"], 0), pc.equal(table["step"], pc.min(table["step"])))
+    pq.write_table(table.filter(is_kept), path)
+    (row,) = read_back()("FROM communication")
+    assert row["profiled_steps"] == 1

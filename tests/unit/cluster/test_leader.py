@@ -222,6 +222,19 @@ def test_at_the_end_there_is_a_report_of_everyone_the_leaders_first(crowd: Crowd
     assert orders.lost == {}
 
 
+@pytest.mark.parametrize(
+    ("timeout_s", "report_s"), [(0.0, 20.0), (60.0, 0.0)], ids=["the former", "the latter"]
+)
+def test_followers_have_time_to_store_their_rows_or_what_is_left_of_the_run_if_that_is_longer(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch, timeout_s: float, report_s: float
+) -> None:
+    monkeypatch.setattr(leader, "_REPORT_S", report_s)
+    orders = crowd.leading(timeout_s)
+    crowd.say(1, THEIRS)  # wakes the leader, which looks at the time
+    crowd.say_soon(2, THEIRS)
+    assert orders.finish(OWN) == [OWN, THEIRS, THEIRS]
+
+
 def test_a_fault_after_the_leaders_own_ranks_have_ended_is_the_runs(crowd: Crowd) -> None:
     orders = crowd.leading()
     crowd.say(1, CAUSE)

@@ -11,12 +11,14 @@ from types import ModuleType
 import pytest
 
 from bench.cluster import meeting
+from bench.cluster.agents import interface_for
 from bench.cluster.channel import Hub
 from bench.cluster.meeting import Meeting
 from bench.common.errors import InputError
 from bench.records.messages import Ready
 from tests.unit.cluster.sockets import channels
 from tests.unit.cluster.test_meeting import step
+from tests.unit.session.test_session import run_spec
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
@@ -84,3 +86,11 @@ def test_a_leader_that_may_not_says_so(secret: bytes, monkeypatch: pytest.Monkey
         InputError, match=r"of 6000 needs 6512 open files and may have 4096: raise the hard limit"
     ):
         Meeting(step(tasks=(6000,)), secret)
+
+
+def test_the_interface_of_a_node_is_the_one_that_has_its_address() -> None:
+    two_nodes = run_spec(nodes=2, world_size=4)
+    assert interface_for(two_nodes, "127.0.0.1") == "lo"
+    for_documentation = "192.0.2.1"  # which no interface has
+    assert interface_for(two_nodes, for_documentation) is None
+    assert interface_for(run_spec(), for_documentation) == "lo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import psutil
 import pytest
@@ -17,7 +17,7 @@ from bench.common.errors import InputError
 from bench.launch.step import Step
 from bench.records.messages import Hello, Started
 from tests.unit.agent.test_placement import offer
-from tests.unit.cluster.sockets import PATIENCE_S
+from tests.unit.cluster.sockets import PATIENCE_S, meanwhile
 
 SHORT_S = 0.5
 """Limit for handshakes that are meant to take too long."""
@@ -149,6 +149,25 @@ def test_a_follower_without_a_leader_says_where_it_looked(secret: bytes) -> None
         join(step(2, tasks=(2, 1)), secret, SHORT_S)
     assert "task 2 on 127.0.0.1 could not reach the leading task on localhost within 0.5 s" in str(told.value)
     assert "refused" in str(told.value)
+
+
+def test_a_follower_pauses_before_it_tries_again(stack: ExitStack, secret: bytes) -> None:
+    """A listener that knows nothing of the secret counts its attempts."""
+    listener = stack.enter_context(socket.create_server(("127.0.0.1", ports(secret)[0])))
+    attempts = []
+
+    def count() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                attempts.append(connection)
+                connection.close()
+
+    with meanwhile(count):
+        with pytest.raises(InputError):
+            join(step(1), secret, SHORT_S)
+        listener.shutdown(socket.SHUT_RDWR)  # wakes the other thread
+    assert 1 <= len(attempts) <= 1 + SHORT_S / meeting._PAUSE_S
 
 
 def test_an_address_leads_to_the_other_nodes(secret: bytes) -> None:

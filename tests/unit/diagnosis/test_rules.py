@@ -171,6 +171,28 @@ def test_a_slower_size_is_found_also_if_it_trains_differently(results, ask_alone
     assert found == {"small": "shown", "drifts": "likely"}
 
 
+def test_a_slower_size_that_lost_no_efficiency_has_no_largest_loss(results, ask_alone):
+    """Both cases communicate as long at 4 ranks, but only one has an efficiency below 1. The other's is exact: its
+    throughputs are 1 and 4 examples/s."""
+    steps = {
+        "even": {1: 64_000.0, 2: 15_000.0, 4: 16_000.0},
+        "lossy": {1: 64_000.0, 2: 15_000.0, 4: 20_000.0},
+    }
+    folder = make_session(results, [Case(name=name, step_ms=step_ms) for name, step_ms in steps.items()])
+
+    def figures(spec, _rank):
+        step_ms, communication_ms = steps[spec.case_name][spec.world_size], 2_000.0 * (spec.world_size - 1)
+        return step_ms, communication_ms, communication_ms, step_ms - communication_ms
+
+    add_profile(folder, figures, {"all_reduce": (1, 1_000, 1_000)})
+    ask = ask_alone("negative_scaling")
+    efficiencies = {row["case_name"]: row["efficiency"] for row in ask("FROM scaling WHERE workers = 4")}
+    assert efficiencies == {"even": 1.0, "lossy": pytest.approx(0.8)}
+    losses = {row["case_name"]: row["evidence"].partition("; ")[2] for row in ask("FROM diagnosis")}
+    assert losses["even"] == ""
+    assert losses["lossy"].startswith("the largest loss of the ranks' time is exposed communication: 30 %")
+
+
 def test_a_case_of_fixed_micro_batches_is_advised_smaller_ones(results, ask_alone):
     fixed = {"step_ms": {2: 10.0}, "device_type": "cuda", "statuses": {(2, 0): "oom"}, "repeats": 1}
     cases = [

@@ -108,6 +108,15 @@ def test_sensors_that_a_machine_has_not_make_no_chart(read):
     assert all(read[GPUS].charts[name].height > 0 for name in sensors)
 
 
+def test_temperatures_and_clock_rates_fill_their_axis_and_power_begins_at_zero(views):
+    begins_at_zero = {
+        name: {encodings(unit)["y"]["scale"]["zero"] for unit in units_of(spec) if "y" in encodings(unit)}
+        for name in ("power", "temperature", "clocks")
+        for spec in views[name, GPUS]
+    }
+    assert begins_at_zero == {"power": {True}, "temperature": {False}, "clocks": {False}}
+
+
 def test_every_query_says_what_a_row_is():
     folder = Path(named_queries.__file__).parent / "queries"
     for path in folder.glob("*.sql"):

@@ -13,13 +13,14 @@ from analysis.database import connections
 from analysis.errors import AnalysisError
 from analysis.report import write
 from analysis.report.charts import all_charts
-from analysis.report.drawing.chart import drawing
+from analysis.report.drawing.chart import drawing, specification
 from analysis.wording import machine as machines
 from analysis.wording.headline import headline
 from tests.factory import make_session
 from tests.machine_rows import add_collectives, machine_case
 from tests.unit.analysis.conftest import load_first
 from tests.unit.report.conftest import MACHINE
+from tests.unit.report.test_charts import units_of
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,20 @@ def test_every_operation_is_a_view_of_the_same_colours(measured):
         str(view.to_dict(validate=False)["layer"][1]["encoding"]["color"]) for view in drawn.views.values()
     }
     assert len(scales) == 1
+
+
+def test_the_unit_of_the_multiplications_is_that_of_the_fastest(measured):
+    rows = measured.charts["matmul_throughput"]
+    slower = rows.with_columns(flops_per_s=pl.col("flops_per_s") / 1e3, placement=pl.lit("1x9"))
+    (view,) = drawing(
+        all_charts()["matmul_throughput"], pl.concat([rows, slower]), measured.cases
+    ).views.values()
+    titles = {
+        unit["encoding"]["y"]["title"]
+        for unit in units_of(specification(view))
+        if "title" in unit["encoding"].get("y", {})
+    }
+    assert titles == {"TFLOP/s of a rank"}
 
 
 def test_bus_bandwidth_is_that_of_the_links_whatever_the_operation_and_the_ranks(measured):

@@ -8,8 +8,9 @@ import pytest
 
 from bench.common.files import read_json
 from bench.records.run_spec import PlannedRun, RunSpec
-from bench.session.repeat_until import Rounds
+from bench.session.repeat_until import Rounds, throughput
 from tests.factory import Case, make_session
+from tests.rewriting import rewrite_steps
 
 WIDE, NARROW = [10.0, 11.0, 10.0, 11.0, 10.0], [10.0, 10.001, 10.0, 10.001, 10.0]
 RISING = [10.0, 11.0, 12.0, 13.0, 14.0]
@@ -156,3 +157,11 @@ def test_each_file_of_an_ok_run_is_read_once(tmp_path: Path) -> None:
     for path in folder.glob("*/*"):
         path.unlink()
     assert rounds.further(plan) == (more,)
+
+
+def test_steps_that_took_no_time_have_no_throughput(tmp_path: Path) -> None:
+    folder = make_session(tmp_path, [of_five(step_ms={1: NARROW})])
+    rewrite_steps(folder, "ddp.1x1.r1", {"start_ns": 0, "step_ns": 0})
+    (still,) = [run.spec for run in plan_of(folder) if run.spec.repeat == 1]
+    assert throughput(folder / still.run_id, still) is None
+    assert len(Rounds(folder, "random").further(plan_of(folder))) == 1
