@@ -15,7 +15,7 @@ from tests.factory import Case, make_session
 
 KEYS = {"case_name": "ddp", "nodes": 1, "ranks_per_node": 4, "threads": 1}
 POINT = KEYS | {
-    "workers": 4, "axis": "ranks", "oversubscribed": False,
+    "workers": 4, "axis": "ranks", "oversubscribed": False, "throughput": 10.0, "speedup": 2.4,
     "efficiency": 0.6, "efficiency_lo": 0.55, "efficiency_hi": 0.65, "is_baseline": False,
     "verdict": "acceptable", "verdict_lo": "acceptable", "verdict_hi": "acceptable",
 }  # fmt: skip
@@ -100,7 +100,7 @@ def test_of_many_cases_those_that_lose_most_have_a_line(results):
     assert head == "Where the efficiency went"
     assert [line.split(" loses ")[0] for line in shown] == [f"  c{n} on 4 ranks" for n in range(6)]
     assert shown[0].startswith("  c0 on 4 ranks loses 72 %: ")
-    assert last == "  2 other cases lose less"
+    assert last == "  and 2 more cases, more efficient by their points"
     rows = json.loads(json.dumps(summary.answer(results, "s")["efficiency_loss"], allow_nan=False))
     assert sum(row["share"] or 0 for row in rows if row["case_name"] == "c0" and row["workers"] == 4) == (
         pytest.approx(1 - 10 / 36)

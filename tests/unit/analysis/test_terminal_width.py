@@ -70,7 +70,7 @@ def test_no_line_is_wider_than_the_terminal(awkward: Path, width: int, options: 
 def test_at_80_columns_the_table_is_in_one_piece_and_no_two_rows_look_alike(awkward: Path) -> None:
     lines = shown(awkward, 80)
     headings = [heading.removesuffix(" [95 %]") for heading in re.split(r"  +", lines[1])]
-    assert headings == ["case", "ranks", "examples/s", "speedup", "efficiency", "verdict"]
+    assert headings == ["case", "ranks", "examples/s", "speedup", "efficiency %", "verdict"]
     (rows,) = tables(lines)
     end = cell_len(lines[1][: lines[1].index("ranks")]) + len("ranks")
     keys = [key for row in rows if (key := set_cell_size(row, end)).strip()]

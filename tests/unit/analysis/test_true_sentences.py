@@ -290,7 +290,7 @@ def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_t
     )
     assert found["headline"].endswith(" % efficiency.")
     assert found["advice"][0] == "Not decided"
-    assert found["do"][0] == "To decide the verdict, repeat 9 times in all, on a quiet machine."
+    assert found["do"][0] == "To narrow the verdict, repeat 9 times in all, on a quiet machine."
 
 
 def test_a_part_that_is_larger_than_the_whole_loss_is_explained_by_gains(results, said):

@@ -1,12 +1,18 @@
 """Forks a process for each script that a line of stdin names, so that torch is imported once for all tests."""
 
+import gc
 import json
 import os
 import runpy
 import sys
 import traceback
 
-import torch  # noqa: F401 - before the forks
+# Before the forks; the first optimizer of a process imports torch._dynamo, which takes longer than a script of a test.
+import torch._dynamo  # noqa: F401
+
+# A collection at the end of a fork would copy the memory of all that it shares. nanobind then reports leaks.
+gc.collect()
+gc.freeze()
 
 for line in sys.stdin:
     job = json.loads(line)

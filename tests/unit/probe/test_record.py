@@ -118,7 +118,7 @@ def test_a_plain_loop(run: Run) -> None:
             optimizer.step() if show(loss) is None else None
     """)
     assert found.code == 0, found.log
-    assert found.log.splitlines()[-1] == "closed"
+    assert "closed" in found.log.splitlines()
     kinds = [WARMUP] * WARMUP_STEPS + [MEASURED] * MEASURED_STEPS + [PROFILED] * PROFILED_STEPS
     assert found.column("kind") == kinds
     assert found.column("loss") == found.shown

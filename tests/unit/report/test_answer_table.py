@@ -170,7 +170,8 @@ def test_what_is_undecided_is_named_and_what_is_certain_too():
         point("d", low=0.3, high=1.9),
     ]
     assert undecided(sessions(*every)) == (
-        "whether b on 2 ranks is faster than on 1 rank (0.90 to 1.50×); the verdict of c (acceptable or excellent); "
+        "whether b on 2 ranks is faster than on 1 rank ([0.90, 1.50] times as fast); the verdict of c "
+        "(anything from acceptable to excellent); "
         "how d scales (too noisy to tell)."
     )
     assert faster(sessions(*every)) == "a, c are faster than on 1 rank."

@@ -155,7 +155,7 @@ def test_cases_of_one_name_and_different_workloads_have_nothing_in_common(page_o
 def test_a_users_own_workload_is_the_same_in_any_folder_which_no_page_shows(results, tmp_path):
     pages = write(results, ["moved-a", "moved-b"], tmp_path, compare=True)
     page = pages[-2].read_text("utf-8")
-    assert "so are all 2 rows" in verdicts(page)[0]
+    assert "all 2 rows are the same" in verdicts(page)[0]
     assert "These sessions differ" not in page
     assert "my_model.py:TinyLm" in page
     for path in pages:

@@ -89,7 +89,7 @@ def test_the_gravest_come_first_and_notices_are_folded_behind_them():
     ]
     shown = findings(SESSION, rows, RULES)
     assert [words(title) for title in re.findall("<h4>(.*?)</h4>", shown)] == ["Hot", "Slow", "Noisy"]
-    assert "Hot 7 of 9; likely, not certain: more repeats decide." in words(shown)
+    assert "Hot 7 of 9; likely, not certain." in words(shown)
     assert '<details class="notices printed"><summary>Notices, good to know: Noisy</summary>' in shown
     assert "notices" not in findings(SESSION, rows[:1], RULES)
 

@@ -115,7 +115,7 @@ def test_the_words_say_no_more_than_the_interval_of_the_peak(values, said):
 @pytest.mark.parametrize(
     ("low", "said"),
     [
-        (7.4, "By Amdahl no number of ranks is more than 24.9 [7.4, 29.3] × as fast; no peak in sight."),
+        (7.4, "By Amdahl no number of ranks is more than 24.9 [7.4, 29.3] times as fast; no peak in sight."),
         (7.3, "No peak in sight."),
     ],
 )

@@ -62,7 +62,8 @@ def _counted(judged: Sequence[Row]) -> str:
     if len(judged) == 1:
         return ", the only row in common"
     if len({row["verdict"] for row in judged}) == 1:
-        return f"; all {len(judged):,} rows are {judged[0]['verdict']}"
+        verdict = judged[0]["verdict"]
+        return f"; all {len(judged):,} rows are {'the same' if verdict == 'same' else verdict}"
     return f"; of {len(judged):,} rows {counts(judged)}"
 
 
