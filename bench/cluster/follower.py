@@ -22,7 +22,7 @@ from bench.cluster.secret import share
 from bench.common.errors import InputError
 from bench.launch.step import Step
 from bench.machine import environment, gpus
-from bench.machine.container import gpus_left_out
+from bench.machine.hidden_gpus import gpus_left_out
 from bench.measure.recorder import LastStep
 from bench.records.messages import (
     AskProgress,

@@ -9,7 +9,7 @@ import pynvml
 
 from bench.doctor.facts import Gpu, Nvidia
 from bench.machine import gpus
-from bench.machine.container import KERNEL_DRIVER
+from bench.machine.hidden_gpus import KERNEL_DRIVER
 
 
 def gather_nvidia() -> Nvidia:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.doctor.facts import Facts, listed
 from bench.doctor.finding import Verdicts, ok, warn
-from bench.machine.container import WITH_AMD_GPUS
+from bench.machine.hidden_gpus import WITH_AMD_GPUS
 
 
 def without_rocm(facts: Facts) -> Verdicts:

@@ -18,7 +18,7 @@ from bench.common.tags import check_tags
 from bench.common.terminal import tell
 from bench.launch.step import Step
 from bench.machine import gpus
-from bench.machine.container import gpus_left_out
+from bench.machine.hidden_gpus import gpus_left_out
 from bench.machine.slots import detect
 from bench.measure.sensors.other_processes import OtherProcesses
 from bench.plan.find_batch import measured

@@ -112,7 +112,7 @@ def _gpus_asked(found: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
-    """A sentence if CUDA sees fewer GPUs than Slurm gave; null if it sees none: container.gpus_left_out says why."""
+    """A sentence if CUDA sees fewer GPUs than Slurm gave; null if it sees none: hidden_gpus.gpus_left_out says why."""
     given = _count(found.get("slurm_gpus_on_node"))
     if not 0 < slots.cuda_devices_per_node < given:
         return None

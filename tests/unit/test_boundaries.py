@@ -273,7 +273,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["list"], ["suite", "--help"], ["doctor", "--help"]])
 def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
-    assert HEAVY & imported_by(*arguments) == set()
+    assert (HEAVY | {"ctypes", "pynvml"}) & imported_by(*arguments) == set()
 
 
 @pytest.mark.parametrize(

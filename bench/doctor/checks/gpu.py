@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.doctor import judge_amd
 from bench.doctor.facts import Facts, listed
 from bench.doctor.finding import Verdicts, counted, fail, ok, warn
-from bench.machine.container import WITH_GPUS
+from bench.machine.hidden_gpus import WITH_GPUS
 
 
 def check(facts: Facts) -> Verdicts:

@@ -10,7 +10,7 @@ import pytest
 from bench.common.errors import InputError
 from bench.doctor.gather_amd import gather_amd
 from bench.launch.roll_call import own_answer
-from bench.machine import amd_gpus, container, environment, gpu_vendor, gpus, slots
+from bench.machine import amd_gpus, environment, gpu_vendor, gpus, hidden_gpus, slots
 from bench.predict.machine import local_memory
 from bench.slurm import apptainer
 from tests.unit.amd.conftest import mi250x
@@ -130,14 +130,14 @@ def test_facts_have_the_names_that_those_of_nvml_have(amdsmi: ModuleType) -> Non
 def test_a_container_gets_rocm_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert apptainer.execute("bench.sif", gpus=True, folders=())[2] == "--rocm"
     monkeypatch.setenv("APPTAINER_CONTAINER", "/images/bench.sif")
-    assert container.gpus_left_out(0) is None
+    assert hidden_gpus.gpus_left_out(0) is None
     amd_gpus.KERNEL_DRIVER.parent.mkdir()
     amd_gpus.KERNEL_DRIVER.write_text("6.16.13\n")
-    told = container.gpus_left_out(0)
+    told = hidden_gpus.gpus_left_out(0)
     assert told is not None
     assert told.endswith("start it with --rocm")
     monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "")
-    assert container.gpus_left_out(0) is None
+    assert hidden_gpus.gpus_left_out(0) is None
 
 
 def test_the_torch_of_this_environment_is_for_cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,15 +9,15 @@ from click.testing import CliRunner
 
 from bench import cli
 from bench.common.errors import InputError
-from bench.machine import container
-from bench.machine.container import gpus_left_out
+from bench.machine import hidden_gpus
+from bench.machine.hidden_gpus import gpus_left_out
 
 
 @pytest.fixture(autouse=True)
 def _apptainer_on_a_machine_with_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     driver = tmp_path / "version"
     driver.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06\n")
-    monkeypatch.setattr(container, "KERNEL_DRIVER", driver)
+    monkeypatch.setattr(hidden_gpus, "KERNEL_DRIVER", driver)
     monkeypatch.setenv("APPTAINER_CONTAINER", "/images/bench.sif")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
@@ -35,7 +35,7 @@ def test_it_is_not_told_where_gpus_are_seen_or_hidden_on_purpose(monkeypatch: py
 
 
 def test_it_is_not_told_on_a_machine_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, "KERNEL_DRIVER", Path("/nowhere"))
+    monkeypatch.setattr(hidden_gpus, "KERNEL_DRIVER", Path("/nowhere"))
     assert gpus_left_out(0) is None
 
 
