@@ -30,6 +30,11 @@ def find_across_sessions(connection: duckdb.DuckDBPyConnection, rules: Iterable[
                 _find(connection, rule, schema.FOUND_TABLE)
 
 
+def advise_scripts(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give cases that run a script advice that they can follow, except in findings of custom rules."""
+    connection.execute(schema.text("findings_of_scripts"))
+
+
 def find_again(connection: duckdb.DuckDBPyConnection, rule: Rule) -> None:
     """Replace what a rule found before."""
     _forget(connection, rule)
@@ -44,8 +49,6 @@ def _find(connection: duckdb.DuckDBPyConnection, rule: Rule, table: str) -> None
     query = schema.text("findings_of_rule")
     with nullcontext() if rule.is_own else schema.errors_name(rule.finding):
         connection.execute(query.format(table=table, finding=rule.finding, definition=rule.definition))
-    if not rule.is_own:
-        connection.execute(schema.text("findings_of_scripts").format(table=table, finding=rule.finding))
 
 
 @cache

@@ -1,6 +1,6 @@
 -- Advice to cases that run a script: what the script can do takes the place of keys of a suite, which it does not obey.
 -- Options stay if `bench suite` ran the session and the script obeys them: a batch only where its command has one.
-UPDATE {table}
+UPDATE findings
 SET
     advice = words_of_a_script(advice),
     alternatives = words_of_a_script(alternatives),
@@ -12,12 +12,12 @@ SET
 FROM (
     SELECT
         session_id, case_name,
-        bool_or(regexp_matches(config->>'workload_options', '[{{](global_batch|batch_per_rank)[}}]')) AS takes_batch,
+        bool_or(regexp_matches(config->>'workload_options', '[{](global_batch|batch_per_rank)[}]')) AS takes_batch,
         bool_or(sessions.command[2] = 'suite') AS is_of_a_suite
     FROM runs
     JOIN sessions USING (session_id)
     WHERE workload = 'command'
     GROUP BY session_id, case_name
 ) AS scripts
-WHERE finding = '{finding}'
-    AND {table}.session_id = scripts.session_id AND {table}.case_name = scripts.case_name
+WHERE finding NOT IN (SELECT finding FROM diagnosis_rules WHERE is_own)
+    AND findings.session_id = scripts.session_id AND findings.case_name = scripts.case_name

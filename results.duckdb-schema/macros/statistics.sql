@@ -19,46 +19,38 @@ CREATE OR REPLACE MACRO geometric_mean(x) AS (
     CASE WHEN min(x) = max(x) THEN min(x) ELSE exp(avg(ln(x))) END
 );
 
--- Two-sided 95 % quantile of Student's t for the given degrees of freedom; null below 1. DuckDB has no t quantile: this
--- is the polynomial in 1/df of bench/records/t_interval.py. Its relative error is at most 1e-11 (tested).
-CREATE OR REPLACE MACRO t_quantile(df) AS (
+-- Two-sided quantile of Student's t for the given degrees of freedom: 95 % over repeats whose number was fixed, 96.5 %
+-- if `is_stopped_early`; null below 1. If repeats are added until an interval is narrow, the last one is too narrow: of
+-- intervals with the second quantile, about 95 of 100 then hold the truth (benchmarks/coverage.py). DuckDB has no t
+-- quantile: these are the polynomials in 1/df of bench/records/t_interval.py. Their relative error is at most 1e-11
+-- (tested).
+CREATE OR REPLACE MACRO t_quantile_for(df, is_stopped_early) AS (
     CASE
         WHEN df >= 1
         THEN exp(list_reduce(
-            '[
-                -0.18804363781575298, 2.115691298767761, -11.13355528034062, 36.40929527999736, -82.91450918655215,
-                139.62194296623608, -180.1065143641185, 181.72985510248844, -144.8232635692599, 90.89732151914617,
-                -43.97607025929754, 15.514865398676745, -3.4788696628981857, 0.2175988920016344, 0.24122868068758524,
-                -0.09659257654820574, -0.23123518336523025, 0.15206885727974878, 0.7075853575757564,
-                1.2103647055608104, 0.6729260978384966
-            ]'::DOUBLE[],
-            lambda sum, coefficient: sum / df + coefficient
-        ))
-    END
-);
-
--- As `t_quantile`, but 96.5 %. If repeats are added until an interval is narrow, the last one is too narrow: of these
--- intervals, about 95 of 100 then hold the truth (benchmarks/coverage.py).
-CREATE OR REPLACE MACRO t_quantile_of_stopped(df) AS (
-    CASE
-        WHEN df >= 1
-        THEN exp(list_reduce(
-            '[
+            CASE WHEN is_stopped_early THEN '[
                 -0.17473223750029585, 1.9795790188961637, -10.50782301378865, 34.74946804960866, -80.30792754807193,
                 137.87367688681502, -182.31683217049417, 189.59949334074014, -156.29108134215, 101.44571115985501,
                 -50.54461842524605, 18.384428849435285, -4.468661337056283, 0.458866873870241, 0.3592616475985696,
                 -0.19776718862002649, -0.3335975572263981, 0.21047089268204328, 0.8746969594138382,
                 1.3612937853428841, 0.7459096348081955
-            ]'::DOUBLE[],
+            ]'::DOUBLE[] ELSE '[
+                -0.18804363781575298, 2.115691298767761, -11.13355528034062, 36.40929527999736, -82.91450918655215,
+                139.62194296623608, -180.1065143641185, 181.72985510248844, -144.8232635692599, 90.89732151914617,
+                -43.97607025929754, 15.514865398676745, -3.4788696628981857, 0.2175988920016344, 0.24122868068758524,
+                -0.09659257654820574, -0.23123518336523025, 0.15206885727974878, 0.7075853575757564,
+                1.2103647055608104, 0.6729260978384966
+            ]'::DOUBLE[] END,
             lambda sum, coefficient: sum / df + coefficient
         ))
     END
 );
 
--- The quantile for a 95 % interval over repeats whose number was fixed, or was not (`is_stopped_early`).
-CREATE OR REPLACE MACRO t_quantile_for(df, is_stopped_early) AS (
-    CASE WHEN is_stopped_early THEN t_quantile_of_stopped(df) ELSE t_quantile(df) END
-);
+-- The 95 % quantile of `t_quantile_for`.
+CREATE OR REPLACE MACRO t_quantile(df) AS (t_quantile_for(df, false));
+
+-- The 96.5 % quantile of `t_quantile_for`.
+CREATE OR REPLACE MACRO t_quantile_of_stopped(df) AS (t_quantile_for(df, true));
 
 -- Probability that Student's t with df degrees of freedom exceeds |t|, with a relative error of at most 1e-9 (tested).
 -- DuckDB has no t distribution, so the density is integrated from |t| by double-exponential quadrature (x = |t| +
@@ -139,31 +131,52 @@ CREATE OR REPLACE MACRO mean_half_width(repeats, variance, is_stopped_early := f
     t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, is_stopped_early) * sqrt(variance / repeats)
 );
 
+-- The values in two lists of {block, value} and their differences within blocks, as a list of one element: `FOR` over
+-- it computes them once, however often they are used.
+CREATE OR REPLACE MACRO values_of(here, there) AS (
+    [{
+        'here': [element.value FOR element IN here],
+        'there': [element.value FOR element IN there],
+        'differences': differences_within(here, there)
+    }]
+);
+
 -- ln(throughput here ÷ there), from two lists of {block, value}: the mean of the differences within blocks if they are
 -- enough, else the difference of both means.
 CREATE OR REPLACE MACRO log_ratio_of(here, there) AS (
-    CASE
-        WHEN are_enough_differences(differences_within(here, there), len(here), len(there))
-        THEN mean_of(differences_within(here, there))
-        ELSE mean_of([element.value FOR element IN here]) - mean_of([element.value FOR element IN there])
-    END
+    [
+        CASE
+            WHEN are_enough_differences(found.differences, len(found.here), len(found.there))
+            THEN mean_of(found.differences)
+            ELSE mean_of(found.here) - mean_of(found.there)
+        END
+        FOR found IN values_of(here, there)
+    ][1]
 );
 
 -- Half-width of the 95 % interval of ln(throughput here ÷ there), from two lists of {block, value}: from the
 -- differences within blocks if they are enough, else Welch's.
 CREATE OR REPLACE MACRO ratio_half_width(here, there, is_stopped_early := false) AS (
-    CASE
-        WHEN are_enough_differences(differences_within(here, there), len(here), len(there))
-        THEN mean_half_width(
-            len(differences_within(here, there)), variance_of(differences_within(here, there)),
-            is_stopped_early := is_stopped_early
-        )
-        ELSE half_width(
-            len(here), variance_of([element.value FOR element IN here]),
-            len(there), variance_of([element.value FOR element IN there]),
-            is_stopped_early := is_stopped_early
-        )
-    END
+    [
+        t_quantile_for(mean.df, is_stopped_early) * sqrt(mean.variance)
+        FOR mean IN [
+            CASE
+                WHEN are_enough_differences(found.differences, len(found.here), len(found.there))
+                THEN {
+                    'df': len(found.differences) - 1,
+                    'variance': variance_of(found.differences) / len(found.differences)
+                }
+                ELSE {
+                    'df': welch_df(
+                        variance_of(found.here) / len(found.here), len(found.here),
+                        variance_of(found.there) / len(found.there), len(found.there)
+                    ),
+                    'variance': variance_of(found.here) / len(found.here) + variance_of(found.there) / len(found.there)
+                }
+            END
+            FOR found IN values_of(here, there)
+        ]
+    ][1]
 );
 
 -- An end of the interval of a share: within 0 and 1, and null if it is unknown. (`greatest` and `least` ignore nulls.)
@@ -350,7 +363,7 @@ CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regio
 CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions, is_stopped_early := false) AS (
     CASE WHEN variance > 0 AND df > 0 THEN
         list_filter(
-            [units_at(1 + list_reduce(
+            [units_at(1 + last) FOR last IN [list_reduce(
                 [64, 32, 16, 8, 4, 2, 1],
                 lambda place, step: place + CASE
                     WHEN 0.8 > decision_probability(
@@ -359,7 +372,7 @@ CREATE OR REPLACE MACRO units_to_decide(mean, variance, df, units, regions, is_s
                     ELSE 0
                 END,
                 0
-            ))],
+            )]],
             lambda k: k <= 1000
         )[1]
     END
