@@ -16,27 +16,32 @@ WITH ratios AS (
         AND there.threads = baseline_threads
     WHERE rounds IS NOT NULL AND NOT scaling.oversubscribed
 ),
+-- The sizes share the baseline's runs, so their variances are correlated by about a quarter.
 families AS (
     SELECT
         *,
         count(*) OVER family AS sizes,
         sum(rounds - 1) OVER family AS degrees,
         sum((rounds - 1) * variance) OVER family / degrees AS pooled_variance,
+        greatest(1, 4 * degrees / (sizes + 3)) AS pooled_df,
         greatest(1, sizes ** (1 - 3 / max(rounds) OVER family)) AS comparisons
     FROM ratios
     WINDOW family AS (PARTITION BY session_id, case_name)
 ),
--- The sizes share the baseline's runs, so their variances are correlated by about a quarter.
 with_half_widths AS (
     SELECT
         *,
-        greatest(1, 4 * degrees / (sizes + 3)) AS pooled_df,
         t_quantile_at(1 - 0.95 ** (1 / sizes), pooled_df) * sqrt(pooled_variance / rounds) AS pooled_half_width,
         ln(speedup_hi / speedup) * t_quantile_at(1 - 0.95 ** (1 / comparisons), greatest(rounds - 1, 2))
-            / t_quantile(greatest(rounds - 1, 2)) AS own_half_width,
+            / t_quantile(greatest(rounds - 1, 2)) AS own_half_width
+    FROM families
+),
+with_half_width AS (
+    SELECT
+        *,
         -- null without an own interval
         CASE WHEN own_half_width < pooled_half_width THEN pooled_half_width ELSE own_half_width END AS half_width
-    FROM families
+    FROM with_half_widths
 ),
 final AS (
     SELECT
@@ -51,6 +56,6 @@ final AS (
         efficiency,
         efficiency * exp(-half_width) AS efficiency_lo,
         efficiency * exp(half_width) AS efficiency_hi
-    FROM with_half_widths
+    FROM with_half_width
 )
 SELECT * FROM final;

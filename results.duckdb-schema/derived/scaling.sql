@@ -196,12 +196,17 @@ with_intervals AS (
 -- From typical to expected. The point takes the rate of slow runs to be a rank's, so that larger sizes are hit more
 -- often. The interval also holds if it is the same for all runs: then the expected ratio is the typical one. The errors
 -- of the typical ratio, of the rate and of the slowdown are independent, so their squares add up.
-with_disturbances AS (
+with_slowing AS (
     SELECT
         *,
         CASE WHEN slow_runs > 0 AND NOT (oversubscribed OR is_baseline) THEN
             log_disturbance(rate_per_rank, slowdown, world_size, baseline_world_size)
-        END AS slowing,
+        END AS slowing
+    FROM with_intervals
+),
+with_alternatives AS (
+    SELECT
+        *,
         -- At high rates both sizes are nearly always slow, so the extremes need not be at the ends.
         [
             log_disturbance(
@@ -210,18 +215,23 @@ with_disturbances AS (
             ) - slowing
             FOR part IN range(51)
         ] AS at_other_rates,
-        least(0, list_min(at_other_rates)) AS if_fewer,
-        greatest(0, list_max(at_other_rates)) AS if_more,
         coalesce(log_disturbance(rate_per_rank, slowdown_lo, world_size, baseline_world_size) - slowing, 0)
             AS if_shorter,
         coalesce(log_disturbance(rate_per_rank, slowdown_hi, world_size, baseline_world_size) - slowing, 0)
             AS if_longer,
-        ratio * exp(-slowing) AS expected_ratio,
+        ratio * exp(-slowing) AS expected_ratio
+    FROM with_slowing
+),
+with_disturbances AS (
+    SELECT
+        *,
+        least(0, list_min(at_other_rates)) AS if_fewer,
+        greatest(0, list_max(at_other_rates)) AS if_more,
         expected_ratio * exp(-sqrt(ratio_half_width ** 2 + if_more ** 2 + if_longer ** 2)) AS if_worst,
         expected_ratio * exp(sqrt(ratio_half_width ** 2 + if_fewer ** 2 + if_shorter ** 2)) AS if_best,
         CASE WHEN if_worst > 0 THEN least(if_worst, ratio * exp(-ratio_half_width)) END AS expected_ratio_lo,
         CASE WHEN if_best > 0 THEN greatest(if_best, ratio * exp(ratio_half_width)) END AS expected_ratio_hi
-    FROM with_intervals
+    FROM with_alternatives
 ),
 different_trainings AS (
     -- Two repeats: one may be an accident.

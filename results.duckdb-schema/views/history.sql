@@ -101,11 +101,12 @@ with_facts AS (
     JOIN documents AS baselines ON baselines.fingerprints_digest = baseline
     JOIN documents AS candidates ON candidates.fingerprints_digest = candidate
 ),
+with_code AS (
+    SELECT *, code_difference(facts) AS other_code, training_code_difference(facts) AS other_training FROM with_facts
+),
 documents_differences AS (
     SELECT
-        baseline, candidate,
-        code_difference(facts) AS other_code,
-        training_code_difference(facts) AS other_training,
+        baseline, candidate, other_code,
         [
             {
                 'key': fact.key, 'class': fact.class,
@@ -122,7 +123,7 @@ documents_differences AS (
             }
             FOR fact IN facts
         ] AS documents_differ_in
-    FROM with_facts
+    FROM with_code
 ),
 with_other_settings AS (
     SELECT point, session_id, case_name, nodes, ranks_per_node, threads, previous
@@ -147,27 +148,31 @@ settings_differences AS (
         AND previous_configs.ranks_per_node = with_other_settings.ranks_per_node
         AND previous_configs.threads = previous.threads
 ),
-with_moments AS (
+with_differences AS (
     SELECT
         paired.*, other_code,
         ln(throughput / previous.throughput) AS log_ratio,
         log_variance / repeats AS a,
         previous.log_variance / previous.repeats AS b,
         oversubscribed OR previous.oversubscribed AS is_oversubscribed,
-        previous IS NOT NULL AS has_previous,
-        CASE WHEN has_previous THEN [
+        CASE WHEN previous IS NOT NULL THEN [
             ['settings', 'device', 'threads'][place]
             FOR place IN [1, 2, 3] IF asked[place] IS DISTINCT FROM previous.asked[place]
         ] END AS unlike,
-        len(unlike) = 0 AS is_alike,
         CASE WHEN previous.fingerprints_digest = fingerprints_digest THEN [] ELSE documents_differ_in END
-            AS differences,
-        [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
-        -- of two sessions between which nothing relevant changed
-        CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
+            AS differences
     FROM paired
     LEFT JOIN documents_differences
         ON baseline = previous.fingerprints_digest AND candidate = fingerprints_digest
+),
+with_moments AS (
+    SELECT
+        *,
+        len(unlike) = 0 AS is_alike,
+        [fact FOR fact IN differences IF fact.class = 'must_equal'] AS must_equal,
+        -- of two sessions between which nothing relevant changed
+        CASE WHEN is_alike AND len(must_equal) = 0 AND NOT is_oversubscribed THEN log_ratio ** 2 END AS unchanged_square
+    FROM with_differences
 ),
 with_usual AS (
     SELECT
