@@ -53,10 +53,9 @@ def frame(
 
 def _printable(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with invisible characters as escapes (`\\u202e`): one of them can reverse the text that follows it."""
-    columns = [name for name, kind in rows.schema.items() if kind == pl.String and name not in _EXACT]
-    suspect = [
-        name for name in columns if rows.get_column(name).str.contains(r"[^\P{C}\n]|[\u2028\u2029]").any()
-    ]
+    texts = [name for name, kind in rows.schema.items() if kind == pl.String and name not in _EXACT]
+    is_suspect = rows.select(pl.col(name).str.contains(r"[^\P{C}\n]|[\u2028\u2029]").any() for name in texts)
+    suspect = [name for name in texts if is_suspect.item(0, name)]
     return rows.with_columns(pl.col(name).map_elements(printable, return_dtype=pl.String) for name in suspect)
 
 
