@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from analysis.sql.choose_session import choose
 from analysis.tables import terminal
 from analysis.tables.column import Column, number_of, text_of
 from analysis.tables.table import Table
+from analysis.wording import numbers, verdicts
 from analysis.wording.lost_efficiency import explained, name_of
 from analysis.wording.main_loss import main_loss_of
-from analysis.wording.numbers import estimate, share
+from analysis.wording.numbers import estimate
 from analysis.wording.plain_text import printable
 
 
@@ -57,11 +58,12 @@ def losses(results: Path, session: str | None) -> Answer:
     known = [row for row in rows if row["share"] is not None]
     places = list(dict.fromkeys((row["case_name"], row["placement"]) for row in known))
     order = {place: number for number, place in enumerate(places)}
+    undecided = {point["point_id"] for point in points if verdicts.is_open(point)}
     known.sort(key=lambda row: (order[row["case_name"], row["placement"]], -row["share"]))
 
     def show(out: Console) -> None:
         if known:
-            terminal.show(out, session_id, _losses_table(known))
+            terminal.show(out, session_id, _losses_table(known, undecided))
             if said := main_loss_of(points, explained(rows)):
                 terminal.say(out, said, "bold")
         else:
@@ -130,7 +132,17 @@ def _ranks_table(rows: Sequence[Row]) -> Table:
     )
 
 
-def _losses_table(rows: Sequence[Row]) -> Table:
+def _losses_table(rows: Sequence[Row], undecided: Container[str]) -> Table:
+    """`undecided` are the ids of the points whose repeats do not show how much was lost, nor to what."""
+
+    def lost_share(row: Row) -> str:
+        if row["point_id"] in undecided:
+            return numbers.TOO_WIDE
+        return " ".join(filter(None, numbers.share(row["share"], row["share_lo"], row["share_hi"])))
+
+    def lost_ms(row: Row) -> str:
+        return "" if row["point_id"] in undecided else number_of("lost_ms", 3)(row)
+
     return Table(
         rows=rows,
         keys=[
@@ -139,11 +151,7 @@ def _losses_table(rows: Sequence[Row]) -> Table:
             Column("lost to", lambda row: name_of(row["term"])),
         ],
         values=[
-            Column("share of time [95 %]", _share),
-            Column("ms a step", number_of("lost_ms", 3), number=True),
+            Column("share of time [95 %]", lost_share),
+            Column("ms a step", lost_ms, number=True),
         ],
     )
-
-
-def _share(row: Row) -> str:
-    return " ".join(filter(None, share(row["share"], row["share_lo"], row["share_hi"])))

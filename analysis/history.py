@@ -90,15 +90,16 @@ def _table(rows: Sequence[Row]) -> Table:
         keys=[
             Column("case", text_of("panel"), untrusted=True),
             Column("placement", text_of("placement")),
-            Column("began (UTC)", text_of("began")),
+            Column("session", text_of("session_order"), number=True),
         ],
         values=[
+            Column("began (UTC)", text_of("began")),
             Column(f"{unit} [95 %]", _throughput),
-            Column("efficiency", _efficiency, number=True),
+            Column("efficiency", _efficiency),
             Column("ratio [95 %]", ratio_cell),
             Column("verdict", _verdict, tone=tone_of),
             Column("changed", text_of("marked"), untrusted=True),
-            Column("session", text_of("session_id"), untrusted=True),
+            Column("id", text_of("session_id"), untrusted=True),
         ],
     )
 
@@ -114,7 +115,11 @@ def _throughput(row: Row) -> str:
 def _efficiency(row: Row) -> str:
     if row["efficiency"] is None or row["is_baseline"] or row["scaling_mode"] == "none":
         return ""
-    return f"{100 * row['efficiency']:.1f} %"
+    low, high = row["efficiency_lo"], row["efficiency_hi"]
+    value = numbers.estimate(
+        100 * row["efficiency"], *(None if end is None else 100 * end for end in (low, high))
+    )[0]
+    return f"{value} % {numbers.TOO_WIDE}" if numbers.is_too_wide(low, high) else f"{value} %"
 
 
 def _verdict(row: Row) -> str:

@@ -20,7 +20,14 @@ from analysis.tables.scaling_brief import brief_tables
 from analysis.tables.table import Table
 from analysis.wording import lost_efficiency, machine, recorder_overhead, unlike_runs
 from analysis.wording.batch_search import limits
-from analysis.wording.caveats import busy, imported_from, outside_rounds, slow_runs, still_too_wide
+from analysis.wording.caveats import (
+    busy,
+    imported_from,
+    outside_rounds,
+    slow_runs,
+    still_too_wide,
+    workers_of_baselines,
+)
 from analysis.wording.failures import reasons
 from analysis.wording.headline import headline
 from analysis.wording.main_loss import main_loss, main_loss_of
@@ -74,6 +81,7 @@ def show(
         *([imported_from(session_row)] if session_row["imported"] is not None else []),
         *reasons(coverage),
         *unlike_runs.sentences(differing),
+        *workers_of_baselines(points),
         *outside_rounds(points),
         *slow_runs(points),
         *still_too_wide(points),

@@ -6,6 +6,7 @@ The parameter `name` quotes untrusted text, such as a case's name, for the outpu
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -18,7 +19,6 @@ from analysis.wording.plain_text import listed, number
 
 VERDICTS = ("faster", "slower", "same", "inconclusive")
 UNLIKE = "The two sides differ, and every ratio includes these differences."
-SETTINGS = "settings, which `bench report A B --compare --out public` lists; digests"
 TRAINING_CODE = "training_code"
 """The fingerprint's key with the digest of scalebench's files that ranks execute."""
 NAMES_OF_TRAINING_CODE = ("scalebench", "commit")
@@ -164,13 +164,20 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
     at = f" (commit {_values(commits[0], name)})" if commits else ""
     for cases, changed in files.items():
         yield True, f"the code differs: {listed(map(name, changed), _MOST_FILES)}{at}{_of(cases, name)}"
+    settings = [found for found in comparison.differences if found.key == "settings"]
+    if settings:
+        in_all = any(found.cases is None for found in settings)
+        differing = (
+            [] if in_all else list(dict.fromkeys(case for found in settings for case in found.cases or ()))
+        )
+        yield True, f"settings{_of(differing, name)}{_listing(comparison)}"
     code = [found for found in comparison.differences if found.key == TRAINING_CODE and found.must_equal]
     named = [found for found in comparison.differences if found.key in NAMES_OF_TRAINING_CODE] if code else []
     for found in comparison.differences:
         if found in code and named:
             at = ", ".join(f"{one.key} {_values(one, name)}" for one in named)
             yield True, f"the training code differs: {at}{_of(found.cases or (), name)}"
-        elif found.own_file is None and not (files and found in commits) and found not in named:
+        elif found.own_file is None and found not in (*settings, *named, *(commits if files else ())):
             yield found.must_equal, difference(found, name)
 
 
@@ -182,8 +189,15 @@ def difference(found: Difference, name: Callable[[str], str] = str) -> str:
         return f"only the {side} has the {name(found.key)}{of}"
     # names of files and packages keep their underscores
     key = found.key if found.key.startswith((OWN_FILE, OWN_PACKAGE)) else found.key.replace("_", " ")
-    what = SETTINGS if found.key == "settings" else name(key)
-    return f"{what}: {_values(found, name)}{of}"
+    return f"{name(key)}: {_values(found, name)}{of}"
+
+
+def _listing(comparison: Comparison) -> str:
+    """The command that lists settings; empty if both sides are cases of one session."""
+    sides = [",".join(side.session_ids) for side in (comparison.baseline, comparison.candidate)]
+    if set(comparison.baseline.session_ids) & set(comparison.candidate.session_ids):
+        return ""
+    return f", which `bench report {shlex.join(sides)} --compare` lists"
 
 
 def short_digests(value: str) -> str:

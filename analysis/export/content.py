@@ -10,7 +10,7 @@ import duckdb
 from analysis.database.rows import Row, session_rows
 from analysis.report import named_queries
 from analysis.report.sections.hardware import nodes_of
-from analysis.tables.scaling import EXPECTED, rates, scaling_table
+from analysis.tables.scaling import EXPECTED, SPEEDUP, rates, scaling_table
 from analysis.tables.table import Table
 from analysis.wording import machine, unlike_runs
 from analysis.wording.caveats import caveats
@@ -27,7 +27,7 @@ _FACTS = (
     ("image", "image content"),
     ("torch", "PyTorch"),
 )
-_ON_PAPER = ("speedup", "efficiency [95 %]", EXPECTED, "verdict")
+_ON_PAPER = ("speedup", SPEEDUP, "efficiency [95 %]", EXPECTED, "verdict")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analysis.database.rows import Row
 from analysis.wording.numbers import estimate, signed_percent
+from analysis.wording.plain_text import counted
 
+_MOST_PEAKS = 4
 SURE = 4
 """A peak is named only if its interval's ends differ by at most this factor, and the largest size and the peak, too."""
 
@@ -64,11 +66,16 @@ def _is_narrow(row: Row, name: str) -> bool:
 
 
 def peaks(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str]:
-    """A sentence for every case with a known peak; `name` escapes a case's name."""
-    for row in rows:
+    """A sentence for the first cases with a known peak, then the number of others; `name` escapes a case's name."""
+    known = [
+        row
+        for row in rows
+        if row["segment"] != "one node"
+        and is_sure(row)
+        and row["peak_workers"] <= SURE * row["largest_workers"]
+    ]
+    for row in known[:_MOST_PEAKS]:
         largest = row["largest_workers"]
-        if row["segment"] == "one node" or not is_sure(row) or row["peak_workers"] > SURE * largest:
-            continue
         error = row["usl_left_out_error"]
         said = f"{name(row['case_name'])}: by the USL fastest at about {_peak(row)}"
         check = (
@@ -77,6 +84,8 @@ def peaks(rows: Sequence[Row], name: Callable[[str], str] = str) -> Iterator[str
             else ""
         )
         yield f"{said}, fitted to {row['points']} sizes up to {largest:,}{check}."
+    if len(known) > _MOST_PEAKS:
+        yield f"The table scaling_law has the peaks of {counted(len(known) - _MOST_PEAKS, 'more cases')}."
 
 
 _NAMES = {"amdahl": "Amdahl", "gustafson": "Gustafson", "usl": "the USL"}

@@ -14,6 +14,8 @@ from analysis.wording.metric import ACCURACY, metric_of
 from analysis.wording.numbers import estimate, spread, telling_estimate
 from analysis.wording.plain_text import number
 
+SPEEDUP = "speedup [95 %]"
+"""Heading of the speedup where nothing has an efficiency."""
 EXPECTED = "expected [95 %]"
 """Heading of the expected efficiency."""
 
@@ -32,7 +34,11 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
         values=[
             Column("nodes", text_of("nodes"), number=True),
             *(Column(heading, _value(field), number=True) for heading, field in rates(points)),
-            Column("speedup", _of(ratios, _value("speedup")), number=True),
+            *(
+                [Column("speedup", _of(ratios, _value("speedup")), number=True)]
+                if any(row["efficiency"] is not None and not row["is_baseline"] for row in points)
+                else [Column(SPEEDUP, _of(ratios, _speedup))]  # no other column has its interval
+            ),
             Column("efficiency [95 %]", _of(ratios, _efficiency("efficiency"))),
             *(
                 [Column(EXPECTED, _efficiency("expected_efficiency"))]
@@ -116,6 +122,13 @@ def _value(name: str) -> Callable[[Row], str]:
     return lambda row: (
         "" if row[name] is None else estimate(row[name], row[f"{name}_lo"], row[f"{name}_hi"])[0]
     )
+
+
+def _speedup(row: Row) -> str:
+    if row["speedup"] is None:
+        return ""
+    ends = (None, None) if row["is_baseline"] else (row["speedup_lo"], row["speedup_hi"])
+    return " ".join(telling_estimate(row["speedup"], *ends, apart_from=1)).rstrip()
 
 
 def _epoch(row: Row) -> str:

@@ -27,8 +27,7 @@ def caveats(
     compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
     if any(point["efficiency"] is not None for point in compared):
         yield "Efficiency is speedup ÷ workers."
-    for workers in sorted({point["baseline_workers"] for point in compared} - {1}):
-        yield f"Speedup counts the {workers:,} workers of a baseline as {workers:,}."
+    yield from workers_of_baselines(compared)
     if any(point["verdict"] for point in points):
         yield _limits()
     has_intervals = any(point["throughput_lo"] is not None for point in points)
@@ -55,6 +54,13 @@ def caveats(
         )
     if session["synthetic"] and any(point["throughput"] is not None for point in points):
         yield "The examples are synthetic: the results say nothing about a real data set."
+
+
+def workers_of_baselines(points: Sequence[Row]) -> Iterator[str]:
+    """A sentence for each number of workers of a baseline, except one: speedups are not ratios to its throughput."""
+    compared = [point for point in points if point["speedup"] is not None and not point["is_baseline"]]
+    for workers in sorted({point["baseline_workers"] for point in compared} - {1}):
+        yield f"Speedup counts the {workers:,} workers of a baseline as {workers:,}."
 
 
 def outside_rounds(points: Sequence[Row]) -> Iterator[str]:

@@ -30,13 +30,13 @@ def outcome(point: Row) -> int:
         return OVERSUBSCRIBED
     if point["verdict"] == verdicts.DIFFERENT_TRAINING:
         return OTHER_MODEL
-    if verdicts.is_too_noisy(point):
-        return NOISY
     low, high = _ratios(point)[1:]
     if low > 1:
         return FASTER
     if high < 1:
         return SLOWER
+    if verdicts.is_too_noisy(point):
+        return NOISY
     return NO_GAIN if high < _NO_GAIN else UNDECIDED
 
 
@@ -141,6 +141,9 @@ def _of_one(point: Row, name: Callable[[str], str]) -> str:
         return f"{case} trains a different model than {base}, so the speeds cannot be compared."
     if kind == UNDECIDED and point["speedup_lo"] is not None:
         return f"{case}: undecided whether it is faster than {base}."
+    if verdicts.is_too_noisy(point) and kind in (FASTER, SLOWER):
+        word = "faster" if kind == FASTER else "slower"
+        return f"{case} is {word} than {base}, {verdicts.TOO_NOISY} how much."
     said = f"{case} is {_times(point)} times as fast as {base}"
     if kind == NO_GAIN and point["speedup_lo"] is not None:
         times, interval = estimate(*_ratios(point))
@@ -178,7 +181,7 @@ def _unsure(points: Sequence[Row]) -> str:
     if any(point["speedup_lo"] is not None for point in points):
         return ""
     once = all(point["repeats"] + point["slow_repeats"] == 1 for point in points)
-    return ", by one repeat" if once else "; how sure is not known"
+    return "; one repeat each" if once else "; how sure is not known"
 
 
 def _group(kind: int, points: Sequence[Row], name: Callable[[str], str], *, names_bases: bool) -> str:
@@ -188,12 +191,13 @@ def _group(kind: int, points: Sequence[Row], name: Callable[[str], str], *, name
     if kind in (FASTER, SLOWER):
         lead = "" if kind == FASTER else "slower: "
         if len(ordered) <= _MOST_NAMED:
-            bases = [f" as fast as {_base(point, name)}" if names_bases else "" for point in ordered]
             return lead + ", ".join(
-                f"{name(point['case_name'])} {_times(point)}×{base}"
-                for point, base in zip(ordered, bases, strict=True)
+                f"{name(point['case_name'])} {_amount(point, kind)}"
+                + (f" as fast as {_base(point, name)}" if names_bases else "")
+                for point in ordered
             )
-        best, worst = ordered[0], ordered[-1]
+        sure = [point for point in ordered if not verdicts.is_too_noisy(point)] or ordered
+        best, worst = sure[0], sure[-1]
         if _times(best) == _times(worst):
             return f"{len(ordered):,} cases {'are faster' if kind == FASTER else 'are slower'}, {_times(best)}× each"
         return (
@@ -242,6 +246,13 @@ def _ratios(point: Row) -> tuple[float, float, float]:
         (value if low is None else low) / workers,
         (value if high is None else high) / workers,
     )
+
+
+def _amount(point: Row, kind: int) -> str:
+    """`1.72×`, or which is faster if the repeats do not show by how much."""
+    if not verdicts.is_too_noisy(point):
+        return f"{_times(point)}×"
+    return f"{'faster' if kind == FASTER else 'slower'} ({verdicts.TOO_NOISY} how much)"
 
 
 def _times(point: Row) -> str:

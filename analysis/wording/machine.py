@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import duckdb
 
 from analysis.database.rows import Row, session_rows
-from analysis.wording.numbers import estimate
+from analysis.wording.numbers import telling_estimate
 from analysis.wording.plain_text import bytes_text, counted, number, word
 
 _FLOPS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
@@ -109,12 +109,12 @@ def _of_a_profile(row: Row, name: Callable[[str], str]) -> Iterator[str]:
 
 def bus_gbps(row: Row) -> tuple[str, str]:
     """A peak's bus bandwidth and its interval."""
-    return estimate(row["peak_bus_gbps"], row["peak_bus_gbps_lo"], row["peak_bus_gbps_hi"])
+    return telling_estimate(row["peak_bus_gbps"], row["peak_bus_gbps_lo"], row["peak_bus_gbps_hi"])
 
 
 def latency_us(row: Row) -> tuple[str, str]:
     """The time of an exchange of the smallest message and its interval."""
-    return estimate(row["smallest_time_us"], row["smallest_time_us_lo"], row["smallest_time_us_hi"])
+    return telling_estimate(row["smallest_time_us"], row["smallest_time_us_lo"], row["smallest_time_us_hi"])
 
 
 def flops(row: Row) -> tuple[str, str, str]:
@@ -124,7 +124,7 @@ def flops(row: Row) -> tuple[str, str, str]:
         None if row[end] is None else row[end] / factor
         for end in ("peak_flops_per_s_lo", "peak_flops_per_s_hi")
     ]
-    return *estimate(row["peak_flops_per_s"] / factor, *ends), unit
+    return *telling_estimate(row["peak_flops_per_s"] / factor, *ends), unit
 
 
 def flops_unit(flops_per_s: float) -> tuple[float, str]:

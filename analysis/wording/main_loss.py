@@ -18,22 +18,23 @@ LEAST = 0.005
 """Share of the ranks' time below which a loss is not mentioned."""
 
 
-def most_telling(points: Sequence[Row]) -> Row | None:
+def most_telling(points: Sequence[Row], losses: Sequence[Row]) -> Row | None:
     """The row that the sentence is about; None if no row has an efficiency. Among the largest sizes of all cases, those
-    with slots for all ranks win, then those whose repeats show how much was lost, then strong scaling, then more
-    workers, then the suite's order of cases."""
+    with slots for all ranks win, then those whose repeats show how much was lost, then those whose communication is
+    known, then the one that lost most."""
     compared = [
         point
         for point in largest(points)
         if point["efficiency"] is not None and point["verdict"] != verdicts.DIFFERENT_TRAINING
     ]
-    return max(
+    known = {place_of(loss) for loss in losses if loss["known_by"] is not None}
+    return min(
         compared,
         key=lambda point: (
-            not point["oversubscribed"],
-            not is_loss_undecided(point),
-            point["scaling_mode"] == "strong",
-            point["workers"],
+            point["oversubscribed"],
+            is_loss_undecided(point),
+            place_of(point) not in known,
+            point["efficiency"],
         ),
         default=None,
     )
@@ -42,13 +43,13 @@ def most_telling(points: Sequence[Row]) -> Row | None:
 def main_loss(points: Sequence[Row], losses: Sequence[Row]) -> str:
     """The main loss of the most telling row, with its interval; empty if nothing was lost or nothing is known.
     `losses` are rows of efficiency_loss of the same session."""
-    point = most_telling(points)
+    point = most_telling(points, losses)
     return "" if point is None else _main_loss(point, losses)
 
 
 def main_loss_of(points: Sequence[Row], losses: Sequence[Row], name: Callable[[str], str] = str) -> str:
     """The same with the name and the size of its case; empty, too, if the repeats do not show how much was lost."""
-    point = most_telling(points)
+    point = most_telling(points, losses)
     if point is None or is_loss_undecided(point):
         return ""
     said = _main_loss(point, losses)

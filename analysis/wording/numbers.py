@@ -42,8 +42,8 @@ def estimate(
     apart_from: float | None = None,
     digits: int = SIGNIFICANT_DIGITS,
 ) -> tuple[str, str]:
-    """A value and its interval: `1.51` and `[1.44, 1.57]`, the latter empty without an interval. A number that differs
-    from `apart_from` is written so that it shows: a ratio whose interval excludes 1 must not read as if it did not.
+    """A value and its interval: `1.51` and `[1.44, 1.57]`, the latter empty without an interval. An
+    interval that excludes `apart_from` is written so that it shows: it must not read as if it ended there.
     `digits`: significant ones, if that keeps value and interval apart."""
     decimals = max(_place(value, digits), 0)
     if low is None or high is None:
@@ -53,6 +53,8 @@ def estimate(
     if low < 0 < high:  # the difference may be nothing, so its small value is chance
         decimals = min(decimals, decimals_of(max(low, high, key=abs)))
     numbers = (value, low, high)
+    if apart_from is not None and low <= apart_from <= high:
+        apart_from = None
     while decimals < _place(value, _MOST_DIGITS) and (
         (low < high and _touches(value, low, high, decimals)) or _hides(numbers, apart_from, decimals)
     ):

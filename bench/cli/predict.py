@@ -9,6 +9,7 @@ import click
 
 from bench.cli import _complete
 from bench.cli._options import Finite, format_option, options_named
+from bench.cli._output import say
 
 if TYPE_CHECKING:
     from bench.predict.machine import Measured
@@ -64,7 +65,8 @@ def command(suite: str, form: str, **options: Any) -> None:
             json.dumps({"machine": list(words), "predictions": [one.to_json() for one in found]}, indent=1)
         )
         return
-    click.echo("\n".join([*words, "", *lines(found)]))
+    say("\n".join(words))
+    click.echo("\n".join(["", *lines(found)]))  # a line of a table is not wrapped
 
 
 def _measured(results: str | None) -> dict[str, Measured]:

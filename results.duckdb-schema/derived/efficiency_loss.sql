@@ -157,7 +157,7 @@ final AS (
         term,
         share,                       -- share of the rank-time at this size; negative: a gain; null: unknown
         share - half_width AS share_lo,
-        CASE WHEN share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1
+        CASE WHEN share <= 1 AND share + half_width > 1 THEN 1 ELSE share + half_width END AS share_hi,  -- at most 1
         share * cost_s AS rank_s_per_example,  -- rank-seconds per example beyond the baseline's
         -- lost_ms: lost time in a rank's mean step
         share * cost_s * 1e3 * examples_per_step / workers AS lost_ms,

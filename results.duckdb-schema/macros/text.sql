@@ -13,7 +13,10 @@ CREATE OR REPLACE MACRO number_text(number) AS (
 
 -- A share as text in percent: `43 %`; below a tenth with one decimal, `4.3 %`.
 CREATE OR REPLACE MACRO percent_text(share) AS (
-    regexp_replace(format(if(abs(share) < 0.0995, '{:.1f} %', '{:.0f} %'), round(100.0 * share, 1) + 0.0), '^-', '−')
+    regexp_replace(
+        if(abs(share) < 0.0995, format('{:.1f} %', round(100.0 * share, 1) + 0.0), format('{:,.0f} %', 100.0 * share)),
+        '^-', '−'
+    )
 );
 
 -- A share with its interval as text in percent: `43 % [38, 49]`; without the interval if an end is unknown, `43 %`.

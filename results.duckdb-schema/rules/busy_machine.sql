@@ -9,10 +9,11 @@ SELECT
     session_id,
     'shown' AS certainty,
     other_cpu_share AS magnitude,
-    format(
-        'other processes used {} of the ranks'' CPUs; the most, {}, in {}', percent_text(other_cpu_share),
-        percent_text(other_cpu_share_largest), busiest_run_id
-    ) AS evidence,
+    format('other processes used {} of the ranks'' CPUs', percent_text(other_cpu_share))
+        || if(
+            other_cpu_share_largest >= other_cpu_share + 0.05,
+            format('; the most, {}, in {}', percent_text(other_cpu_share_largest), busiest_run_id), ''
+        ) AS evidence,
     'Stop other work on the machine, or request an exclusive node; then measure again.' AS advice
 FROM other_work
 WHERE is_busy

@@ -30,24 +30,13 @@ of_settings AS (
     FROM runs
     GROUP BY ALL
 ),
--- The largest number of repeats that the rules undecided and too_few_repeats ask for: one command serves all findings.
-wanted AS (
-    SELECT
-        session_id,
-        max(repeats + slow_repeats + CASE
-            WHEN is_open(verdict_lo, verdict_hi) THEN least(coalesce(repeats_needed, 2 * repeats), 2 * repeats)
-            WHEN repeats_needed <= 4 * repeats THEN repeats_needed
-        END) AS repeats_wanted
-    FROM scaling
-    WHERE NOT oversubscribed
-    GROUP BY session_id
-),
 judged AS (
     SELECT
         *,
         coalesce(if(half IS NULL, mean_cv > 0.05 AND steps >= 20, mean_cv - half > 0.05), false) AS steps_vary,
         coalesce(log_variance > 0.05 ** 2, false) AS repeats_vary,
-        list_transform([mean_cv - half, mean_cv + half], lambda part: format('{:.1f}', 100 * part)) AS ends
+        mean_cv - half AS cv_lo,
+        mean_cv + half AS cv_hi
     FROM with_t
     JOIN placements USING (session_id, case_name, nodes, ranks_per_node, threads)
     JOIN of_settings USING (session_id, case_name, nodes, ranks_per_node, threads)
@@ -60,8 +49,7 @@ SELECT
         '; ',
         if(
             steps_vary,
-            'single steps vary by ' || percent_text(mean_cv)
-                || coalesce(format(' [{}, {}]', ends[1], ends[2]), '') || ' of their mean',
+            format('single steps vary by {} of their mean', share_text(mean_cv, cv_lo, cv_hi)),
             NULL
         ),
         if(
@@ -79,9 +67,8 @@ SELECT
         'in a GAN that trains its generator in every fifth step, measure whole cycles.'
     ) AS advice,
     CASE
-        WHEN repeats_vary THEN format('--repeats {}', greatest(2 * judged.repeats, coalesce(repeats_wanted, 0)))
+        WHEN repeats_vary THEN format('--repeats {}', 2 * judged.repeats)
         WHEN steps_set IS NOT NULL THEN format('--set measure.steps={}', 4 * steps_set)
     END AS options
 FROM judged
-LEFT JOIN wanted USING (session_id)
 WHERE steps_vary OR repeats_vary

@@ -23,7 +23,8 @@ WITH with_busy AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(usual_hi IS NULL OR busy_in IS NOT NULL, 'likely', 'shown') AS certainty,
-    1 - ratio AS cost,
+    if(is_too_wide(ratio_lo, ratio_hi), NULL, 1 - ratio) AS cost,
+    1 - ratio AS magnitude,
     format(
         '{} {} at {}, but {} gave {}: {:.3f}×{}; {}',
         number_text(throughput), throughput_unit, placement, previous_session_id, number_text(previous_throughput),

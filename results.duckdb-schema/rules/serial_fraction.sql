@@ -8,8 +8,8 @@
 -- Fires under strong scaling over at least three sizes, because two cannot distinguish a serial part from a growing
 -- one. Karp-Flatt at the largest size, by the lower end of its interval if there is one, must be so large that by
 -- Amdahl's law twice as many workers would be less than 1.5 times as fast: half of the added ones would be lost. Does
--- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain, nor if the largest size is
--- slower than the one before it: that is negative_scaling.
+-- not fire if Karp-Flatt falls from size to size, which Amdahl's law does not explain, if a smaller size is faster than
+-- the limit, nor if the largest size is slower than the one before it: that is negative_scaling.
 WITH sizes AS (
     SELECT
         *,
@@ -18,7 +18,8 @@ WITH sizes AS (
         first_value(workers) OVER of_case AS first_workers,
         first_value(karp_flatt) OVER of_case AS first_fraction,
         first_value(karp_flatt_lo) OVER of_case AS first_lo,
-        first_value(karp_flatt_hi) OVER of_case AS first_hi
+        first_value(karp_flatt_hi) OVER of_case AS first_hi,
+        max(speedup / baseline_workers) OVER of_case AS best
     FROM (
         SELECT * FROM scaling
         WHERE karp_flatt IS NOT NULL AND NOT oversubscribed
@@ -60,11 +61,15 @@ SELECT
     format(
         'the serial fraction by Karp-Flatt is {} on {} {} and {} on {}: {}; at this fraction, no number of {} is more '
         'than {}{} times as fast as {}',
-        share_text(first_fraction, first_lo, first_hi), first_workers, axis,
-        share_text(karp_flatt, karp_flatt_lo, karp_flatt_hi), workers,
+        share_text(first_fraction, first_lo, end_of_share(first_hi)), first_workers, axis,
+        share_text(karp_flatt, karp_flatt_lo, end_of_share(karp_flatt_hi)), workers,
         if(is_rising, 'it grows', 'no growth beyond noise'),
         axis, number_text(1 / karp_flatt),
-        coalesce(format(' [{}, {}]', number_text(1 / karp_flatt_hi), number_text(1 / karp_flatt_lo)), ''),
+        CASE
+            WHEN NOT is_too_wide(karp_flatt_lo, least(karp_flatt_hi, 1))
+            THEN format(' [{}, {}]', number_text(1 / least(karp_flatt_hi, 1)), number_text(1 / karp_flatt_lo))
+            ELSE ''
+        END,
         baseline_workers
     ) AS evidence,
     if(
@@ -87,4 +92,5 @@ SELECT
     ) AS options
 FROM largest
 WHERE at_least > 0 AND gain_of_a_doubling < 1.5 AND karp_flatt < 1 AND NOT is_falling
+    AND 1 / karp_flatt >= best
     AND verdict IS DISTINCT FROM 'retrograde' AND verdict IS DISTINCT FROM 'different training'

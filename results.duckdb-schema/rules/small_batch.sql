@@ -36,7 +36,7 @@ losses AS (
             ' and to ' ORDER BY term_order
         ) AS reasons
     FROM efficiency_loss
-    WHERE axis = 'ranks' AND NOT oversubscribed
+    WHERE axis = 'ranks' AND NOT oversubscribed AND workers > baseline_workers
         AND term IN ('communication', 'work') AND share > 0 AND coalesce(share_lo, share) > 0
         AND (term <> 'work' OR (session_id, case_name) NOT IN (FROM fixed_micro_batches))
     GROUP BY session_id, case_name, nodes, ranks_per_node, threads

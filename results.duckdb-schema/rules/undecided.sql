@@ -43,8 +43,8 @@ SELECT
         'Measure on a quiet machine: stop other work on it, or request an exclusive node; then take about {} more '
         'repeats{}.', more,
         CASE
-            WHEN repeats_needed > more THEN format('; as the machine is now, it would take about {}', repeats_needed)
-            WHEN repeats_needed IS NULL THEN '; as the machine is now, not even 1,000 would be enough'
+            WHEN repeats_needed > more THEN format(' (as the machine is now, it would take about {:,})', repeats_needed)
+            WHEN repeats_needed IS NULL THEN ' (as the machine is now, not even 1,000 would be enough)'
             ELSE ''
         END
     ) AS advice,

@@ -10,7 +10,7 @@
 -- imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
-    WHERE share IS NOT NULL AND NOT oversubscribed
+    WHERE share IS NOT NULL AND NOT oversubscribed AND efficiency < 1
         AND NOT coalesce(is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)), false)
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order

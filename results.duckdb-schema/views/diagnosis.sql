@@ -16,6 +16,7 @@ suites AS (
 placed AS (
     SELECT
         findings.*,
+        try_cast(nullif(regexp_extract(options, '^--repeats (\d+)$', 1), '') AS INTEGER) AS repeats_asked,
         places.workers, places.world_size, places.placement,
         count(*) OVER of_case AS times,
         row_number() OVER (
@@ -44,8 +45,12 @@ final AS (
         concat_ws(' ', placed.advice, alternatives, caution) AS advice,
         -- short_advice: what a terminal shows of the advice: what to change, and side effects
         concat_ws(' ', placed.advice, caution) AS short_advice,
-        -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere
-        CASE WHEN imported IS NULL THEN options END AS options,
+        -- options: arguments of `bench suite` that try the advice; null if no setting does, or if measured elsewhere.
+        -- All findings of a session that ask for repeats have the largest number, because one command serves all.
+        CASE
+            WHEN imported IS NULL
+            THEN coalesce('--repeats ' || max(repeats_asked) OVER of_repeats, options)
+        END AS options,
         times,                         -- number of placements of the case with this finding; evidence is from the worst
         -- finding_order: 1-based within the session: severity, then cost; critical findings without a cost come first
         row_number() OVER (
@@ -58,5 +63,6 @@ final AS (
     JOIN diagnosis_rules USING (finding)
     JOIN suites ON suites.session_id = placed.session_id
     WHERE place = 1
+    WINDOW of_repeats AS (PARTITION BY placed.session_id, repeats_asked > 0)
 )
 SELECT * FROM final;

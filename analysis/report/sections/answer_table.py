@@ -59,6 +59,9 @@ def answer_table(points: Sequence[Row], losses: Sequence[Row], *, has_chart: boo
     parts = [part for row in rows for part in row["parts"]]
     shown = {part.kind: part.name for part in parts}
     has_row = {point["case_name"] for point in [*every, *without_efficiency(points)]}
+    has_row |= {
+        point["case_name"] for point in points if point["is_baseline"] and point["efficiency"] is not None
+    }
     left_out = sorted({point["case_name"] for point in points} - has_row)
     return render(
         "sections/answer_table",
@@ -88,7 +91,7 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         "case": short(point["case_name"]),
         "facts": _facts(point),
         "rates": [units.UNKNOWN if baseline is None else show(baseline), show(point)],
-        "sizes": f"{point['baseline_workers']:,} → {counted(point['workers'], point['axis'])}",
+        "sizes": _sizes(point),
         "speedup": units.with_interval(
             point["speedup"], point["speedup_lo"], point["speedup_hi"], "×", show=numbers.telling_estimate
         ),
@@ -103,6 +106,12 @@ def _row(point: Row, baselines: Mapping[tuple[Any, Any], Row], terms: Sequence[R
         "high": None if high is None else _along(high),
         "parts": _parts(point, terms) if point["verdict"] != verdicts.DIFFERENT_TRAINING else [],
     }
+
+
+def _sizes(point: Row) -> str:
+    """`1 → 2 ranks`, or one size if the baseline is another case of it."""
+    here, there = point["workers"], point["baseline_workers"]
+    return f"{'' if here == there else f'{there:,} → '}{counted(here, point['axis'])}"
 
 
 def _facts(point: Row) -> str:
@@ -165,7 +174,7 @@ def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
         return [whole_bar]
     used = min(point["efficiency"], 1.0)
     shares = [("used", "used", used, False)]
-    if not terms or is_loss_undecided(point):
+    if not terms or used == 1 or is_loss_undecided(point):
         shares.append(("unknown", "not known", 1 - used, False))
     else:
         for term in sorted(terms, key=lambda term: term["term_order"]):

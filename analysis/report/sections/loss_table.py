@@ -67,6 +67,8 @@ def losses(rows: list[Row]) -> Markup:
 
 def _term_column(term: str) -> Column:
     def cell(row: Row) -> Markup | str:
+        if verdicts.is_open(row):
+            return minor(numbers.TOO_WIDE)
         found = row["terms"][term]
         return _estimate(*(found[name] for name in ("share", "share_lo", "share_hi")))
 

@@ -35,13 +35,17 @@ _VERDICTS = {
 
 
 def without_efficiency(points: Sequence[Row]) -> list[Row]:
-    """The largest size of each case that has a speedup over another case and no efficiency. `points` are rows of
-    queries/summary.sql."""
-    return [
-        point
-        for point in largest(points)
-        if point["efficiency"] is None and point["baseline_case"] != point["case_name"]
-    ]
+    """The size of each case that is compared with another case on as many workers and has no efficiency. `points` are
+    rows of queries/summary.sql."""
+    return largest(
+        [
+            point
+            for point in points
+            if point["efficiency"] is None
+            and point["baseline_case"] != point["case_name"]
+            and point["baseline_workers"] == point["workers"]
+        ]
+    )
 
 
 def ratio_table(points: Sequence[Row]) -> Markup:

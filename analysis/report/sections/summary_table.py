@@ -126,7 +126,7 @@ def rate(field: str) -> Callable[[Row], str]:
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
     """The columns: results first, so that a phone shows them. Columns without values are left out."""
-    is_compared = any(row["scaling_mode"] != "none" and not row["is_baseline"] for row in rows)
+    is_compared = any(row["speedup"] is not None and not row["is_baseline"] for row in rows)
     return [
         PLACEMENT,
         *(_RELATIVE if is_compared else ()),
@@ -136,7 +136,7 @@ def _columns(rows: Sequence[Row]) -> list[Column]:
 
 
 _RELATIVE = [
-    Column("speedup [95\u00a0%]", _scaled(lambda row: _relative(row, "speedup", "×")), number=True),
+    Column("speedup [95\u00a0%]", lambda row: _relative(row, "speedup", "×"), number=True),
     Column("efficiency [95\u00a0%]", _scaled(efficiency), number=True),
     Column("verdict", _judged),
 ]

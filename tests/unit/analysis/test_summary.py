@@ -186,7 +186,7 @@ def sentence(ask):
 @measured(Case(name="ddp", step_ms={1: 10.0, 2: 8.0}, repeats=1))
 def test_a_sentence_about_one_repeat_says_that_there_is_no_interval(sentence):
     assert sentence == (
-        "ddp on 2 ranks is 1.25 times as fast as on 1 rank, at 62.5 % efficiency, by one repeat."
+        "ddp on 2 ranks is 1.25 times as fast as on 1 rank, at 62.5 % efficiency; one repeat each."
     )
 
 

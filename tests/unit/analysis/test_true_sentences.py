@@ -248,7 +248,7 @@ def test_single_repeats_on_a_plateau_are_no_critical_finding(results, said):
     found = said()
     assert "negative_scaling" not in found["findings"]
     assert "retrograde" not in found["terminal"]
-    assert found["headline"].endswith(", at 41.5 % efficiency, by one repeat.")
+    assert found["headline"].endswith(", at 41.5 % efficiency; one repeat each.")
 
 
 @pytest.mark.parametrize("baseline", [None, "single"])
@@ -289,7 +289,7 @@ def test_a_bad_repeat_that_is_not_slow_enough_to_leave_out_is_named_as_part_of_t
         "of 3 sizes"
     )
     assert found["headline"].endswith(" % efficiency.")
-    assert found["advice"][0] == "Not decided"
+    assert found["advice"][0] == "One repeat is far from the others"
     assert found["do"][0] == "To narrow the verdict, repeat 9 times in all, on a quiet machine."
 
 

@@ -150,7 +150,7 @@ def test_the_repeats_that_are_advised_are_no_more_than_three_times_those_there_a
     assert "from poor to superlinear" in row["evidence"]
     more = ask_alone("undecided")("SELECT repeats_needed FROM scaling WHERE workers = 2")[0]["repeats_needed"]
     said = "not even 1,000 would be enough" if more is None else f"it would take about {more}"
-    assert f"; as the machine is now, {said}." in row["advice"]
+    assert f" (as the machine is now, {said})." in row["advice"]
 
 
 def test_an_efficiency_that_is_wider_than_the_suite_requests_needs_repeats(results, ask_alone):

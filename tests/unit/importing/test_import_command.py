@@ -84,7 +84,7 @@ def test_the_published_table_scales_as_its_authors_say(alone: Loaded) -> None:
     said = rf"Imported on [\d-]{{10}} from published_table\.txt \(SHA-256 {digest}\); not measured by scalebench\."
     assert any(re.fullmatch(said, line) for line in lines)
     assert lines[-3] == (
-        "raven on 8 ranks over 2 nodes is 6.34 times as fast as on 1 rank, at 79.3 % efficiency, by one repeat."
+        "raven on 8 ranks over 2 nodes is 6.34 times as fast as on 1 rank, at 79.3 % efficiency; one repeat each."
     )
     assert lines[-2] == f"results: {alone.results}/S"
     assert lines[-1].endswith(f" report S --open --results {alone.results}")

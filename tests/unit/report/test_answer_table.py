@@ -111,7 +111,7 @@ def test_many_cases_show_the_best_and_the_worst():
         ([point(low=0.2, high=1.9)], "ddp on 2 ranks: too noisy to tell how it scales."),
         (
             [point(low=None, high=None, repeats=1)],
-            "ddp on 2 ranks is 1.60 times as fast as on 1 rank, at 80.0 % efficiency, by one repeat.",
+            "ddp on 2 ranks is 1.60 times as fast as on 1 rank, at 80.0 % efficiency; one repeat each.",
         ),
         (
             [point(verdict="different training")],
@@ -145,7 +145,7 @@ def test_a_case_that_is_compared_with_another_names_it():
 
 def test_several_sizes_without_an_interval_say_so():
     once = [point(name, low=None, high=None, repeats=1) for name in "ab"]
-    assert headline(sessions(*once)) == "2 ranks against 1: a 1.60×, b 1.60×, by one repeat."
+    assert headline(sessions(*once)) == "2 ranks against 1: a 1.60×, b 1.60×; one repeat each."
 
 
 def test_rates_of_one_table_have_one_unit():

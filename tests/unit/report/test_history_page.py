@@ -201,7 +201,7 @@ def test_nothing_changed_is_said_only_if_every_placement_is_the_same(tmp_path):
 def test_noise_and_single_repeats_change_nothing_for_certain(tmp_path):
     noisy, slower = {"a": {1: NOISY}}, {"a": {1: [1.2 * ms for ms in NOISY]}}
     first, _, open_ones, _ = headlines(tmp_path / "noisy", noisy, slower)
-    assert first == "Too noisy to tell whether anything changed since session 1."
+    assert first == "No change since session 1 is certain, and none is ruled out."
     assert "a 1x1" in open_ones
     first, _, open_ones, _ = headlines(tmp_path / "single", {"a": {1: [10.0]}}, {"a": {1: [20.0]}})
     assert first == "Single repeats do not show whether anything changed since session 1."
@@ -300,7 +300,7 @@ def test_the_command_prints_each_placement_over_time_and_ends_with_the_sentence(
     lines = asked.output.splitlines()
     slower = [line for line in lines if "slower: regression" in line]
     assert len(slower) == 1
-    assert re.search(r"^ddp +1x2 +2026-11-24 01:49 .*torch: 2\.15\.0 → 2\.16\.0 +night3", slower[0])
+    assert re.search(r"^ddp +1x2 +4 +2026-11-24 01:49 .*torch: 2\.15\.0 → 2\.16\.0 +night3", slower[0])
     assert [line.split()[1] for line in lines if line.startswith("ddp")] == ["1x1"] * 6 + ["1x2"] * 6
     assert lines[-1].startswith("No earlier session is comparable with the newest")
 

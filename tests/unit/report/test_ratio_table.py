@@ -65,8 +65,10 @@ def test_cases_with_an_efficiency_stay_in_the_other_table_which_does_not_miss_th
         point("ddp", 1.0, 1.0, 1.0, workers=1) | {"is_baseline": True},
     ]
     assert "ddp" not in ratio_table(both)
-    (left_out,) = re.findall(r"Cases without an efficiency: (.*?)</span>", answer_table(both, []))
-    assert words(left_out) == "fp32."
+    assert "Cases without an efficiency" not in answer_table(both, [])
+    alone = point("single", workers=1) | ONE | {"speedup": None, "efficiency": None}
+    (left_out,) = re.findall(r"Cases without an efficiency: (.*?)</span>", answer_table([*both, alone], []))
+    assert words(left_out) == "single."
     assert ratio_table([point("ddp")]) == ""
 
 

@@ -120,7 +120,7 @@ def _nothing_certain(judged: Sequence[Row], before: str) -> str:
     if all(row["ratio_lo"] is None for row in judged):
         return f"Single repeats do not show whether anything changed since {before}"
     if all(row["verdict"] == "inconclusive" for row in judged):
-        return f"Too noisy to tell whether anything changed since {before}"
+        return f"No change since {before} is certain, and none is ruled out"
     unchanged = f": {same:,} of {counted(len(judged), 'placements')} unchanged" if same else ""
     return f"No change is certain since {before}{unchanged}"
 
@@ -210,7 +210,7 @@ def _since(history: History, found: Sequence[Row]) -> str:
     still = [series for series, row in last.items() if now[series] < 0.98 * row["throughput"] / row["ratio"]]
     if not still:
         return ", and all have recovered since"
-    are = "is" if len(last) == 1 else "are"
+    are = "is" if len(still) == 1 else "are"
     return f"; {len(still):,} of {counted(len(last), 'placements')} {are} still slower than before"
 
 
