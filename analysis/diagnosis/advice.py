@@ -73,7 +73,7 @@ def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) 
     for row in sorted(found, key=lambda row: (_rank(row, undecided, lost), row["finding_order"])):
         if _asked(row) and (row["case_name"] in open_cases or row["finding"] not in _OF_OPEN_CASES):
             groups.setdefault("repeats", []).append(row)
-        elif row["severity"] in _SHOWN and not _explains_unknown(row, undecided):
+        elif row["severity"] in _SHOWN:
             groups.setdefault(row["finding"], []).append(row)
     if "repeats" in groups:
         groups["repeats"].sort(key=_asked, reverse=True)
@@ -91,11 +91,6 @@ def first_advice(found: Sequence[Row], points: Sequence[Row], most: int = MOST) 
 def any_certain(given: Sequence[Advice]) -> bool:
     """Whether some advice is certain and about the training or the machine, not about repeats."""
     return any(one.is_certain and one.worst["finding"] not in _NO_ADVICE for one in given)
-
-
-def _explains_unknown(row: Row, undecided: Set[str]) -> bool:
-    """Whether a finding likely explains a loss of which the repeats do not show how large it is."""
-    return row["case_name"] in undecided and row["cost"] is not None and row["certainty"] != "shown"
 
 
 def _is_open(point: Row) -> bool:
@@ -118,9 +113,11 @@ def _asked(row: Row) -> int:
 def _rank(row: Row, undecided: Set[str], lost: Mapping[str, float]) -> int:
     """Findings that spoil the figures, then what is certain and costs time, then how to decide what is open, then
     what costs no known time or only restates a loss, then what is likely."""
+    if row["finding"] == "busy_machine":
+        return -1
     if row["finding"] == "one_repeat":
         return 1
-    if row["severity"] == "critical" and row["cost"] is None:
+    if row["severity"] == "critical" and row["cost"] is None and row["certainty"] == "shown":
         return 0
     if row["finding"] in REPEATED:
         return 3

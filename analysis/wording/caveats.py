@@ -83,6 +83,7 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
     ]
     runs = sum(point["repeats"] + point["slow_repeats"] for point in tested)
     slow = sum(point["slow_repeats"] for point in tested)
+    compared = [point for point in tested if point["speedup_lo"] is not None and not point["is_baseline"]]
     has_expected = any(point["expected_speedup"] is not None for point in points)
     expected = "; expected figures are those of the long run, slow runs included" if has_expected else ""
     if slow:
@@ -90,10 +91,7 @@ def slow_runs(points: Sequence[Row]) -> Iterator[str]:
             f"{slow:,} of {runs:,} runs {'was' if slow == 1 else 'were'} slow, by 20 % or more. Typical figures leave "
             f"{'it' if slow == 1 else 'them'} out{expected}."
         )
-    elif any(
-        point["speedup_lo"] is not None and not point["is_baseline"] and not verdicts.is_too_noisy(point)
-        for point in tested
-    ):
+    elif compared and not any(map(verdicts.is_too_noisy, compared)):
         largest = max(tested, key=lambda point: point["world_size"])
         most = f"{100 * min(largest['slow_share_hi'], 0.99):.2g} %"
         yield (

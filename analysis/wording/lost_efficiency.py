@@ -49,7 +49,8 @@ def lines(points: Sequence[Row], losses: Sequence[Row]) -> Iterator[str]:
 def is_loss_undecided(point: Row) -> bool:
     """Whether repeats vary too much to say how much was lost, or whether anything was."""
     low, high = point["efficiency_lo"], point["efficiency_hi"]
-    return verdicts.is_open(point) or (low is not None and 1 - low >= LEAST and high >= 1)
+    is_unknown = verdicts.is_open(point) or numbers.is_too_wide(low, high)
+    return is_unknown or (low is not None and 1 - low >= LEAST and high >= 1)
 
 
 def _loss(point: Row, terms: Sequence[Row]) -> str:

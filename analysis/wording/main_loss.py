@@ -82,7 +82,7 @@ def _main_loss(point: Row, losses: Sequence[Row]) -> str:
     if main["share_lo"] is None:
         return f"{said}, by points alone {mainly} {cause}{gained}."
     if main["share_lo"] <= 0 or any(_rivals(other, main) for other in others):
-        return f"{said}; main cause unclear, {'perhaps' if is_remainder else 'probably'} {cause}{gained}."
+        return f"{said}; main cause unclear, {'' if is_remainder else 'probably '}{cause}{gained}."
     return f"{said}, {mainly} {cause}{gained}."
 
 

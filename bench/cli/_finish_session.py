@@ -90,7 +90,8 @@ def show_loaded(session: Path, *, load: bool) -> int:
 
 
 def _say_where(session: Path, *, is_loaded: bool) -> None:
-    """Print where the results are and, if a database has them, the command that writes and opens their report."""
+    """Print where the results are and, if a database has them, the commands that compare two variants of a case and that
+    write and open the report."""
     click.echo(f"results: {session}")
     if is_loaded and importlib.util.find_spec("altair") is not None:
         from bench.common.paths import results_folder
@@ -101,7 +102,23 @@ def _say_where(session: Path, *, is_loaded: bool) -> None:
         program = BENCH if image is None else shlex.join(["apptainer", "run", image])
         is_default = results_folder().absolute() == session.parent.absolute()
         place = [] if is_default else ["--results", str(session.parent)]
+        if both := _two_variants(session):
+            sides = [f"{session.name}:{case}" for case in both]
+            say(f"compare: {program} {shlex.join(['compare', *sides, *place])}")
         say(f"report: {program} {shlex.join(['report', session.name, '--open', *place])}")
+
+
+def _two_variants(session: Path) -> list[str]:
+    """The first two cases that differ in the values of --vary or of a matrix alone; empty if there are none."""
+    from analysis.database import connections
+    from analysis.database.rows import session_rows
+
+    with connections.reader(session.parent) as connection:
+        names = [row["case_name"] for row in session_rows(connection, "coverage", session.name)]
+    cases: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        cases.setdefault(name.partition("~")[0], []).append(name)
+    return next((variants[:2] for variants in cases.values() if len(variants) > 1), [])
 
 
 def write_page(session: Path, folder: Path) -> Path | None:

@@ -5,8 +5,8 @@
 --
 -- Fires if throughput is below that of the next smaller size beyond the variation of repeats (`is_slower` of scaling);
 -- single repeats do not show it. It also fires if the larger size trains differently, as likely: the training must be
--- corrected first, but its steps are slower all the same. Other findings say what to change; the evidence names the
--- largest term of efficiency_loss.
+-- corrected first, but its steps are slower all the same; and as likely if other work kept the machine busy. Other
+-- findings say what to change; the evidence names the largest term of efficiency_loss, if the repeats show it.
 WITH largest AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, term, share, share_lo, share_hi
     FROM efficiency_loss
@@ -17,19 +17,25 @@ WITH largest AS (
 )
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
-    if(NOT is_open(verdict_lo, verdict_hi), 'shown', 'likely') AS certainty,
-    if(efficiency < 1, 1 - efficiency, NULL) AS cost,
+    if(NOT is_open(verdict_lo, verdict_hi) AND is_busy IS NOT TRUE, 'shown', 'likely') AS certainty,
+    if(efficiency < 1 AND is_known, 1 - efficiency, NULL) AS cost,
     format(
         '{} {} on {} {}, but {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
         number_text(next_smaller_throughput)
     ) || coalesce(
-        format(
+        CASE WHEN is_known THEN format(
             '; the largest loss of the ranks'' time is {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
-        ),
+        ) END,
         ''
     ) AS evidence,
     'Use the smaller number, or give each worker more work per step: the other findings say which part of the step to '
     'change.' AS advice
-FROM scaling
+FROM (
+    SELECT
+        *,
+        NOT coalesce(is_open(verdict_lo, verdict_hi) OR is_too_wide(efficiency_lo, efficiency_hi), false) AS is_known
+    FROM scaling
+) AS sizes
+LEFT JOIN other_work USING (session_id)
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_slower

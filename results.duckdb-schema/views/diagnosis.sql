@@ -1,7 +1,8 @@
 -- One row per session, case and finding: what is wrong, its evidence, and what to change. Each rule is a file in rules/
 -- or a custom rule (`bench load --rules DIR`); load has run all of them (findings). If a finding applies to several
 -- placements of a case, the placement with the largest cost represents them; without a cost, the one with the largest
--- `magnitude`.
+-- `magnitude`. Left out: what shipped rules only suspect as the cause of a loss, where the repeats do not show how much
+-- was lost.
 CREATE OR REPLACE VIEW diagnosis AS
 WITH places AS (
     SELECT DISTINCT
@@ -11,18 +12,32 @@ WITH places AS (
     WHERE probe IS NOT TRUE
 ),
 suites AS (
-    SELECT session_id, suite, imported FROM sessions
+    SELECT session_id, suite, imported, coalesce(is_busy, false) AS is_busy
+    FROM sessions
+    LEFT JOIN other_work USING (session_id)
+),
+undecided AS (
+    SELECT session_id, case_name, nodes, ranks_per_node, threads, true AS is_undecided
+    FROM scaling
+    WHERE is_open(verdict_lo, verdict_hi) OR is_too_wide(efficiency_lo, efficiency_hi)
+),
+supported AS (
+    SELECT findings.*
+    FROM findings
+    JOIN (SELECT finding, is_own FROM diagnosis_rules) AS origins USING (finding)
+    LEFT JOIN undecided USING (session_id, case_name, nodes, ranks_per_node, threads)
+    WHERE is_own OR cost IS NULL OR certainty = 'shown' OR is_undecided IS NOT TRUE
 ),
 placed AS (
     SELECT
-        findings.*,
+        supported.*,
         try_cast(nullif(regexp_extract(options, '^--repeats (\d+)$', 1), '') AS INTEGER) AS repeats_asked,
         places.workers, places.world_size, places.placement,
         count(*) OVER of_case AS times,
         row_number() OVER (
             of_case ORDER BY cost DESC NULLS LAST, magnitude DESC NULLS LAST, certainty DESC, workers DESC, nodes
         ) AS place
-    FROM findings
+    FROM supported
     LEFT JOIN places USING (session_id, case_name, nodes, ranks_per_node, threads)
     WINDOW of_case AS (PARTITION BY session_id, case_name, finding)
 ),
@@ -33,8 +48,9 @@ final AS (
         finding,                       -- name of the rule
         title,                         -- what is wrong, in a few words
         severity,                      -- critical, warning, notice
-        -- certainty: shown: supported by an interval or a count; likely: by points only, or efficiency is undecided
-        certainty,
+        -- certainty: shown: supported by an interval or a count; likely: by points only, or efficiency is undecided, or
+        -- it costs time and other work kept the machine busy
+        if(is_busy AND cost IS NOT NULL, 'likely', certainty) AS certainty,
         cost,                          -- share of the ranks' time that the finding explains; null if unknown
         magnitude,                     -- orders placements that have no cost: larger is worse
         -- evidence: all figures behind the finding

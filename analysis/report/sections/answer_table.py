@@ -29,6 +29,10 @@ _LEAST = 0.01
 """Smallest share of the ranks' time that the bar draws."""
 
 
+_LITTLE_IS_LOST = ("excellent", "superlinear")
+"""Verdicts at the lower end of an interval with which the used part can be drawn, even if the loss may be zero."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Part:
     """A part of the bar; places and widths are percents of its length."""
@@ -162,11 +166,12 @@ def _zones() -> list[dict[str, object]]:
 def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
     """The used share, the losses and what is not known. If some parts gain, all are drawn shorter, so that the bar
     stays as long as the ranks' time."""
-    if verdicts.is_too_noisy(point):
+    is_noisy = verdicts.is_too_noisy(point)
+    if is_noisy or (is_loss_undecided(point) and point["verdict_lo"] not in _LITTLE_IS_LOST):
         whole_bar = _Part(
             kind="unknown",
-            name="used or lost:",
-            percent=verdicts.TOO_NOISY,
+            name="used or lost",
+            percent=verdicts.TOO_NOISY if is_noisy else "not known",
             start=0,
             width=100,
             may_be_zero=False,

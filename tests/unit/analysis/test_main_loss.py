@@ -41,9 +41,7 @@ def test_a_part_whose_interval_overlaps_the_largest_may_be_larger():
         "was lost; main cause unclear, probably exposed communication: 30 % [10, 50]."
     )
     rest = losses(remainder=(0.3, 0.1, 0.5), data=(0.1, 0.08, 0.12))
-    assert main_loss([POINT], rest).endswith(
-        "was lost; main cause unclear, perhaps not explained: 30 % [10, 50]."
-    )
+    assert main_loss([POINT], rest).endswith("was lost; main cause unclear, not explained: 30 % [10, 50].")
 
 
 def test_what_repeats_do_not_support_is_only_perhaps():

@@ -15,6 +15,8 @@ from analysis.compare.render import as_json, markdown
 from analysis.compare.wording import notes, sentence
 from analysis.database import connections
 from analysis.database.rows import fetch_rows
+from analysis.diagnosis import findings
+from analysis.diagnosis.advice import first_advice
 from analysis.export import content
 from analysis.loading.load import load
 from analysis.report import write
@@ -144,3 +146,20 @@ def test_pages_show_no_such_interval_and_say_that_the_machine_was_busy(folder, t
             r'class="interval">\[([\d.,]+),\s?([\d.,]+)\]', visible.replace("\u00a0", " ")
         ):
             assert float(high.replace(",", "")) <= 4.1 * float(low.replace(",", "")), path.name
+
+
+def test_on_a_busy_machine_what_costs_time_is_likely_and_the_other_work_comes_first(empty, tmp_path_factory):
+    results = tmp_path_factory.mktemp("busy")
+    steps = {1: [10.0, 10.1, 10.2], 2: [15.0, 15.1, 15.2]}
+    for name, percent in (("busy", 33.0), ("quiet", 5.0)):
+        make_session(results, [Case(name="ddp", step_ms=steps, other_cpu_pct=percent)], session_id=name)
+    load(results)
+    with connections.reader(results) as connection:
+        told = {name: findings.read(connection, name) for name in ("busy", "quiet")}
+        points = fetch_rows(connection, "FROM scaling WHERE session_id = 'busy'")
+    sure = {
+        name: {row["certainty"] for row in rows if row["finding"] == "negative_scaling"}
+        for name, rows in told.items()
+    }
+    assert sure == {"busy": {"likely"}, "quiet": {"shown"}}
+    assert first_advice(told["busy"], points)[0].worst["finding"] == "busy_machine"

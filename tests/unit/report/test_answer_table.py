@@ -91,8 +91,8 @@ def test_the_bar_is_as_long_as_the_ranks_time_and_hatches_what_is_not_explained(
 def test_an_undecided_loss_is_hatched_as_a_whole():
     losses = [loss("communication", 0.2, 0.1, 0.3, 3)]
     bar = answer_table(sessions(point(low=0.9, high=2.1)), losses)
-    assert re.findall(r'<rect class="part ([\w ]+)" x', bar) == ["used", "unknown"]
-    assert "lost, cause not known" in bar
+    assert re.findall(r'<rect class="part ([\w ]+)" x', bar) == ["unknown"]
+    assert "used or lost not known" in bar
 
 
 def test_many_cases_show_the_best_and_the_worst():
