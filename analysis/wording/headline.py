@@ -126,7 +126,8 @@ def _of_nothing_compared(points: Sequence[Row], name: Callable[[str], str], mach
         )
     best = max(measured, key=lambda point: point["throughput"])
     unit, ends = best["throughput_unit"], (best["throughput_lo"], best["throughput_hi"])
-    why = "nothing ran at a second size" if len(measured) == 1 else "nothing was compared with a baseline"
+    alone = all(point["is_baseline"] for point in measured) or len(measured) == 1
+    why = "nothing ran at a second size" if alone else "nothing was compared with a baseline"
     return (
         f"{name(best['case_name'])} on {size_of(best)} {'trains' if unit == 'examples/s' else 'completes'} "
         f"{estimate(best['throughput'], *ends)[0]} {unit}; {why}, so there is no speedup to report."

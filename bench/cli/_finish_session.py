@@ -90,8 +90,8 @@ def show_loaded(session: Path, *, load: bool) -> int:
 
 
 def _say_where(session: Path, *, is_loaded: bool) -> None:
-    """Print where the results are and, if a database has them, the commands that compare two variants of a case and that
-    write and open the report."""
+    """Print where the results are and, if a database has them, the commands that compare two variants of a case, and
+    that write and open the report."""
     click.echo(f"results: {session}")
     if is_loaded and importlib.util.find_spec("altair") is not None:
         from bench.common.paths import results_folder

@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import functools
 import json
+import shlex
 from datetime import timedelta
 
 import pytest
+from click.testing import CliRunner
 
 from analysis.compare import comparison
 from analysis.database import connections
 from analysis.database.rows import fetch_rows
+from analysis.loading.load import load
 from bench.cli import main
+from bench.cli._finish_session import show_loaded
+from bench.cli.compare import command
 from tests.factory import BEGAN, Case, make_session
 from tests.unit.analysis.conftest import load_first
 from tests.unit.analysis.test_compare_sides import rewrite
@@ -349,3 +354,24 @@ def test_why_rows_have_no_ratio_is_asked_once_a_side(sessions, monkeypatch):
         found = comparison.compare(connection, OLD, f"{NEW},broken", margin=0.02, max_regression=0.05)
     assert [row["trouble"] for row in found.rows] == ["", "candidate: 2 oom"]
     assert sum("FROM coverage" in query for query in asked) == 2
+
+
+def test_a_session_with_variants_ends_with_the_command_that_compares_two_of_them(
+    tmp_path, capsys, monkeypatch
+):
+    cases = [
+        Case(name=name, step_ms={1: [10.0, 10.1]}, repeats=2)
+        for name in ("plain", "a~lr=1", "a~lr=2", "a~lr=3")
+    ]
+    session = make_session(tmp_path, cases, session_id="varied")
+    load(tmp_path)
+    monkeypatch.setenv("BENCH_RESULTS", str(tmp_path))
+    show_loaded(session, load=False)
+    assert "compare: " not in capsys.readouterr().out, (
+        "not loaded by this call: no database is sure to have it"
+    )
+    show_loaded(session, load=True)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("compare: ")]
+    words = shlex.split(line)[2:]
+    assert words == ["compare", "varied:a~lr=1", "varied:a~lr=2"]
+    assert CliRunner().invoke(command, words[1:], standalone_mode=False).return_value == 0
