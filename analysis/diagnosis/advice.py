@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analysis.database.rows import Row
 from analysis.wording import verdicts
+from analysis.wording.plain_text import listed
 from analysis.wording.sizes import largest
 
 MOST = 3
@@ -139,7 +140,9 @@ def _advice(rows: Sequence[Row], open_points: Mapping[str, Row]) -> Advice:
             title = f"To {aim} the verdict, repeat {asked} times in all, on a quiet machine."
             said = [f"{point['case_name']} may be {verdicts.possible(point)}" for point in still_open]
             more = [f"and {len(said) - _MOST_CASES} more"] if len(said) > _MOST_CASES else []
-            evidence = "; ".join([*said[:_MOST_CASES], *more])
+            others = [name for name in open_points if name not in cases]
+            beyond = [f"{listed(others, _MOST_CASES)} would take more repeats"] if others else []
+            evidence = "; ".join([*said[:_MOST_CASES], *more, *beyond])
         if worst["finding"] == "one_repeat":
             title, evidence = f"Repeat {asked} times.", "One run of each size shows no variation"
     is_certain = worst["certainty"] == "shown"
