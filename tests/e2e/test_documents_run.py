@@ -116,7 +116,7 @@ INSTEAD = {
     "python benchmarks/many_sessions.py results SESSION --sessions 1 100 1000 --times 1": (
         "python benchmarks/many_sessions.py --help"
     ),
-    "python benchmarks/command_line.py": "python benchmarks/command_line.py --rounds 1",
+    "python benchmarks/command_line.py --rounds 5": "python benchmarks/command_line.py --rounds 1",
     "python benchmarks/law_coverage.py --draws 400": "python benchmarks/law_coverage.py --help",
     "python benchmarks/parquet_bytes.py": "python benchmarks/parquet_bytes.py --steps 100",
     "python benchmarks/suites.py": "python benchmarks/suites.py --help",

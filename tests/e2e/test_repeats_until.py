@@ -17,7 +17,7 @@ SUITE = """
 title: Uneven repeats
 workload: {name: "./uneven.py:Workload", fast_repeats: []}
 device: cpu
-measure: {warmup: 1, steps: 4, repeats: 2, until: 99%, max_repeats: 6, timeout_s: 60}
+measure: {warmup: 1, steps: 6, repeats: 2, until: 99%, max_repeats: 6, timeout_s: 60}
 cases:
   - name: narrow
     strategy: single
@@ -50,7 +50,7 @@ OF_EFFICIENCY = """
 title: Uneven ratios
 workload: {name: "./uneven.py:Workload", fast_repeats: []}
 device: cpu
-measure: {warmup: 1, steps: 4, repeats: 2, until_efficiency: 25%, max_repeats: 8, timeout_s: 60}
+measure: {warmup: 1, steps: 6, repeats: 2, until_efficiency: 25%, max_repeats: 8, timeout_s: 60}
 cases:
   - name: even
     strategy: single
