@@ -29,14 +29,24 @@ SIDES = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(empty, tmp_path_factory):
-    results = tmp_path_factory.mktemp("noisy")
+def two_days(results, other_cpu_pct):
+    """Write and load the sessions `before` and `after`."""
     for day, (name, step_ms) in enumerate(SIDES.items()):
-        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=33.0)
+        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=other_cpu_pct)
         make_session(results, [case], session_id=name, created_at=BEGAN + timedelta(days=day))
     load(results)
     return results
+
+
+@pytest.fixture(scope="module")
+def folder(empty, tmp_path_factory):
+    return two_days(tmp_path_factory.mktemp("noisy"), 33.0)
+
+
+@pytest.fixture(scope="module")
+def quiet(empty, tmp_path_factory):
+    """The same times on a machine without other work."""
+    return two_days(tmp_path_factory.mktemp("quiet"), 5.0)
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +54,6 @@ def found(folder):
     with connections.reader(folder) as connection:
         rows = fetch_rows(connection, "FROM diagnosis WHERE session_id = 'after'")
     return {row["finding"]: row for row in rows}
-
-
-@pytest.fixture(scope="module")
-def quiet(empty, tmp_path_factory):
-    """The same times on a machine without other work."""
-    results = tmp_path_factory.mktemp("quiet")
-    for day, (name, step_ms) in enumerate(SIDES.items()):
-        case = Case(name="ddp", step_ms=step_ms, other_cpu_pct=5.0)
-        make_session(results, [case], session_id=name, created_at=BEGAN + timedelta(days=day))
-    load(results)
-    return results
 
 
 def shown(function, *arguments, **options):

@@ -146,4 +146,4 @@ def _both(field: str) -> Callable[[Row], str]:
 
 
 def _rate(field: str) -> Callable[[Row], str]:
-    return lambda row: units.number(row[field], 4)
+    return lambda row: units.number(row[field])
