@@ -29,6 +29,15 @@ CREATE OR REPLACE MACRO is_open(verdict_lo, verdict_hi) AS (
         - list_position(['poor', 'acceptable', 'good', 'excellent', 'superlinear'], verdict_lo) > 1
 );
 
+-- Whether the interval of an efficiency spans more than two verdicts or a factor of four, so that the repeats do not
+-- show how much was lost. False without an interval.
+CREATE OR REPLACE MACRO is_loss_unknown(efficiency_lo, efficiency_hi) AS (
+    coalesce(
+        is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)) OR is_too_wide(efficiency_lo, efficiency_hi),
+        false
+    )
+);
+
 -- Verdict on an efficiency, given the verdicts at the ends of its interval: both if there are two, as in `poor or
 -- acceptable`, and `undecided` if it spans more. Without an interval it is the verdict on the efficiency.
 CREATE OR REPLACE MACRO verdict_within(efficiency, verdict_lo, verdict_hi) AS (

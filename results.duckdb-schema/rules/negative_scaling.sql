@@ -18,24 +18,19 @@ WITH largest AS (
 SELECT
     session_id, case_name, nodes, ranks_per_node, threads,
     if(NOT is_open(verdict_lo, verdict_hi) AND is_busy IS NOT TRUE, 'shown', 'likely') AS certainty,
-    if(efficiency < 1 AND is_known, 1 - efficiency, NULL) AS cost,
+    if(efficiency < 1 AND NOT is_loss_unknown(efficiency_lo, efficiency_hi), 1 - efficiency, NULL) AS cost,
     format(
         '{} {} on {} {}, but {} gave {}', number_text(throughput), throughput_unit, workers, axis, next_smaller_workers,
         number_text(next_smaller_throughput)
     ) || coalesce(
-        CASE WHEN is_known THEN format(
+        CASE WHEN NOT is_loss_unknown(efficiency_lo, efficiency_hi) THEN format(
             '; the largest loss of the ranks'' time is {}: {}', loss_name(term), share_text(share, share_lo, share_hi)
         ) END,
         ''
     ) AS evidence,
     'Use the smaller number, or give each worker more work per step: the other findings say which part of the step to '
     'change.' AS advice
-FROM (
-    SELECT
-        *,
-        NOT coalesce(is_open(verdict_lo, verdict_hi) OR is_too_wide(efficiency_lo, efficiency_hi), false) AS is_known
-    FROM scaling
-) AS sizes
+FROM scaling
 LEFT JOIN other_work USING (session_id)
 LEFT JOIN largest USING (session_id, case_name, nodes, ranks_per_node, threads)
 WHERE is_slower

@@ -4,14 +4,14 @@
 --   for other ranks and computation cannot be distinguished in every strategy.
 --
 -- Fires if the remainder is the largest term of efficiency_loss and at least 10 % of the ranks' time, with its interval
--- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the verdict is
--- undecided: the repeats then do not show how much was lost. Under weak scaling, the growth of
+-- above 5 %; without an interval, or if efficiency may be 100 %, it is likely. Does not fire if the
+-- repeats do not show how much was lost (is_loss_unknown). Under weak scaling, the growth of
 -- computation (computation_growth, the rule contention) is subtracted from the remainder first. Does not fire for
 -- imports, which have no steps.
 WITH largest AS (
     SELECT * FROM efficiency_loss
     WHERE share IS NOT NULL AND NOT oversubscribed AND efficiency < 1
-        AND NOT coalesce(is_open(verdict_of(efficiency_lo), verdict_of(efficiency_hi)), false)
+        AND NOT is_loss_unknown(efficiency_lo, efficiency_hi)
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name, nodes, ranks_per_node, threads ORDER BY share DESC, term_order
     ) = 1

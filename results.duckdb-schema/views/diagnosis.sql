@@ -19,7 +19,7 @@ suites AS (
 undecided AS (
     SELECT session_id, case_name, nodes, ranks_per_node, threads, true AS is_undecided
     FROM scaling
-    WHERE is_open(verdict_lo, verdict_hi) OR is_too_wide(efficiency_lo, efficiency_hi)
+    WHERE is_loss_unknown(efficiency_lo, efficiency_hi)
 ),
 supported AS (
     SELECT findings.*
