@@ -27,6 +27,7 @@ from bench.probe.bench_probe.step_file import (
     ROW_WORDS,
     TEXT_OFFSET_BYTES,
     UNKNOWN,
+    UNKNOWN_LOSS,
     UNKNOWN_PHASE,
     WARMUP,
     StepFile,
@@ -44,6 +45,7 @@ __all__ = [
     "ROW_WORDS",
     "TRAINING",
     "UNKNOWN",
+    "UNKNOWN_LOSS",
     "UNKNOWN_PHASE",
     "WARMUP",
     "StepFile",
@@ -110,7 +112,7 @@ class LastStep:
 
     rows: int
     capacity: int
-    loss: float
+    loss: float | None
     step_ns: int
     memory_bytes: int | None
 
@@ -132,10 +134,11 @@ def peek(path: Path) -> LastStep | None:
         os.close(fd)
     words = np.frombuffer(raw, dtype=np.int64)
     memory = int(words[FIELDS.index("memory_allocated_bytes")])
+    loss = float(words.view(np.float64)[FIELDS.index("loss")])
     return LastStep(
         rows=rows,
         capacity=int(header[H_CAPACITY]),
-        loss=float(words.view(np.float64)[FIELDS.index("loss")]),
+        loss=None if loss == UNKNOWN_LOSS else loss,
         step_ns=int(words[FIELDS.index("step_ns")]),
         memory_bytes=None if memory == UNKNOWN else memory,
     )

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from bench.common.files import commit, raw_files, read_json, write_json
 from bench.measure import evals, rank_tables, recorder
-from bench.measure.recorder import KINDS, UNKNOWN, UNKNOWN_PHASE, StepRows
+from bench.measure.recorder import KINDS, UNKNOWN, UNKNOWN_LOSS, UNKNOWN_PHASE, StepRows
 from bench.measure.sensors import sample
 from bench.records.parquet_tables import PARQUET_TABLES
 from bench.records.vocabulary import SCHEMA_VERSION
@@ -158,7 +158,8 @@ def _step_table(rows: StepRows) -> pa.Table:
         "step_ns": pa.array(rows.column("step_ns")),
     }
     columns |= {name: pa.array(values, mask=values == UNKNOWN_PHASE) for name, values in phases.items()}
-    columns["loss"] = pa.array(rows.column("loss"))
+    losses = rows.column("loss")
+    columns["loss"] = pa.array(losses, mask=losses == UNKNOWN_LOSS)
     for name in ("memory_allocated_bytes", "memory_reserved_bytes"):
         values = rows.column(name)
         columns[name] = pa.array(values, mask=values == UNKNOWN)

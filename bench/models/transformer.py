@@ -3,6 +3,8 @@ table of positions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -58,12 +60,13 @@ class CausalAttention(nn.Module):
 
     def __init__(self, d_model: int, heads: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.head_size = d_model // heads
         self.query_key_value = Linear(d_model, 3 * d_model)
+        """By head, so that consecutive rows are whole heads: tensor parallelism gives each rank some of them."""
         self.project = Linear(d_model, d_model)
 
     def forward(self, x: torch.Tensor, by: Rotation) -> torch.Tensor:
-        query, key, value = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        query, key, value = self.query_key_value(x).unflatten(-1, (-1, 3, self.head_size)).unbind(3)
         attended = F.scaled_dot_product_attention(
             rotate(query, by).transpose(1, 2),
             rotate(key, by).transpose(1, 2),
@@ -105,17 +108,61 @@ class Layer(nn.Module):
         return out
 
 
-class Transformer(nn.Module):
+class TransformerStage(nn.Module):
+    """Consecutive layers of a Transformer, as one stage of a pipeline. The first stage also embeds the tokens, and the
+    last one also predicts."""
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        layers: Iterable[nn.Module],
+        *,
+        embedding: nn.Module | None,
+        norm: nn.Module | None,
+        head: nn.Module | None,
+    ) -> None:
+        """`embedding` null: not the first stage. `norm` and `head` null: not the last."""
+        super().__init__()
+        self.config = config
+        self.embedding = embedding
+        self.embedding_dropout = KeyedDropout(config.dropout, config.seed)
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+        self.head = head
+
+    def forward(self, x: torch.Tensor | None, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """The output of these layers, [B, T, d_model], or of the last stage the logits; `x`: that of the stage before,
+        null for the first."""
+        if self.embedding is not None:
+            x = self.embedding_dropout(self.embedding(tokens), keys)
+        assert x is not None, "a later stage gets the output of the one before it"
+        by = rotation(
+            tokens.shape[1],
+            self.config.d_model // self.config.heads,
+            device=tokens.device,
+            dtype=_compute_dtype(x),
+        )
+        for layer in self.layers:
+            x = layer(x, by, keys)
+        if self.norm is not None and self.head is not None:
+            x = self.head(self.norm(x))
+        assert x is not None
+        return x
+
+
+class Transformer(TransformerStage):
     """Logits [B, T, vocab_size] of each next token, from tokens int64 [B, T]; keys int64 [B] are for dropout alone."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = Embedding(config.vocab_size, config.d_model)
-        self.embedding_dropout = KeyedDropout(config.dropout, config.seed)
-        self.layers = nn.ModuleList([Layer(config) for _ in range(config.layers)])
-        self.norm = nn.LayerNorm(config.d_model, bias=False)
-        self.head = None if config.tie_embeddings else Linear(config.d_model, config.vocab_size)
+        embedding = Embedding(config.vocab_size, config.d_model)
+        layers = [Layer(config) for _ in range(config.layers)]
+        norm = nn.LayerNorm(config.d_model, bias=False)
+        # a tied head draws no weights of its own
+        with torch.device("meta") if config.tie_embeddings else nullcontext():
+            head = Linear(config.d_model, config.vocab_size)
+        if config.tie_embeddings:
+            head.weight = embedding.weight
+        super().__init__(config, layers, embedding=embedding, norm=norm, head=head)
         number_streams(self)
         self._shrink_branches()
 
@@ -127,19 +174,27 @@ class Transformer(nn.Module):
             for branch in (layer.attention, layer.feed_forward):
                 branch.project.weight.mul_((2 * self.config.layers) ** -0.5)
 
-    def forward(self, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        x = self.embedding_dropout(self.embedding(tokens), keys)
-        by = rotation(
-            tokens.shape[1],
-            self.config.d_model // self.config.heads,
-            device=tokens.device,
-            dtype=_compute_dtype(x),
-        )
-        for layer in self.layers:
-            x = layer(x, by, keys)
-        # A tied weight is used in this module's forward, in which a sharding strategy has gathered it.
-        head = self.embedding.weight if self.head is None else self.head.weight
-        return F.linear(self.norm(x), head)
+    def forward(self, tokens: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return super().forward(None, tokens, keys)
+
+    def stages(self, count: int) -> list[nn.Module]:
+        """The model as `count` stages of nearly equal numbers of layers; they share its parameters.
+
+        The first stages have one layer more if they do not divide."""
+        borders = [-(-stage * len(self.layers) // count) for stage in range(count + 1)]
+        stages: list[nn.Module] = []
+        for stage in range(count):
+            first, last = stage == 0, stage == count - 1
+            one = TransformerStage(
+                self.config,
+                self.layers[borders[stage] : borders[stage + 1]],
+                embedding=self.embedding if first else None,
+                norm=self.norm if last else None,
+                head=self.head if last else None,
+            )
+            one.embedding_dropout = self.embedding_dropout
+            stages.append(one)
+        return stages
 
 
 def _compute_dtype(x: torch.Tensor) -> torch.dtype:

@@ -351,7 +351,10 @@ class _CasePlan:
     def _misfit(self, world: int) -> str | None:
         """Why the strategy cannot distribute the model over that many ranks; null if it can."""
         chosen = self.case.strategy
-        return strategies.misfit(chosen.name, chosen.options, world, self.device)
+        micro_batches = self._accumulation(self._batches(world)[0])
+        return strategies.misfit(chosen.name, chosen.options, world, self.device) or strategies.too_few(
+            chosen.name, chosen.options, world, micro_batches
+        )
 
     def _uneven(self, world: int) -> str | None:
         """The division that fails, with its numbers, and a batch that divides; null if there is none."""

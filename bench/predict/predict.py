@@ -20,6 +20,8 @@ from bench.records.run_spec import PlannedRun, RunSpec, Slots
 from bench.records.vocabulary import DeviceType
 from bench.suite.models import ResolvedSuite
 
+_KNOWN = ("single", "ddp", "fsdp", "fsdp1")
+"""Strategies whose memory and traffic have formulas."""
 _UNLIMITED = 1_000_000
 """Nodes, and ranks of a node without a known number of slots."""
 
@@ -135,10 +137,9 @@ def _skipped_if_unknown(run: PlannedRun) -> PlannedRun:
         return run
     if run.spec.runs_a_script:
         return dataclasses.replace(run, skip_reason="it runs a command, and only its script knows the model")
-    if strategies.is_custom(run.spec.strategy):
+    if run.spec.batch_per_rank and run.spec.strategy not in _KNOWN:
         return dataclasses.replace(
-            run,
-            skip_reason=f"memory and traffic of a custom strategy, {label(run.spec.strategy)}, are not known",
+            run, skip_reason=f"memory and traffic of strategy {label(run.spec.strategy)} are not known"
         )
     if run.spec.batch_per_rank:
         return run

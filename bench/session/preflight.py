@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from bench import strategies
 from bench.agent import timeout
 from bench.agent.fork_server import WarmServer
 from bench.common.errors import InputError
@@ -79,6 +80,10 @@ def question(spec: RunSpec) -> dict[str, Any]:
         "case_names": [spec.case_name],
         "strategy": spec.strategy,
         "strategy_options": spec.strategy_options,
+        # a job of its own for each world size only if that matters
+        "world_size": spec.world_size
+        if strategies.asks_of_workload(spec.strategy, spec.strategy_options)
+        else None,
         "device_type": spec.device_type,
         "train": dataclasses.asdict(replace(spec.train, accumulate=1, micro_batch=None)),
         "global_batch": spec.global_batch,

@@ -229,8 +229,9 @@ def _step_text(last: LastStep) -> str:
 
 
 def _figures(last: LastStep) -> list[str]:
-    """The loss of rank 0's last step, the time of the step and, if it was read, the memory in use."""
+    """The loss of rank 0's last step, if it knows it, the time of the step and, if it was read, the memory in use."""
     step_ms = last.step_ns / 1e6
     took = f"{step_ms:,.0f} ms" if step_ms >= 1000 else f"{step_ms:.3g} ms"
     memory = [] if last.memory_bytes is None else [f"{last.memory_bytes / 2**20:,.0f} MiB"]
-    return [f"loss {last.loss:.4g}", took, *memory]
+    loss = [] if last.loss is None else [f"loss {last.loss:.4g}"]
+    return [*loss, took, *memory]

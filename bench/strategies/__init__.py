@@ -22,6 +22,19 @@ from bench.records.vocabulary import DeviceType
 if TYPE_CHECKING:
     import torch
     from torch import nn
+    from torch.distributed.tensor.parallel import ParallelStyle
+
+
+class Divisible(Protocol):
+    """A workload that says how its model is divided; see bench/workloads. It may have only one of the two methods."""
+
+    def model(self) -> nn.Module: ...
+
+    def tp_plan(
+        self, model: nn.Module, *, size: int, sequence_parallel: bool
+    ) -> dict[str, ParallelStyle]: ...
+
+    def stages(self, model: nn.Module, count: int) -> list[nn.Module]: ...
 
 
 class Strategy(Protocol):
@@ -36,14 +49,28 @@ class Strategy(Protocol):
     #       options that torch cannot combine with the case's other keys: (option, reason and remedy)
     #   @staticmethod misfit(options, world_size: int, device_type: DeviceType) -> str | None
     #       why it cannot distribute a model over that many ranks of that device
+    #   @staticmethod too_few(options, world_size: int, micro_batches: int) -> str | None
+    #       why a step cannot have that many micro-batches
     #   @staticmethod ranks_per_batch(options, world_size: int) -> int
     #       how many consecutive ranks share a batch, as in tensor parallelism; it must divide the world size
+    #   @staticmethod asks_of_workload(options) -> Collection[str]
+    #       optional methods of the workload that it calls
     # Optional, called before anything starts, with torch:
     #   @staticmethod lacking() -> str | None
     #       what the installed torch lacks; null if it has everything
+    #   @staticmethod suits(options, world_size: int, workload: Divisible) -> None
+    #       raises InputError if the model of the prepared workload cannot be distributed so
     # Optional, used by a rank:
     #   @staticmethod needs_cpu_group(options) -> bool
     #       whether ranks on GPUs must also be able to reduce CPU tensors
+    #   use(workload: Divisible) -> None: called before `wrap`
+    #   makes_steps: whether, after `wrap`, it makes the forward and backward of a step by these methods:
+    #   forward_backward(model, loss, batches, ended) -> torch.Tensor
+    #       of all micro-batches of a step, by calls of loss(model, batch); ended("forward") and ended("backward") end a
+    #       phase. The mean loss, or UNKNOWN_LOSS. The result of `wrap` then has all parameters of this rank, and no
+    #       others
+    #   evaluate(model, evaluate, batch) -> tuple | None
+    #       what the workload's `evaluate` returns; null on a rank that does not know it
     #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
     #       nothing is sent to other ranks, whose models diverge from then on
     #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
@@ -125,6 +152,19 @@ def misfit(name: str, options: dict[str, Any], world_size: int, device_type: Dev
     return None
 
 
+def too_few(name: str, options: dict[str, Any], world_size: int, micro_batches: int) -> str | None:
+    """Why a step of the strategy cannot have that many micro-batches; null if it can."""
+    kind = load(name)
+    reason = _answer(name, "too_few", lambda own: own(kind.Options(**options), world_size, micro_batches))
+    return None if reason is None else str(reason)
+
+
+def asks_of_workload(name: str, options: dict[str, Any]) -> list[str]:
+    """Optional methods of the workload that the strategy calls."""
+    kind = load(name)
+    return list(_answer(name, "asks_of_workload", lambda own: own(kind.Options(**options))) or ())
+
+
 def ranks_per_batch(name: str, options: dict[str, Any], world_size: int) -> int:
     """How many consecutive ranks share a batch; 1 if every rank has its own."""
     kind = load(name)
@@ -152,6 +192,12 @@ def _answer(name: str, method: str, ask: Callable[[Any], Any]) -> Any:
         if not is_custom(name):
             raise
         raise InputError(f"{method}() of {label(name)} raised {raised(error)}") from error
+
+
+def suits(name: str, options: dict[str, Any], world_size: int, workload: Divisible) -> None:
+    """Raises InputError if the model of the prepared workload cannot be distributed so. Loads torch."""
+    kind = load(name)
+    _answer(name, "suits", lambda own: own(kind.Options(**options), world_size, workload))
 
 
 def lays_models(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench.common.errors import InputError
 from bench.common.own_part import NoOptions, OwnPart
-from bench.strategies import _fully_sharded
+from bench.strategies import _clip, _fully_sharded
 
 if TYPE_CHECKING:
     from torch import nn
@@ -34,20 +34,7 @@ class Defaults:
 
     def clip(self, model: nn.Module, max_norm: float) -> None:
         """The norm of all gradients that the rank has; DTensors count with their parts on other ranks."""
-        import torch
-        from torch.distributed.tensor import DTensor
-        from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-
-        # torch mixes no DTensors with other tensors, as tensor parallelism leaves them, nor those of different meshes
-        alike: dict[Any, list[torch.Tensor]] = {}
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                alike.setdefault(getattr(parameter, "device_mesh", None), []).append(parameter)
-        norms = [get_total_norm([one.grad for one in part]) for part in alike.values()]  # type: ignore[misc]
-        whole = [norm.full_tensor() if isinstance(norm, DTensor) else norm for norm in norms]
-        total = torch.linalg.vector_norm(torch.stack(whole))
-        for part in alike.values():
-            clip_grads_with_norm_(part, max_norm, total)
+        _clip.clip(model, max_norm)
 
     def validated(self, model: nn.Module) -> None:
         """Shards again what `fully_shard` has gathered; nothing for other models."""
@@ -68,6 +55,12 @@ STRATEGY = OwnPart(
         "__init__": ("options",),
         "conflicts": ("options", "asked"),
         "misfit": ("options", "world_size", "device_type"),
+        "too_few": ("options", "world_size", "micro_batches"),
+        "asks_of_workload": ("options",),
+        "suits": ("options", "world_size", "workload"),
+        "use": ("workload",),
+        "forward_backward": ("model", "loss", "batches", "ended"),
+        "evaluate": ("model", "evaluate", "batch"),
         "ranks_per_batch": ("options", "world_size"),
         "lacking": (),
         "needs_cpu_group": ("options",),
@@ -77,7 +70,16 @@ STRATEGY = OwnPart(
         "clip": ("model", "max_norm"),
         "validated": ("model",),
     },
-    on_class=("conflicts", "misfit", "ranks_per_batch", "lacking", "needs_cpu_group"),
+    on_class=(
+        "conflicts",
+        "misfit",
+        "too_few",
+        "asks_of_workload",
+        "suits",
+        "ranks_per_batch",
+        "lacking",
+        "needs_cpu_group",
+    ),
     defaults=Defaults,
     check=_check_attributes,
 )

@@ -53,6 +53,7 @@ def suite_schema() -> Schema:
     definitions["strategy"]["anyOf"] = [
         {"enum": strategies.names()},
         {"type": "string", "pattern": ":"},
+        _named_by_key(strategies),
         *definitions["strategy"]["anyOf"],
         _OWN,
     ]
@@ -115,6 +116,24 @@ def _union(kind: Any) -> Schema:
         "type": "object",
     }
     return {"anyOf": [*options, override | {"properties": unnamed, "additionalProperties": False}]}
+
+
+def _named_by_key(kind: Any) -> Schema:
+    """`{mesh: {tp: 2}}`: the name as the only key."""
+    named = {option["title"]: option for option in (_options(kind, name) for name in kind.names())}
+    properties = {
+        name: {key: item for key, item in option.items() if key not in ("title", "required", "properties")}
+        | {"properties": {key: item for key, item in option["properties"].items() if key != "name"}}
+        for name, option in named.items()
+    }
+    return {
+        "title": "NAME: options",
+        "type": "object",
+        "properties": properties,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+    }
 
 
 def _options(kind: Any, name: str) -> Schema:

@@ -325,6 +325,13 @@ def _impossible_in_torch(case: Case) -> Broken:
     asked = strategies.Asked(train=case.train, measure=case.measure)
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
+    for method in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
+        if not hasattr(workloads.load(case.workload.name), method):
+            yield (
+                ("strategy", "name"),
+                f"strategy {label(case.strategy.name)} divides a model as its workload says, and "
+                f"{label(case.workload.name)} has no method {method}: use another strategy, or add the method",
+            )
     is_fused_in_fp16 = case.train.precision == "fp16" and case.train.fused_optimizer
     if is_fused_in_fp16 and getattr(strategies.load(case.strategy.name), "sharded_scaler", False):
         yield (

@@ -41,8 +41,9 @@ def with_data_source(part: Node) -> Node:
 
 
 def written_out(case: Node) -> Node:
-    """The case without shorthands: `strategy: ddp`, `data: synthetic`, `world: auto`, `threads: 2`, `find_batch: true`,
-    `until: 1%`, `until_efficiency: 1%`, `memory_limit_bytes: 8GiB`. Values that are neither are left to the checks.
+    """The case without shorthands: `strategy: ddp` or `{mesh: {tp: 2}}`, `data: synthetic`, `world: auto`,
+    `threads: 2`, `find_batch: true`, `until: 1%`, `until_efficiency: 1%`, `memory_limit_bytes: 8GiB`. Values that are
+    neither are left to the checks.
 
     `./my_file.py:NAME` becomes a path from the suite file's folder; given by --set, from the current folder."""
     for key in ("world", "threads"):
@@ -116,9 +117,17 @@ def _folder_of(where: str) -> Path:
 
 
 def with_named_strategy(case: Node) -> Node:
-    """`strategy: ddp` as `strategy: {name: ddp}`."""
+    """`strategy: ddp` as `strategy: {name: ddp}`; `strategy: {mesh: {tp: 2}}` as `strategy: {name: mesh, tp: 2}`."""
     strategy = case.get("strategy")
-    if strategy is None or not isinstance(strategy.value, str):
+    if strategy is None:
+        return case
+    if isinstance(strategy.value, dict) and len(strategy.value) == 1:
+        ((name, options),) = strategy.value.items()
+        if isinstance(options.value, dict):
+            whole = {"name": Node(name, options.key_where, options.key_where), **options.value}
+            written = Node(whole, strategy.where, strategy.key_where)
+            return Node({**case.value, "strategy": written}, case.where, case.key_where)
+    if not isinstance(strategy.value, str):
         return case
     named = {"name": Node(strategy.value, strategy.where, strategy.key_where)}
     return put(case, ["strategy"], Node(named, strategy.where, strategy.key_where))

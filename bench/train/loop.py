@@ -93,6 +93,7 @@ class Training:
         )
         self.autocast = precision.autocast(train.precision, self.device)
         replays_graphs = compilation.replays_graphs(train, self.device)
+        self.strategy_makes_steps: bool = getattr(self.strategy, "makes_steps", False)
         self.keeps_gradients = replays_graphs and (train.accumulate > 1 or makes_steps)
         self._clip = self._clip_of(None)
         self.own_step: OwnStep | None = None
@@ -172,11 +173,15 @@ class Training:
         """One optimizer step."""
         marks = [clock.mark()]
         if self.own_step is None:
-            loss = self._accumulate(clock.mark, marks)
+            phases = None
+            if self.strategy_makes_steps:
+                loss, phases = self._made_by_the_strategy(clock.mark, marks)
+            else:
+                loss = self._accumulate(clock.mark, marks)
             self._update()
             marks.append(clock.mark())
             self.named_losses.step_done(self.spec.train.accumulate)
-            clock.step_done(marks, loss, kind)
+            clock.step_done(marks, loss, kind, phases)
         else:
             loss = self._own(self.own_step, clock.mark, marks)
             marks.append(clock.mark())
@@ -187,7 +192,10 @@ class Training:
     def unrecorded_step(self) -> None:
         """One optimizer step that is not recorded."""
         if self.own_step is None:
-            self._accumulate(lambda: None, [])
+            if self.strategy_makes_steps:
+                self._made_by_the_strategy(lambda: None, [])
+            else:
+                self._accumulate(lambda: None, [])
             self._update()
         else:
             self._own(self.own_step, lambda: None, [])
@@ -211,6 +219,16 @@ class Training:
             return batch
         return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
 
+    def _loss_of(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        """The loss to train, in the arithmetic of train.precision; named losses are noted."""
+        with self.autocast:
+            loss = self.loss(model, batch)
+            if isinstance(loss, dict):
+                self.named_losses.add(loss)
+                loss = loss[named_losses.TRAINED]
+        trained: torch.Tensor = loss
+        return trained
+
     def _accumulate(self, mark: Callable[[], Any], marks: list[Any]) -> torch.Tensor:
         micro_batches = self.spec.train.accumulate
         total: Any = None
@@ -218,19 +236,31 @@ class Training:
             batch = self._batch()
             marks.append(mark())
             with self.strategy.accumulating(self.model, micro == micro_batches - 1):
-                with self.autocast:
-                    loss = self.loss(self.model, batch)
-                    if isinstance(loss, dict):
-                        self.named_losses.add(loss)
-                        loss = loss[named_losses.TRAINED]
-                    if micro_batches > 1:
-                        loss = loss / micro_batches
+                loss = self._loss_of(self.model, batch)
+                if micro_batches > 1:
+                    loss = loss / micro_batches
                 marks.append(mark())
                 (loss if self.scaler is None else self.scaler.scale(loss)).backward()
                 marks.append(mark())
             total = loss.detach() if total is None else total + loss.detach()
         assert isinstance(total, torch.Tensor)
         return total
+
+    def _made_by_the_strategy(
+        self, mark: Callable[[], Any], marks: list[Any]
+    ) -> tuple[torch.Tensor, list[Phase]]:
+        """Forward and backward of all micro-batches, in the strategy's order. Returns the loss, and the phase of each
+        span between the marks, to which the one of the optimizer is to be added."""
+        batches = [self._batch() for _ in range(self.spec.train.accumulate)]
+        phases: list[Phase] = ["data"]
+        marks.append(mark())
+
+        def ended(phase: Phase) -> None:
+            marks.append(mark())
+            phases.append(phase)
+
+        loss: torch.Tensor = self.strategy.forward_backward(self.model, self._loss_of, batches, ended)  # type: ignore[attr-defined] # optional
+        return loss, [*phases, "optimizer"]
 
     def _update(self) -> None:
         optimizers.apply(self.optimizers, self.scaler, self._clip)

@@ -254,6 +254,8 @@ def _training(
     make = partial(kind, kind.Options(**spec.strategy_options))
     own_model = workload.model()
     strategy: Strategy = make()
+    if hasattr(strategy, "use"):
+        strategy.use(workload)
     if has_members(own_model):
         strategy = Members(make)  # type: ignore[assignment] # it has all that a rank calls
     parameters = sum(parameter.numel() for parameter in own_model.parameters())
@@ -264,6 +266,8 @@ def _training(
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
     if spec.train.compile:
         model = _compiled(model, spec.train.compile_mode)
+    if getattr(strategy, "makes_steps", False):
+        own_model = model  # the rank keeps only a part of it
     length = run_length(spec.measure, workloads.epoch_size(workload), spec.global_batch)
     training = Training(
         spec=spec,
@@ -288,7 +292,11 @@ def _compiled(model: torch.nn.Module, mode: str) -> torch.nn.Module:
     import torch
 
     from bench.train.members import has_members
+    from bench.train.pipeline import Pipeline
 
+    if isinstance(model, Pipeline):
+        model.compile(mode=mode)
+        return model
     if has_members(model):
         return torch.nn.ModuleDict({name: _compiled(one, mode) for name, one in model.named_children()})
     compiled: torch.nn.Module = torch.compile(model, mode=mode)  # type: ignore[assignment]

@@ -80,11 +80,11 @@ def score(training: Training, rank: int) -> Score | None:
             training.ema.in_place_of_parameters()
         )  # sharded parameters must be sharded at its begin and end
     with averages, _evaluating(training):
-        sums, judged = _sums(training, rank)
+        sums = _sums(training, rank)
     if dist.is_initialized():
         dist.all_reduce(sums)
-    loss, correct_count, examples = sums.tolist()
-    return Score(loss=loss / examples, accuracy=correct_count / examples if judged else None)
+    loss, correct_count, examples, judged = sums.tolist()
+    return Score(loss=loss / examples, accuracy=correct_count / examples if judged == examples else None)
 
 
 @contextmanager
@@ -100,16 +100,15 @@ def _evaluating(training: Training) -> Iterator[None]:
     training.strategy.validated(model)
 
 
-def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
-    """This rank's sums of loss, correct and examples, [3] float64; and whether the workload judges correctness."""
+def _sums(training: Training, rank: int) -> torch.Tensor:
+    """This rank's sums of loss, correct, examples and judged examples, [4] float64."""
     workload, size = training.workload, training.workload.validation_size
     # Ranks that share a batch evaluate the same examples. All sums then count each example as often, and ratios agree.
     groups, group = training.spec.batch_groups, rank // training.spec.ranks_per_batch
     largest: int = getattr(workload, "largest_validation_batch", _LARGEST_BATCH)
     if training.spec.find_batch is not None:  # memory is full: no more examples than fitted with gradients
         largest = min(largest, training.spec.micro_batch)
-    sums = torch.zeros(3, dtype=torch.float64, device=training.device)
-    judged = True
+    sums = torch.zeros(4, dtype=torch.float64, device=training.device)
     # the same number of forward passes on every rank, because a sharded model gathers in each, and equal shares
     turns = math.ceil(size / (groups * largest))
     examples = math.ceil(size / (groups * turns))
@@ -119,10 +118,14 @@ def _sums(training: Training, rank: int) -> tuple[torch.Tensor, bool]:
         batch = workload.validation_batch(indices or [0])
         batch = {name: tensor.to(training.device) for name, tensor in batch.items()}
         with precision.autocast(training.spec.train.precision, training.device):
-            losses, correct = workload.evaluate(training.model, batch)
-        judged = correct is not None
-        if indices:
+            if training.strategy_makes_steps:
+                found = training.strategy.evaluate(training.model, workload.evaluate, batch)  # type: ignore[attr-defined] # optional
+            else:
+                found = workload.evaluate(training.model, batch)
+        if indices and found is not None:
+            losses, correct = found
             sums[0] += losses.double().sum()
             sums[1] += 0.0 if correct is None else correct.double().sum()
             sums[2] += len(indices)
-    return sums, judged
+            sums[3] += 0 if correct is None else len(indices)
+    return sums

@@ -126,6 +126,8 @@ WORKLOAD = OwnPart(
         "evaluate": ("model", "batch"),
         "examples_in": ("batch",),
         "tokens_in": ("batch",),
+        "tp_plan": ("model", "*", "size", "sequence_parallel"),
+        "stages": ("model", "count"),
     },
     defaults=Defaults,
     check=_check_attributes,

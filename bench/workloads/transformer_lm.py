@@ -14,6 +14,7 @@ from bench.workloads import _presets
 if TYPE_CHECKING:
     import torch
     from torch import nn
+    from torch.distributed.tensor.parallel import ParallelStyle
 
     from bench.workloads import Batch
 
@@ -177,6 +178,60 @@ class Workload:
 
         assert isinstance(model, Transformer)
         return list(model.layers)
+
+    def tp_plan(self, model: nn.Module, *, size: int, sequence_parallel: bool) -> dict[str, ParallelStyle]:
+        from torch.distributed.tensor import Replicate, Shard
+        from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel
+
+        options = self.options
+        for name in ("heads", "feed_forward", "vocab_size"):
+            if (value := getattr(options, name)) % size:
+                raise InputError(
+                    f"transformer_lm: {name} {value} does not divide among {size} ranks of the dimension tp: "
+                    f"{value} / {size} = {value / size:g}"
+                )
+        if sequence_parallel and self._length % size:
+            raise InputError(
+                f"transformer_lm: sequence_length {self._length} does not divide among {size} ranks "
+                f"(sequence_parallel): {self._length} / {size} = {self._length / size:g}"
+            )
+        if sequence_parallel and options.dropout:
+            raise InputError(
+                "transformer_lm: dropout draws its mask for whole sequences, which no rank has under "
+                "sequence_parallel: use dropout: 0"
+            )
+        between = Shard(1) if sequence_parallel else Replicate()
+        plan: dict[str, ParallelStyle] = {
+            "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=between),
+            "head": ColwiseParallel(input_layouts=between, output_layouts=Replicate()),
+        }
+        for number in range(len(self.blocks(model))):
+            for branch, inner in (("attention", "query_key_value"), ("feed_forward", "widen")):
+                plan[f"layers.{number}.{branch}.{inner}"] = ColwiseParallel(input_layouts=between)
+                plan[f"layers.{number}.{branch}.project"] = RowwiseParallel(output_layouts=between)
+                if sequence_parallel:
+                    plan[f"layers.{number}.{branch}_norm"] = SequenceParallel()
+        if sequence_parallel:
+            plan["norm"] = SequenceParallel()
+        return plan
+
+    def stages(self, model: nn.Module, count: int) -> list[nn.Module]:
+        from bench.models.transformer import Transformer
+
+        assert isinstance(model, Transformer)
+        options = self.options
+        assert options.layers is not None
+        if options.layers < count:
+            raise InputError(
+                f"transformer_lm: {options.layers} layers are too few for {count} stages of a pipeline: give each "
+                "stage a layer"
+            )
+        if options.tie_embeddings:
+            raise InputError(
+                "transformer_lm: tie_embeddings shares a weight between the first and the last stage of a pipeline: "
+                "use tie_embeddings: false"
+            )
+        return model.stages(count)
 
     def batch(self, places: torch.Tensor, keys: torch.Tensor) -> Batch:
         """`tokens` [B, T + 1], uint8 or int32. The last token is only a target, so no logits are cut off."""

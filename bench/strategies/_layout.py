@@ -1,0 +1,72 @@
+"""The sizes of the dimensions of a mesh, and whether they fit a number of ranks; without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+Schedule = Literal["gpipe", "1f1b", "interleaved", "zero_bubble"]
+"""Order of forward and backward of the micro-batches in a pipeline."""
+
+DIMENSIONS = ("dp_replicate", "dp_shard", "pp", "tp")
+"""Of the mesh, outermost first: ranks that share a batch are consecutive, and those of `tp`, which send most, are
+neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A complete layout of ranks."""
+
+    dp_replicate: int = 1
+    """Copies of the model that train different batches and add up their gradients."""
+    dp_shard: int = 1
+    """Ranks that train different batches and share one copy of the parameters, as under fsdp."""
+    pp: int = 1
+    """Ranks that each have some of the layers: the stages of a pipeline."""
+    tp: int = 1
+    """Ranks that each have a part of every layer."""
+    sequence_parallel: bool = False
+    schedule: Schedule = "1f1b"
+    stages_per_rank: int = 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each of DIMENSIONS."""
+        return self.dp_replicate, self.dp_shard, self.pp, self.tp
+
+    @property
+    def ranks_per_batch(self) -> int:
+        return self.pp * self.tp
+
+    @property
+    def stages(self) -> int:
+        """Stages of the whole pipeline."""
+        return self.pp * self.stages_per_rank
+
+    def misfit(self, world_size: int) -> str | None:
+        """Why the layout does not have that many ranks; null if it has."""
+        if prod(self.shape) == world_size:
+            return None
+        product = " x ".join(map(str, self.shape))
+        return (
+            f"a mesh of {' x '.join(DIMENSIONS)} = {product} has {prod(self.shape)} "
+            f"rank{'s' * (prod(self.shape) > 1)}, but world is {world_size}"
+        )
+
+    def too_few(self, micro_batches: int) -> str | None:
+        """Why the pipeline cannot divide a batch into that many micro-batches; null if it can."""
+        if self.pp == 1:
+            return None
+        if self.schedule == "1f1b" and micro_batches < self.pp:
+            return (
+                f"the schedule 1f1b needs as many micro-batches as stages or more, but there are {micro_batches} for "
+                f"{self.pp} stages: set train.accumulate to {self.pp} or more, or use schedule: gpipe"
+            )
+        rounds = max(1, micro_batches // self.pp)
+        if self.schedule in ("interleaved", "zero_bubble") and micro_batches % rounds:
+            return (
+                f"the schedule {self.schedule} runs {micro_batches} micro-batches over {self.pp} ranks in {rounds} "
+                f"rounds, which does not divide them: set train.accumulate to a multiple of {self.pp}"
+            )
+        return None

@@ -1,0 +1,186 @@
+"""The common part of mesh, tp and pp: a model on one DeviceMesh, by torch's own means for each dimension."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.common.dtypes import narrow_dtype
+from bench.common.errors import InputError
+from bench.strategies import _clip, _fully_sharded
+from bench.strategies._layout import DIMENSIONS, Layout
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+    from torch.distributed.device_mesh import DeviceMesh
+
+    from bench.records.vocabulary import DeviceType
+    from bench.strategies import Asked, Divisible
+    from bench.train.pipeline import Pipeline
+
+
+class MeshedStrategy:
+    """Subclasses say which layout their options are."""
+
+    Options: ClassVar[type[Any]]
+    max_world_size: ClassVar[int | None] = None
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self._none = nullcontext()
+        self._workload: Divisible | None = None
+        self._mesh: DeviceMesh | None = None
+
+    @staticmethod
+    @abstractmethod
+    def layout(options: Any, world_size: int) -> Layout:
+        """The layout of that many ranks; one of another size if they do not fit."""
+
+    @classmethod
+    def misfit(cls, options: Any, world_size: int, device_type: DeviceType) -> str | None:  # noqa: ARG003
+        return cls.layout(options, world_size).misfit(world_size)
+
+    @classmethod
+    def too_few(cls, options: Any, world_size: int, micro_batches: int) -> str | None:
+        return cls.layout(options, world_size).too_few(micro_batches)
+
+    @classmethod
+    def ranks_per_batch(cls, options: Any, world_size: int) -> int:
+        return cls.layout(options, world_size).ranks_per_batch
+
+    @staticmethod
+    @abstractmethod
+    def asks_of_workload(options: Any) -> list[str]:
+        """The methods that say how the workload's model is divided."""
+
+    @classmethod
+    def conflicts(cls, options: Any, asked: Asked) -> Iterator[tuple[str, str]]:  # noqa: ARG003
+        if asked.train.precision == "fp16":
+            yield (
+                "name",
+                "under train.precision fp16 all ranks of a mesh would have to agree on the loss's scale, which torch "
+                "cannot do for all dimensions: use bf16",
+            )
+
+    @classmethod
+    def suits(cls, options: Any, world_size: int, workload: Divisible) -> None:
+        """Raises InputError if the workload's model cannot be divided so. The workload is prepared."""
+        import torch
+
+        layout = cls.layout(options, world_size)
+        with torch.device("meta"):
+            model = workload.model()
+        if layout.tp > 1:
+            _plan(workload, model, layout)
+        if layout.pp > 1:
+            _stages(workload, model, layout)
+
+    def use(self, workload: Divisible) -> None:
+        """The workload whose model is distributed; before `wrap`."""
+        self._workload = workload
+
+    def wrap(
+        self, model: nn.Module, blocks: list[nn.Module], *, device: torch.device, precision: str
+    ) -> nn.Module:
+        import torch
+        from torch.distributed.device_mesh import init_device_mesh
+
+        assert self._workload is not None
+        layout = self.layout(self.options, torch.distributed.get_world_size())
+        mesh = self._mesh = init_device_mesh(device.type, layout.shape, mesh_dim_names=DIMENSIONS)
+        if layout.tp > 1:
+            _divide_layers(model, mesh["tp"], _plan(self._workload, model, layout))
+        roots: list[nn.Module] = [model]
+        if layout.pp > 1:
+            from bench.train.pipeline import Pipeline, Stage
+
+            stages = _stages(self._workload, model, layout)
+            own = range(mesh.get_local_rank("pp"), layout.stages, layout.pp)
+            roots = [Stage(stages[index], index, layout.stages) for index in own]
+            model = Pipeline(roots)  # type: ignore[arg-type] # they are stages
+        model = model.to(device)
+        if layout.dp_replicate * layout.dp_shard > 1:
+            there = {id(part) for root in roots for part in root.modules()}
+            self._shard([*(one for one in blocks if id(one) in there), *roots], layout, precision)
+        if layout.pp > 1:
+            model.connect(layout.stages, layout.schedule, device, mesh.get_group("pp"))  # type: ignore[operator]
+        return model
+
+    def _shard(self, units: Sequence[nn.Module], layout: Layout, precision: str) -> None:
+        import torch
+        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+        assert self._mesh is not None
+        policy = MixedPrecisionPolicy(
+            param_dtype=narrow_dtype(precision), reduce_dtype=torch.float32, cast_forward_inputs=False
+        )
+        mesh = self._mesh["dp_replicate", "dp_shard"] if layout.dp_replicate > 1 else self._mesh["dp_shard"]
+        for unit in units:
+            fully_shard(unit, mesh=mesh, mp_policy=policy)
+
+    @property
+    def makes_steps(self) -> bool:
+        """Whether `forward_backward` takes the place of calling the model; known after `wrap`."""
+        return self._mesh is not None and self._mesh["pp"].size() > 1
+
+    def forward_backward(
+        self,
+        model: Pipeline,
+        loss: Callable[[nn.Module, Any], Any],
+        batches: Sequence[Any],
+        ended: Callable[[Any], None],
+    ) -> torch.Tensor:
+        """Forward and backward of a step's micro-batches. Returns the mean loss, or UNKNOWN_LOSS."""
+        return model.forward_backward(loss, batches, ended)
+
+    def evaluate(
+        self, model: Pipeline, evaluate: Callable[[nn.Module, Any], Any], batch: Any
+    ) -> tuple[torch.Tensor, torch.Tensor | None] | None:
+        """The workload's `evaluate`; null on a rank that does not see the model's output."""
+        found: tuple[torch.Tensor, torch.Tensor | None] | None = model.evaluate(evaluate, batch)
+        return found
+
+    def accumulating(self, model: nn.Module, last: bool) -> AbstractContextManager[None]:
+        if hasattr(model, "set_requires_gradient_sync"):
+            _fully_sharded.synchronise(model, last)
+        return self._none
+
+    def clip(self, model: nn.Module, max_norm: float) -> None:
+        assert self._mesh is not None
+        _clip.clip(model, max_norm, self._mesh.get_group("pp") if self.makes_steps else None)
+
+    def validated(self, model: nn.Module) -> None:
+        _fully_sharded.reshard(model)
+
+
+def _plan(workload: Divisible, model: nn.Module, layout: Layout) -> dict[str, Any]:
+    made = workload.tp_plan(model, size=layout.tp, sequence_parallel=layout.sequence_parallel)
+    names = {name for name, _ in model.named_modules()}
+    if unknown := [name for name in made if name not in names]:
+        raise InputError(f"tp_plan() names {unknown[0]}, which is no submodule of the model")
+    return made
+
+
+def _stages(workload: Divisible, model: nn.Module, layout: Layout) -> list[nn.Module]:
+    made = workload.stages(model, layout.stages)
+    if len(made) != layout.stages:
+        raise InputError(f"stages() returned {len(made)} modules for {layout.stages} stages")
+    return made
+
+
+def _divide_layers(model: nn.Module, mesh: DeviceMesh, plan: dict[str, Any]) -> None:
+    """Divide the layers of the plan. A weight that several layers share stays one: torch would divide it for each."""
+    from torch.distributed.tensor.parallel import parallelize_module
+
+    places: dict[int, list[tuple[nn.Module, str]]] = {}
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            places.setdefault(id(parameter), []).append((module, name))
+    # every rank has drawn the same weights, so that none has to be sent
+    parallelize_module(model, mesh, plan, src_data_rank=None)
+    for (first, first_name), *others in places.values():
+        for module, name in others:
+            setattr(module, name, getattr(first, first_name))

@@ -1,0 +1,52 @@
+"""A model that does not divide among the ranks of a mesh is refused before a session exists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench import strategies, workloads
+from bench.common.errors import InputError
+
+LM = {
+    "layers": 4,
+    "d_model": 32,
+    "heads": 4,
+    "sequence_length": 16,
+    "vocab_size": 256,
+    "tie_embeddings": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options", "world", "workload", "message"),
+    [
+        ("tp", {}, 3, {}, "heads 4 does not divide among 3 ranks of the dimension tp: 4 / 3 = 1.33"),
+        (
+            "tp",
+            {"sequence_parallel": True},
+            4,
+            {"sequence_length": 18},
+            "sequence_length 18 does not divide among 4 ranks (sequence_parallel): 18 / 4 = 4.5",
+        ),
+        ("tp", {"sequence_parallel": True}, 4, {"dropout": 0.1}, "use dropout: 0"),
+        ("pp", {}, 8, {}, "4 layers are too few for 8 stages of a pipeline"),
+        ("pp", {"schedule": "interleaved"}, 4, {}, "4 layers are too few for 8 stages of a pipeline"),
+        ("pp", {}, 2, {"tie_embeddings": True}, "use tie_embeddings: false"),
+    ],
+)
+def test_a_model_that_does_not_divide_is_refused_before_the_session(
+    strategy: str, options: dict[str, Any], world: int, workload: dict[str, Any], message: str
+) -> None:
+    asked = {
+        "workload": "transformer_lm",
+        "source": "synthetic",
+        "source_options": {},
+        "data_root": None,
+        "seed": 0,
+    }
+    made = workloads.make(asked | {"options": LM | workload})
+    with pytest.raises(InputError) as refused:
+        strategies.suits(strategy, options, world, made)  # type: ignore[arg-type] # transformer_lm has both methods
+    assert message in str(refused.value)
