@@ -1,4 +1,4 @@
-"""The norm of a gradient whose parts lie on different meshes, or on other ranks."""
+"""The norm of a gradient whose parts are on different meshes, or on other ranks."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ Schedule = Literal["gpipe", "1f1b", "interleaved", "zero_bubble"]
 """Order of forward and backward of the micro-batches in a pipeline."""
 
 DIMENSIONS = ("dp_replicate", "dp_shard", "pp", "tp")
-"""Of the mesh, outermost first: ranks that share a batch are consecutive, and those of `tp`, which send most, are
-neighbours."""
+"""The dimensions of a mesh, outermost first: ranks that share a batch are consecutive, and those of `tp`, which send
+most, are neighbours."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ class Workload(Protocol):
     # Optional: `examples_in(batch) -> int` and `tokens_in(batch) -> int`, for batches that differ in them, as with
     # sequences of unequal length; called with each batch on the CPU, in the phase data.
     # Optional: `tp_plan(model, *, size, sequence_parallel) -> dict[str, ParallelStyle]`: how torch's parallelize_module
-    # divides the model's layers among `size` ranks; `stages(model, count) -> list[nn.Module]`: the model as so many
+    # divides the model's layers among `size` ranks; `stages(model, count) -> list[nn.Module]`: the model as `count`
     # stages of a pipeline, which share its parameters. A stage is called with the output of the stage before it, null
     # for the first, and then with what the model is called with. Both raise InputError if the model does not divide.
     # Optional: `largest_validation_batch`: examples of a rank in one forward pass of validation, if 256 are too many.

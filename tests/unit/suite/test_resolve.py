@@ -133,7 +133,7 @@ def test_another_workload_or_strategy_brings_none_of_the_old_options(write: obje
         ("name: spiral_mlp", "name: spiral_mpl", f's.yaml:3:18: workload.name is "spiral_mpl": it must name one of the workloads {", ".join(workloads.names())}; did you mean spiral_mlp?'),
         ("name: spiral_mlp", "name: spiral_mlp, hiden: [3]", "s.yaml:3:30: unknown key 'hiden' in workload; did you mean hidden?"),
         ("name: spiral_mlp", "name: spiral_mlp, hidden: []", "s.yaml:3:38: spiral_mlp: hidden is []: give at least one width, each 1 or more"),
-        ("strategy: ddp", "strategy: dpp", f's.yaml:13:15: strategy.name is "dpp": it must name one of the strategies {", ".join(strategies.names())}; did you mean ddp?'),
+        ("strategy: ddp", "strategy: ddb", f's.yaml:13:15: strategy.name is "ddb": it must name one of the strategies {", ".join(strategies.names())}; did you mean ddp?'),
         ("strategy: ddp", "strategy: {name: ddp, bucket_mb: 3}", "s.yaml:13:27: unknown key 'bucket_mb' in strategy; did you mean bucket_cap_mb?"),
         ("    scaling: strong\n", "", "s.yaml:12:5: scaling is missing in case ddp_strong"),
         ("scaling: strong", "scaling: weak", "s.yaml:14:14: case ddp_strong: weak scaling fixes batch_per_rank: give it, and no global_batch"),

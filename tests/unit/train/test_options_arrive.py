@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from bench import strategies
+from bench import strategies, workloads
 from bench.plan.plan import plan
 from bench.records.run_spec import RunSpec, Slots
 from bench.suite.resolve import load_suite
@@ -101,6 +101,87 @@ def test_an_option_arrives(case: Case) -> None:
     assert case.read(wrapped(case.strategy, **{case.option: case.value})) == case.changed
 
 
+def _input(model: Any) -> Any:
+    """How the weight of what is between divided layers is placed; null if each rank has all of it by itself."""
+    return getattr(model.norm.weight, "placements", None)
+
+
+def _stages(model: Any) -> Any:
+    return [stage.index for stage in model.stages]
+
+
+def _schedule(model: Any) -> Any:
+    return type(model._schedule(4)).__name__
+
+
+TP, PP = {"tp": 2, "dp_shard": 2}, {"pp": 2, "dp_shard": 2}
+MESHES = [
+    Case("mesh", "dp_replicate", 2, lambda m: next(m.parameters()).device_mesh.shape, (4,), (2, 2)),
+    Case("mesh", "dp_shard", 4, lambda m: next(m.parameters()).device_mesh.shape, (4,), (4,)),
+    Case(
+        "mesh",
+        "tp",
+        2,
+        lambda m: m.layers[0].attention.project.weight.device_mesh.mesh_dim_names,
+        ("dp_shard",),
+        ("dp_shard", "tp"),
+    ),
+    Case("mesh", "pp", 2, lambda m: type(m).__name__ == "Pipeline", False, True),
+    Case("mesh", "sequence_parallel", True, lambda m: len(_input(m)), 1, 2),
+    Case("mesh", "schedule", "gpipe", _schedule, "Schedule1F1B", "ScheduleGPipe"),
+    Case("mesh", "stages_per_rank", 1, _stages, [0, 2], [0]),
+    Case("tp", "sequence_parallel", True, lambda m: _input(m) is None, True, False),
+    Case("pp", "schedule", "zero_bubble", _schedule, "Schedule1F1B", "ScheduleInterleavedZeroBubble"),
+    Case("pp", "stages_per_rank", 1, _stages, [0, 4], [0]),
+]
+"""The effects on the first of four ranks."""
+NEEDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("mesh", "sequence_parallel"): TP,
+    ("mesh", "schedule"): PP,
+    ("mesh", "stages_per_rank"): PP | {"schedule": "interleaved"},
+    ("pp", "stages_per_rank"): {"schedule": "interleaved"},
+}
+"""Other options that an option needs."""
+
+
+def divided(name: str, **options: Any) -> Any:
+    asked = {
+        "workload": "transformer_lm",
+        "source": "synthetic",
+        "source_options": {},
+        "data_root": None,
+        "seed": 0,
+    }
+    shape = {
+        "layers": 8,
+        "d_model": 32,
+        "heads": 4,
+        "sequence_length": 16,
+        "vocab_size": 256,
+        "tie_embeddings": False,
+    }
+    workload = workloads.make(asked | {"options": shape})
+    kind = strategies.load(name)
+    strategy: Any = kind(kind.Options(**options))
+    strategy.use(workload)
+    model = workload.model()
+    return strategy.wrap(model, workload.blocks(model), device=torch.device("cpu"), precision="fp32")
+
+
+@pytest.mark.parametrize("case", MESHES, ids=[f"{case.strategy}.{case.option}" for case in MESHES])
+def test_an_option_of_a_mesh_arrives(case: Case) -> None:
+    others = NEEDED.get((case.strategy, case.option), {})
+    assert case.read(divided(case.strategy, **others)) == case.default
+    assert case.read(divided(case.strategy, **others, **{case.option: case.value})) == case.changed
+
+
+def test_under_tp_a_rank_has_its_part_of_each_divided_layer() -> None:
+    model = divided("tp")
+    assert model.layers[0].attention.query_key_value.weight.to_local().shape == (3 * 32 // 4, 32)
+    assert model.layers[0].attention.project.weight.to_local().shape == (32, 32 // 4)
+    assert model.embedding.weight.to_local().shape == (256 // 4, 32)
+
+
 def test_powersgds_own_options_arrive() -> None:
     for options, expected in (({}, (1, 2)), ({"powersgd_rank": 4, "powersgd_start_step": 7}, (4, 7))):
         ((_, state),) = wrapped("ddp", **POWERSGD, **options)._comm_hooks
@@ -120,7 +201,8 @@ def test_no_option_is_forgotten_here() -> None:
         for name in strategies.names()
         for field in dataclasses.fields(strategies.load(name).Options)
     }
-    assert options == {(case.strategy, case.option) for case in CASES} | set(ELSEWHERE)
+    arrived = {(case.strategy, case.option) for case in [*CASES, *MESHES]}
+    assert options == arrived | set(ELSEWHERE)
 
 
 def test_no_option_of_torch_is_given_that_it_is_about_to_drop(recwarn: pytest.WarningsRecorder) -> None:

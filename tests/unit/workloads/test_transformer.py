@@ -73,16 +73,17 @@ def test_untied_embeddings_are_a_matrix_more() -> None:
 def naive_attention(layer: CausalAttention, x: np.ndarray) -> np.ndarray:
     """[T, C] to [T, C] in float64, one head, one query and one key at a time."""
     qkv = x @ layer.query_key_value.weight.detach().double().numpy().T
-    size = x.shape[1] // layer.heads
-    queries, keys, values = qkv.reshape(len(x), 3, layer.heads, size).transpose(1, 2, 0, 3)
+    size = layer.head_size
+    heads = x.shape[1] // size
+    queries, keys, values = qkv.reshape(len(x), heads, 3, size).transpose(2, 1, 0, 3)
     planes = 10_000.0 ** (-np.arange(size // 2) / (size // 2))
 
     def turned(vector: np.ndarray, position: int) -> np.ndarray:
         pairs = (vector[: size // 2] + 1j * vector[size // 2 :]) * np.exp(1j * position * planes)
         return np.concatenate([pairs.real, pairs.imag])
 
-    out = np.zeros((len(x), layer.heads, size))
-    for head in range(layer.heads):
+    out = np.zeros((len(x), heads, size))
+    for head in range(heads):
         for at in range(len(x)):
             query = turned(queries[head, at], at)
             scores = np.array([query @ turned(keys[head, to], to) for to in range(at + 1)]) / np.sqrt(size)
