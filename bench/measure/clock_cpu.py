@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import resource
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from bench.measure.recorder import UNKNOWN, StepFile, by_phase
+from bench.measure.recorder import UNKNOWN, StepFile, by_phase, idle_of
 
 if TYPE_CHECKING:
     import torch
@@ -30,6 +30,8 @@ class CpuClock:
         """`peaks`: every row has the peak of private memory so far, for probing runs of find_batch."""
         self._file = file
         self._peaks = peaks
+        self.keep_idle: Callable[[int, int, int], None] | None = None
+        """Called with step, forward and backward together, and the part of them in which a stage waited, both in ns."""
         self._barrier = 0
         self._memory_due = 0
         self._statm = os.open("/proc/self/statm", os.O_RDONLY)
@@ -53,9 +55,10 @@ class CpuClock:
         data, forward and backward of each micro-batch, and the optimizer."""
         start, end = marks[0], marks[-1]
         if phases is not None:
-            data, forward, backward, optimizer = by_phase(
-                [to - since for since, to in pairwise(marks)], phases
-            )
+            spans = [to - since for since, to in pairwise(marks)]
+            data, forward, backward, optimizer = by_phase(spans, phases)
+            if self.keep_idle is not None and (idle := idle_of(spans, phases)) is not None:
+                self.keep_idle(self._file.rows, forward + backward, idle)
         elif len(marks) == 5:
             _, asked, loss_known, graded, _ = marks
             data, forward, backward, optimizer = (

@@ -7,7 +7,7 @@ rank that is killed loses at most the steps that were still queued on the device
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from time import monotonic, perf_counter_ns, sleep
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench.measure.recorder import StepFile, by_phase
+from bench.measure.recorder import StepFile, by_phase, idle_of
 
 _LOSSES = 4096
 """Pinned slots for losses in transit to the host; more than the device's queue ever has steps."""
@@ -57,6 +57,8 @@ class CudaClock:
         self._steps = 0
         self._origin: torch.cuda.Event | None = None
         self._origin_ns = 0
+        self.keep_idle: Callable[[int, int, int], None] | None = None
+        """As CpuClock's."""
 
     @property
     def completed(self) -> int:
@@ -134,6 +136,8 @@ class CudaClock:
             optimizer = spans[-1]
         else:
             data, forward, backward, optimizer = by_phase(spans, step.phases)
+            if self.keep_idle is not None and (idle := idle_of(spans, step.phases)) is not None:
+                self.keep_idle(self._file.rows, forward + backward, idle)
         loss = float(self._losses[step.loss_at])
         self._free += [self._origin, *marks[1:], step.passed]
         self._origin = marks[0]

@@ -27,6 +27,7 @@ _OF_RANKS = (
     "profile_collectives",
     "profile_groups",
     "named_losses",
+    "pipeline_steps",
     "selfcheck",
     "rank_places",
 )

@@ -59,9 +59,20 @@ PHASES = ("data", "forward", "backward", "optimizer")
 """The phases of a step, in the order of their columns."""
 
 
+IDLE = {"idle_forward": "forward", "idle_backward": "backward"}
+"""Spans in which a stage of a pipeline waits for another, and the phase that they belong to."""
+
+
 def by_phase(spans: Sequence[int], phases: Sequence[str]) -> list[int]:
     """The sum of the spans of each of PHASES; `phases` names each span."""
-    return [sum(span for span, name in zip(spans, phases, strict=True) if name == phase) for phase in PHASES]
+    named = [(span, IDLE.get(name, name)) for span, name in zip(spans, phases, strict=True)]
+    return [sum(span for span, name in named if name == phase) for phase in PHASES]
+
+
+def idle_of(spans: Sequence[int], phases: Sequence[str]) -> int | None:
+    """The sum of the spans in which a stage waits; null without a pipeline."""
+    idle = [span for span, name in zip(spans, phases, strict=True) if name in IDLE]
+    return sum(idle) if idle else None
 
 
 @dataclass(frozen=True, kw_only=True)

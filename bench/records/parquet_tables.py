@@ -156,6 +156,13 @@ PARQUET_TABLES: dict[str, dict[str, Column]] = {
         "name": _TEXT_KEY,
         "loss": _DOUBLE,
     },
+    "pipeline_steps": {
+        "rank": _KEY,
+        "node": _INTEGER,
+        "step": _KEY,
+        "pipeline_ns": replace(_BIGINT, required=True),
+        "idle_ns": replace(_BIGINT, required=True),
+    },
     "selfcheck": {
         "rank": _KEY,
         "node": _INTEGER,

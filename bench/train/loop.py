@@ -45,6 +45,9 @@ class Clock(Protocol):
     def barrier(self) -> int:
         """Set the run's common zero; call it right after the ranks' barrier. Returns the zero, by perf_counter_ns."""
 
+    keep_idle: Callable[[int, int, int], None] | None
+    """Called for each step of a pipeline: number, ns of forward and backward, ns of them in which a stage waited."""
+
     def mark(self) -> Any:
         """Mark the end of a phase. Returns a time, or an event that will have one."""
 

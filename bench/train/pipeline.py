@@ -88,20 +88,23 @@ class Stage(nn.Module):
 
 
 class _TimedStage(PipelineStage):
-    """A stage that says when each part of its work has ended."""
+    """A stage that says when it begins and when it ends each part of its work: in between it waits for others."""
 
     ended: Callable[[Any], None] = print
 
     def forward_one_chunk(self, *args: Any, **kwargs: Any) -> Any:
+        self.ended("idle_forward")
         output = super().forward_one_chunk(*args, **kwargs)
         self.ended("forward")
         return output
 
     def backward_one_chunk(self, *args: Any, **kwargs: Any) -> None:
+        self.ended("idle_backward")
         super().backward_one_chunk(*args, **kwargs)
         self.ended("backward")
 
     def backward_weight_one_chunk(self, *args: Any, **kwargs: Any) -> None:
+        self.ended("idle_backward")
         super().backward_weight_one_chunk(*args, **kwargs)
         self.ended("backward")
 
@@ -136,8 +139,8 @@ class Pipeline(nn.Module):
         self, loss: Call, batches: Sequence[Batch], ended: Callable[[Any], None]
     ) -> torch.Tensor:
         """Forward and backward of the micro-batches by the schedule. Returns the mean loss, detached; on a rank without
-        the last stage UNKNOWN_LOSS. The gradient is that of the mean. `ended` is called with the phase at the end of
-        each part of the work, so that waiting for another stage belongs to the phase that waits."""
+        the last stage UNKNOWN_LOSS. The gradient is that of the mean. `ended` is called with the phase of
+        each part of the work at its end, and with `idle_forward` or `idle_backward` at its begin."""
         for stage, connected in zip(self._own(), self._connected, strict=True):
             stage.call, stage.batches = loss, batches
             connected.ended = ended

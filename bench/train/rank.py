@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -309,7 +310,25 @@ def _clock(job: RankJob, spec: RunSpec, steps: int, device: torch.device) -> Clo
 
     kind = StrictStepFile if spec.measure.nonfinite == "fail" else StepFile
     file = kind(job.step_file(), steps, job.identity(spec), further=2 * after_training.profiled_steps(spec))
-    return selfcheck.clock_on(device, file, peaks=spec.probe)
+    clock = selfcheck.clock_on(device, file, peaks=spec.probe)
+    clock.keep_idle = _keeping_idle(job, steps)
+    return clock
+
+
+def _keeping_idle(job: RankJob, steps: int) -> Callable[[int, int, int], None]:
+    """Stores a row of the table `pipeline_steps`; steps after the training's are not kept."""
+    import numpy
+
+    from bench.measure import rank_tables
+
+    store = rank_tables.appending(Path(job.scratch), "pipeline_steps", _writer(job))
+
+    def keep(step: int, pipeline_ns: int, idle_ns: int) -> None:
+        if step < steps:
+            row = (step, pipeline_ns, idle_ns)
+            store(numpy.array([row], rank_tables.TABLES["pipeline_steps"]))
+
+    return keep
 
 
 def _write_outcome(job: RankJob, outcome: dict[str, Any]) -> None:

@@ -43,6 +43,7 @@ class NoClock:
     """A clock that does nothing, so that only the loop itself is timed."""
 
     completed = 0
+    keep_idle: Callable[[int, int, int], None] | None = None
 
     def barrier(self) -> int:
         return 0
