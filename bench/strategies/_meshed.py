@@ -57,12 +57,18 @@ class MeshedStrategy:
         """The methods that say how the workload's model is divided."""
 
     @classmethod
-    def conflicts(cls, options: Any, asked: Asked) -> Iterator[tuple[str, str]]:  # noqa: ARG003
+    def conflicts(cls, options: Any, asked: Asked) -> Iterator[tuple[str, str]]:
         if asked.train.precision == "fp16":
             yield (
                 "name",
                 "under train.precision fp16 all ranks of a mesh would have to agree on the loss's scale, which torch "
                 "cannot do for all dimensions: use bf16",
+            )
+        if asked.train.compile and getattr(options, "schedule", None) == "zero_bubble":
+            yield (
+                "schedule",
+                "zero_bubble computes the gradients of inputs and of weights one after the other, and torch cannot "
+                "compile that: leave out train.compile, or use another schedule",
             )
 
     @classmethod
@@ -73,6 +79,14 @@ class MeshedStrategy:
         layout = cls.layout(options, world_size)
         with torch.device("meta"):
             model = workload.model()
+        if isinstance(model, torch.nn.ModuleDict):
+            raise InputError(
+                "model() returned an nn.ModuleDict, and a mesh divides one model: use ddp or fsdp"
+            )
+        if layout.pp > 1 and hasattr(workload, "step"):
+            raise InputError(
+                "the workload makes its own steps, which cannot pass through a pipeline: use tp or fsdp"
+            )
         if layout.tp > 1:
             _plan(workload, model, layout)
         if layout.pp > 1:

@@ -325,7 +325,13 @@ def _impossible_in_torch(case: Case) -> Broken:
     asked = strategies.Asked(train=case.train, measure=case.measure)
     for key, reason in strategies.conflicts(case.strategy.name, case.strategy.options, asked):
         yield ("strategy", key), reason
-    for method in strategies.asks_of_workload(case.strategy.name, case.strategy.options):
+    asked_of_workload = strategies.asks_of_workload(case.strategy.name, case.strategy.options)
+    if case.find_batch is not None and "stages" in asked_of_workload:
+        yield (
+            ("find_batch",),
+            "find_batch tries one micro-batch per step, and a pipeline needs several: give a batch",
+        )
+    for method in asked_of_workload:
         if not hasattr(workloads.load(case.workload.name), method):
             yield (
                 ("strategy", "name"),
