@@ -73,6 +73,7 @@ class Strategy(Protocol):
     #       what the workload's `evaluate` returns; null on a rank that does not know it
     #   unsynchronised(model) -> AbstractContextManager[None]: around the forward and backward of a micro-batch; inside,
     #       nothing is sent to other ranks, whose models diverge from then on
+    #   compiles_blocks = True if train.compile compiles each block by itself, and nothing around them
     #   sharded_scaler = True if fp16's loss scaler must ask the other ranks for overflows
     #   hides_model = True if the result of `wrap` may only be called: the model's own attributes are behind `.module`
 

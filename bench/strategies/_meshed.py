@@ -27,6 +27,8 @@ class MeshedStrategy:
 
     Options: ClassVar[type[Any]]
     max_world_size: ClassVar[int | None] = None
+    compiles_blocks = True
+    """torch cannot compile an embedding whose rows are divided, nor what passes between the stages of a pipeline."""
 
     def __init__(self, options: Any) -> None:
         self.options = options

@@ -130,11 +130,6 @@ class Pipeline(nn.Module):
     def _own(self) -> list[Stage]:
         return [stage for stage in self.stages if isinstance(stage, Stage)]
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile each stage; what a workload does around its model stays as it is."""
-        for stage in self._own():
-            stage.caller.stage.compile(*args, **kwargs)
-
     def forward_backward(
         self, loss: Call, batches: Sequence[Batch], ended: Callable[[Any], None]
     ) -> torch.Tensor:

@@ -265,7 +265,10 @@ def _training(
     if spec.train.checkpointing:
         checkpointing.recompute(blocks)
     model = strategy.wrap(own_model, blocks, device=device, precision=spec.train.precision)
-    if spec.train.compile:
+    if spec.train.compile and getattr(strategy, "compiles_blocks", False):
+        for block in blocks:
+            block.compile(mode=spec.train.compile_mode)
+    elif spec.train.compile:
         model = _compiled(model, spec.train.compile_mode)
     if getattr(strategy, "makes_steps", False):
         own_model = model  # the rank keeps only a part of it
@@ -293,11 +296,7 @@ def _compiled(model: torch.nn.Module, mode: str) -> torch.nn.Module:
     import torch
 
     from bench.train.members import has_members
-    from bench.train.pipeline import Pipeline
 
-    if isinstance(model, Pipeline):
-        model.compile(mode=mode)
-        return model
     if has_members(model):
         return torch.nn.ModuleDict({name: _compiled(one, mode) for name, one in model.named_children()})
     compiled: torch.nn.Module = torch.compile(model, mode=mode)  # type: ignore[assignment]
