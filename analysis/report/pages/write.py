@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from io import StringIO
 from itertools import chain
 from pathlib import Path
 
@@ -53,22 +53,20 @@ def write_pages(
             name = page_name(session_id)
             return name if (out / name).is_file() else None
 
-        def session(session_id: str, others: Mapping[str, str]) -> str:
-            return session_page(session_data.read(connection, session_id), bundle.text(), others)
-
-        def history(suite: str) -> str:
-            return history_page(histories.read(connection, suite), bundle.text(), link)
-
-        def put(name: str, make: Callable[[], str]) -> None:
+        @contextmanager
+        def page(name: str) -> Iterator[StringIO]:
+            """Write the page that the block makes. If the block raises, report that and go on: one bad page must not
+            cost the others."""
+            made = StringIO()
             try:
                 with interruptible():
-                    page = make()
+                    yield made
             except Exception as error:
                 if on_failure is None or isinstance(error, ModuleNotFoundError):
                     raise
-                on_failure(name, error)  # one bad page must not cost the others
+                on_failure(name, error)
                 return
-            write_whole(out / name, page)
+            write_whole(out / name, made.getvalue())
             paths.append(out / name)
 
         with _output_errors(out):
@@ -84,11 +82,15 @@ def write_pages(
                     for name, ids in comparisons.items()
                     if session_id in flat(ids)
                 }
-                put(page_name(session_id), partial(session, session_id, others))
+                with page(page_name(session_id)) as file:
+                    contents = session_data.read(connection, session_id)
+                    file.write(session_page(contents, bundle.text(), others))
             for suite in suites:
-                put(history_name(suite), partial(history, suite))
+                with page(history_name(suite)) as file:
+                    file.write(history_page(histories.read(connection, suite), bundle.text(), link))
             if compared:
-                put(compare_name(compared), lambda: compare_page(connection, compared, bundle.text()))
+                with page(compare_name(compared)) as file:
+                    file.write(compare_page(connection, compared, bundle.text()))
             all_suites = sorted(set(suite_of.values()))
             index = index_page(
                 known,
@@ -102,7 +104,8 @@ def write_pages(
                 },
                 out="public" if redact else str(out),
             )
-            put("index.html", lambda: index)
+            with page("index.html") as file:
+                file.write(index)
     return paths
 
 
