@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from bench.common.error_text import describe, line_in
 from bench.common.errors import InputError
 from bench.common.own_function import LOADER
 from bench.records.vocabulary import Sharding
-from bench.train.error_text import describe, line_in
 
 if TYPE_CHECKING:
     from bench.workloads import Batch

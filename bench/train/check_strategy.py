@@ -17,12 +17,13 @@ import torch
 from torch import nn
 
 from bench import strategies, workloads
+from bench.common.error_text import describe
 from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.strategies._custom import STRATEGY
 from bench.train import precision, process_group
 from bench.train.check_workload import LARGEST_PARAMETERS
-from bench.train.error_text import describe, line_of
+from bench.train.error_place import line_of
 from bench.train.members import has_members
 from bench.train.named_losses import trained
 

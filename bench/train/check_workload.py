@@ -18,11 +18,12 @@ from torch.nn import SyncBatchNorm
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from bench import strategies, workloads
+from bench.common.error_text import describe
 from bench.common.errors import InputError
 from bench.common.own_part import label
 from bench.data.stream import kind, problem_of_batch
 from bench.train import counts, named_losses
-from bench.train.error_text import describe, line_of
+from bench.train.error_place import line_of
 from bench.train.members import has_members, trained_members
 from bench.train.members import problem as problem_of_members
 from bench.train.own_step import OwnStep, Trained

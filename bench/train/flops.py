@@ -20,8 +20,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from bench import workloads
+from bench.common.error_text import describe
 from bench.train import counts, meta_device
-from bench.train.error_text import describe, place_of
+from bench.train.error_place import place_of
 from bench.train.named_losses import trained
 from bench.workloads import Workload
 

@@ -17,12 +17,12 @@ from torch.distributed.tensor import DTensor
 from torch.optim import lr_scheduler
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
+from bench.common.error_text import describe, line_in
 from bench.common.errors import InputError
 from bench.common.nearest import did_you_mean
 from bench.common.own_function import OPTIMIZER, SCHEDULE, Found
 from bench.records.run_spec import TrainSpec
 from bench.records.vocabulary import LARGEST_COUNT
-from bench.train.error_text import describe, line_in
 from bench.train.run_length import RunLength
 
 if TYPE_CHECKING:

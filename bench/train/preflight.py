@@ -37,8 +37,9 @@ def main(answer: Connection, question_json: str) -> None:
 
     The question has `jobs`, the `gpus` of this agent, and the file `stacks`, to which SIGUSR1 writes the stacks of this
     process."""
+    from bench.common.error_text import describe
     from bench.train import check_gpus
-    from bench.train.error_text import describe, place_of
+    from bench.train.error_place import place_of
 
     question = json.loads(question_json)
     stacks = Path(question["stacks"]).open("w")  # noqa: SIM115 - for the life of the process

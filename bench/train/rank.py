@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import workloads
+from bench.common.error_text import describe
 from bench.common.process import die_with_parent, fork_children, name_process
 from bench.records.run_spec import RunSpec
 from bench.train import memory_limit, script, transport
-from bench.train.error_text import describe, place_of
+from bench.train.error_place import place_of
 from bench.train.memory_limit import MemoryLimit
 from bench.train.rank_job import NO_OUTCOME, RankJob
 

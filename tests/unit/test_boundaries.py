@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -191,6 +192,32 @@ def test_every_imported_package_is_declared(folder: str, extra: int) -> None:
         if package not in own and not {d.lower() for d in distributions.get(package, [])} & allowed
     ]
     assert found == []
+
+
+def test_no_modules_need_each_other_in_a_circle() -> None:
+    names = {
+        name.removesuffix("/__init__.py").removesuffix(".py").replace("/", "."): name
+        for name in PYTHON
+        if name.startswith(("bench/", "analysis/"))
+    }
+    graphlib.TopologicalSorter({module: needed(name, names) for module, name in names.items()}).prepare()
+
+
+def needed(name: str, known: Collection[str]) -> set[str]:
+    """The known modules that a file imports, also inside functions; without those that only its annotations name."""
+    todo, found = [*tree(name).body], set[str]()
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.ImportFrom):
+            parts = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {part if part in known else str(node.module) for part in parts}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            todo += node.orelse
+        else:
+            todo += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.AST)]
+    return found & {*known}
 
 
 def test_nothing_is_unpickled_or_evaluated() -> None:

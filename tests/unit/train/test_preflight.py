@@ -12,13 +12,13 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from bench.common.error_text import describe
 from bench.plan.plan import plan
 from bench.records.run_spec import Slots
 from bench.session.preflight import question
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
 from bench.train import preflight
-from bench.train.error_text import describe
 
 SUITE = """\
 title: Asks for much

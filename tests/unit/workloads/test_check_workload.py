@@ -11,7 +11,7 @@ from torch import nn
 
 from bench.common.errors import InputError
 from bench.train.check_workload import checked
-from bench.train.error_text import place_of
+from bench.train.error_place import place_of
 from bench.workloads._custom import WORKLOAD
 
 

@@ -13,10 +13,10 @@ import torch
 from PIL import Image
 
 from bench import workloads
+from bench.common.error_text import describe
 from bench.common.errors import InputError
 from bench.data import loader
 from bench.data.images import folder, pictures
-from bench.train.error_text import describe
 from tests.unit.workloads.runs import SMALL, spec
 
 COLOURS = {"ant": (255, 0, 0), "bee": (0, 255, 0), "cat": (0, 0, 255)}

@@ -1,20 +1,13 @@
-"""An error as one line for its row: type, message, and the method and line of the user's code that raised it."""
+"""An error as one line for its row: type and message, and the line of a user's file that raised it."""
 
 from __future__ import annotations
 
-import inspect
 import re
 import traceback
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import Signals
 from types import FrameType
-
-from bench import strategies, workloads
-from bench.common import entry_points
-from bench.common.own_part import OwnPart, label
-from bench.strategies._custom import STRATEGY
-from bench.workloads._custom import WORKLOAD
 
 _ENDS_S = 2.0
 """Time for a loader process that no longer answers to end."""
@@ -35,41 +28,13 @@ _NOTICED = re.compile(
 """Torch's message about a loader process that has ended; its exit code and its signal, if known."""
 
 
-def place_of(error: BaseException, workload: str, strategy: str | None = None, source: str = "") -> str:
-    """` (in loss() of my_model.py:MyNet, line 27)`, or ` (in my_data.py, line 9)` for the loader of `source`; empty if
-    neither is on the stack."""
-    for kinds, part, name in ((workloads, WORKLOAD, workload), (strategies, STRATEGY, strategy)):
-        if name is None or not kinds.is_custom(name):
-            continue
-        frames = _frames(error, _file_of(part, name))
-        method = next((frame.name for frame in frames if frame.name in part.called_with), None)
-        if method:
-            return f" (in {method}() of {label(name)}, line {frames[-1].lineno})"
-    frames = _frames(error, Path(source.rpartition(":")[0])) if ":" in source else []
-    return f" (in {Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-
-
-def line_of(error: BaseException, part: OwnPart, name: str) -> str:
-    """` (line 27)`, the innermost in a custom class's file; empty if it is not on the stack, and for a shipped one."""
-    if ":" not in name and name not in entry_points.found(part.group):  # one that ships
-        return ""
-    return line_in(error, _file_of(part, name))
-
-
 def line_in(error: BaseException, file: Path) -> str:
     """` (line 27)`, the innermost in that file; empty if the file is not on the stack."""
-    frames = _frames(error, file)
+    frames = frames_in(error, file)
     return f" (line {frames[-1].lineno})" if frames else ""
 
 
-def _file_of(part: OwnPart, name: str) -> Path:
-    """The file of a custom class; of an entry point, that of the class that it names."""
-    if ":" in name:
-        return Path(name.rpartition(":")[0])
-    return Path(inspect.getfile(part.load_entry(name, entry_points.found(part.group)[name]).__bases__[0]))
-
-
-def _frames(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
+def frames_in(error: BaseException, file: Path) -> list[traceback.FrameSummary]:
     """Frames in that file, the innermost last."""
     return [
         part
