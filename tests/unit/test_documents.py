@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 import subprocess
@@ -122,6 +123,24 @@ def test_every_place_of_the_code_that_is_named_exists() -> None:
     assert [
         (page, place) for page, place in named if place not in examples and not (ROOT / place).exists()
     ] == []
+
+
+def test_every_class_and_function_that_the_architecture_names_is_where_it_says() -> None:
+    place = r"`((?:bench|analysis)/[\w/]+\.py)`, (`\w+(?:\.\w+)?`(?: and `\w+`)?)"
+    named = re.findall(place, PAGES["docs/architecture.md"])
+    assert len(named) > 40
+    missing = []
+    for file, names in named:
+        known = set()
+        for node in ast.parse((ROOT / file).read_text()).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                known.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                known |= {
+                    f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)
+                }
+        missing += [f"{file}: {name}" for name in re.findall(r"`([\w.]+)`", names) if name not in known]
+    assert missing == []
 
 
 def test_pages_that_are_written_from_the_code_are_what_the_code_says() -> None:
