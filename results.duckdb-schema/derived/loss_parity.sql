@@ -102,8 +102,8 @@ with_tolerance AS (
     FROM paired
     LEFT JOIN differences USING (session_id, run_id)
 ),
--- The first condition that holds decides; a verdict has a reason only if a loss is not finite.
-with_reason AS (
+-- The first condition that holds decides.
+with_unlike AS (
     SELECT
         *,
         CASE
@@ -116,6 +116,15 @@ with_reason AS (
             THEN 'the batches differ in size, and a step gives each rank the same weight'
             WHEN sharding IS NOT NULL AND (one_sided_step IS NOT NULL OR largest_relative_difference > tolerance)
             THEN 'the loader may give other examples at another world size'
+        END AS unlike  -- why the two need not train alike
+    FROM with_tolerance
+),
+-- A verdict has a reason only if a loss is not finite.
+with_reason AS (
+    SELECT
+        *,
+        CASE
+            WHEN unlike IS NOT NULL THEN unlike
             WHEN one_sided_step IS NOT NULL THEN format('not finite on one side alone at step {}', one_sided_step)
             WHEN largest_relative_difference > tolerance AND couples_examples IS NULL
             THEN 'not recorded whether the model couples the examples of a batch'
@@ -127,7 +136,7 @@ with_reason AS (
             WHEN steps_compared < steps_wanted
             THEN format('{} of {} steps are there on both sides', steps_compared, steps_wanted)
         END AS reason
-    FROM with_tolerance
+    FROM with_unlike
 ),
 final AS (
     SELECT
@@ -144,7 +153,7 @@ final AS (
         CASE
             WHEN reason IS NULL AND largest_relative_difference > tolerance THEN 'different'
             WHEN reason IS NULL THEN 'same'
-            WHEN one_sided_step IS NOT NULL AND reason LIKE 'not finite on one side%' THEN 'different'
+            WHEN unlike IS NULL AND one_sided_step IS NOT NULL THEN 'different'
         END AS verdict,                -- same, different; null if the two cannot be judged
         reason,                        -- why there is no verdict, or why the verdict does not come from the difference
         -- mean_loss_relative_difference: mean_loss (all measured steps) relative to the baseline's; never judged

@@ -13,14 +13,23 @@ WITH jobs AS (
     FROM environment
     GROUP BY session_id
 ),
+slots AS (
+    SELECT
+        session_id,
+        try_cast(slots->>'nodes' AS INTEGER) AS nodes_given,
+        try_cast(slots->>'slots_per_node' AS INTEGER) AS slots_per_node,
+        try_cast(slots->>'cpus_per_node' AS INTEGER) AS cpus_per_node
+    FROM sessions
+),
 skipped AS (
     SELECT
         session_id, nodes, ranks_per_node,
         skip_reason AS reason,
         count(*) OVER (PARTITION BY session_id) AS runs
     FROM planned_runs
+    JOIN slots USING (session_id)
     WHERE skip_reason IS NOT NULL AND probe IS NOT TRUE
-        AND regexp_matches(skip_reason, '(slot|node|GPU|CPU)') AND NOT contains(skip_reason, 'this machine has none')
+        AND (nodes > nodes_given OR ranks_per_node > slots_per_node OR ranks_per_node * threads > cpus_per_node)
     QUALIFY row_number() OVER (PARTITION BY session_id ORDER BY world_size DESC, nodes, skip_reason) = 1
 )
 SELECT
