@@ -10,10 +10,10 @@ import numpy as np
 
 from analysis.laws.law import Array, Law, Mask
 from analysis.laws.size_means import SizeMeans, size_means
+from bench.records.t_interval import t_quantile
 
 Interval = tuple[float, float]
 
-CONFIDENCE = 0.95
 REJECTED = 0.05
 """A law whose lack of fit has a smaller p does not hold at the measured sizes."""
 EXACT = 1e-6
@@ -117,13 +117,6 @@ def f_tail(ratio: float, above: int, below: int) -> float:
     return float(fdtrc(above, below, ratio))
 
 
-def squared_t(degrees: int) -> float:
-    """Square of Student's t for a two-sided interval."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2)) ** 2
-
-
 def fit(law: Law, workers: Array, logs: Array, rounds: Sequence[int | None] | None = None) -> Fit:
     """Fit the law to runs, given by their workers, ln(throughput) and round; there are more sizes than parameters."""
     return fit_means(law, size_means(workers, logs, rounds or [None] * len(logs)))
@@ -223,7 +216,7 @@ class Region:
     def __init__(self, found: Fit) -> None:
         law, means = found.law, found.means
         surface = _Surface(law, means)
-        limit = found.misfit + found.variance * squared_t(found.degrees)
+        limit = found.misfit + found.variance * t_quantile(found.degrees) ** 2
 
         def has_share(shares: Array) -> Mask:
             return surface.best_losses(shares.ravel())[1].reshape(shares.shape) <= limit

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.laws.fit import Fit, Interval, fit_means, squared_t
+from analysis.laws.fit import Fit, Interval, fit_means
 from analysis.laws.law import Array, Law
 from analysis.laws.size_means import size_means
+from bench.records.t_interval import t_quantile
 
 
 def predicted(one: Fit, workers: float) -> float:
@@ -23,7 +24,7 @@ def interval(one: Fit, workers: float) -> Interval:
     size = np.array([workers])
     low, high = one.region.log_interval(lambda coefficients: one.law.log_curve(size, coefficients)[..., 0])
     if _is_capped(one, workers):
-        half_width = np.sqrt(squared_t(one.degrees) * one.variance * one.means.variances[-1])
+        half_width = t_quantile(one.degrees) * np.sqrt(one.variance * one.means.variances[-1])
         linear = _linear(one, workers)
         low, high = min(low, linear), min(high, linear + float(half_width))
     return low, high

@@ -1,4 +1,4 @@
-"""Student's t, two-sided, for nodes that decide without SciPy or DuckDB whether to repeat.
+"""Student's t, two-sided, for nodes that decide without SciPy or DuckDB whether to repeat, and for scaling laws.
 
 The macros t_quantile and t_quantile_of_stopped in results.duckdb-schema/macros/statistics.sql are the same polynomials
 (tested)."""

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import curve_fit, least_squares, minimize
 
 from analysis.laws.curves import AMDAHL, GUSTAFSON, USL
-from analysis.laws.fit import fit, squared_t
+from analysis.laws.fit import fit
 from analysis.laws.predict import interval, left_out_error, predicted
 from analysis.laws.preferred_law import beyond_amdahl_p, preferred
 from tests.unit.analysis.published import PUBLISHED
@@ -192,7 +192,7 @@ def test_the_interval_of_a_prediction_is_its_range_over_all_curves_that_are_like
     """Found again by constrained optimisation from several starts."""
     found = fitted(law, *made(law, coefficients, sizes))
     means, size = found.means, np.array([4.0 * sizes[-1]])
-    limit = found.misfit + found.variance * squared_t(found.degrees)
+    limit = found.misfit + found.variance * stats.t.ppf(0.975, found.degrees) ** 2
     scales = np.array([1, 1e-2, 1e-4][: law.parameters])
 
     def slack(x):
@@ -271,7 +271,10 @@ def test_a_serial_law_predicts_no_more_than_linear_growth_from_the_largest_size(
     assert predicted(found, 16.0) == pytest.approx(last + np.log(2))
     low, high = interval(found, 16.0)
     assert low <= predicted(found, 16.0) <= high
-    assert high <= last + np.log(2) + np.sqrt(squared_t(found.degrees) * found.variance / 3) + 1e-12
+    assert (
+        high
+        <= last + np.log(2) + np.sqrt(stats.t.ppf(0.975, found.degrees) ** 2 * found.variance / 3) + 1e-12
+    )
     assert predicted(universal, 16.0) == universal.log_throughput(np.array([16.0]))[0]
 
 
