@@ -117,7 +117,10 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     if train.checkpointing and not _blocks(workload):
         return f"train.checkpointing: {job['workload']} has no blocks to recompute"
     if job["validate_every"] and workloads.validation_size(workload) == 0:
-        return f"measure.validate_every: {job['workload']} has no examples to validate on"
+        return (
+            f"measure.validate_every: {job['workload']} has no examples to validate on: leave the key out, or set it "
+            "to 0, as with --set measure.validate_every=0"
+        )
     return _optimizer_problem(job, workload)
 
 

@@ -144,5 +144,6 @@ def test_a_shipped_workload_validates_on_nothing_if_its_examples_come_from_a_loa
     assert _problems(tmp_path, "measure.validate_every=2") == []
     settings = (f"data={tmp_path}/loader.py:loader", "measure.validate_every=2")
     assert _problems(tmp_path, *settings) == [
-        "case one: measure.validate_every: spiral_mlp has no examples to validate on"
+        "case one: measure.validate_every: spiral_mlp has no examples to validate on: leave the key out, or set it to "
+        "0, as with --set measure.validate_every=0"
     ]
