@@ -1,5 +1,5 @@
 -- One row per case, placement, kind of device and bin of time: mean power of a device, over the devices of all nodes.
--- The first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 that draw most.
+-- The first ok repeat of each placement; up to 40 bins of time. With more than 12 cases: the 12 that draw most.
 WITH readings AS (
     SELECT case_name, workers, placement, kind, time_s, power_w
     FROM sensors

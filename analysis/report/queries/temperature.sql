@@ -1,5 +1,5 @@
 -- One row per case, placement, kind of device and bin of time: temperature of the hottest device of all nodes.
--- The first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 hottest.
+-- The first ok repeat of each placement; up to 40 bins of time. With more than 12 cases: the 12 hottest.
 WITH readings AS (
     SELECT case_name, workers, placement, kind, time_s, temperature_c
     FROM sensors

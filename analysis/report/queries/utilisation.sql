@@ -1,6 +1,6 @@
 -- One row per case, placement, kind of device and bin of time: mean utilisation over the devices of all nodes. Host:
 -- the busy share of its processors, including other programs; GPU: the share of time in which any kernel ran. The
--- first ok repeat of each placement; up to 40 bins of time. Beyond 12 cases: the 12 least busy.
+-- first ok repeat of each placement; up to 40 bins of time. With more than 12 cases: the 12 least busy.
 WITH readings AS (
     SELECT case_name, workers, placement, kind, time_s, utilisation
     FROM sensors
