@@ -11,7 +11,7 @@ import duckdb
 from analysis.database import schema
 from analysis.loading import insert, parquet_files, read_files
 from analysis.loading.derive import derive_and_diagnose
-from analysis.loading.read_files import Batch, ParquetFile
+from analysis.loading.read_files import Incoming, ParquetFile
 from analysis.loading.scan import SessionFolder
 
 T = TypeVar("T")
@@ -30,24 +30,24 @@ def unstorable(
     """Readable files whose values cannot be stored -> why. If the files of a run fail only together, all of them.
 
     If every run can be stored: the folders of sessions for which deriving tables fails -> why."""
-    batch = read_files.read(list(folders), known_bad)
+    incoming = read_files.read(list(folders), known_bad)
 
     def store(files: Sequence[ParquetFile]) -> str | None:
         keys = {file.run for file in files}
         runs = [
             row
-            for row in batch.rows.get("runs", [])
+            for row in incoming.rows.get("runs", [])
             if (row["session_id"], row["run_id"], row["attempt"]) in keys
         ]
 
         def insert_them() -> None:
-            insert.insert_json_rows(connection, Batch(known_bad={}, rows={"runs": runs}))
+            insert.insert_json_rows(connection, Incoming(known_bad={}, rows={"runs": runs}))
             insert.insert_files(connection, files)
 
         return _failure(connection, insert_them)
 
     bad: dict[Path, str] = {}
-    runs = list(insert.by_run(batch.files))
+    runs = list(insert.by_run(incoming.files))
     for run in _failing(runs, lambda some: store([file for files in some for file in files])):
         alone = _failing(run, store)
         for file in alone or run:
@@ -62,9 +62,9 @@ def _not_derivable(
     def load(some: Sequence[SessionFolder]) -> str | None:
         def load_them() -> None:
             insert.forget(connection, [folder.name for folder in some])
-            batch = read_files.read(list(some), known_bad)
-            insert.insert(connection, batch)
-            derive_and_diagnose(connection, batch.sessions(), schema.shipped_rules())
+            incoming = read_files.read(list(some), known_bad)
+            insert.insert(connection, incoming)
+            derive_and_diagnose(connection, incoming.sessions(), schema.shipped_rules())
 
         return _failure(connection, load_them)
 

@@ -21,7 +21,7 @@ from analysis.database.rows import insert_rows
 from analysis.database.sql_text import literal
 from analysis.loading import parquet_files
 from analysis.loading.derive import derive_runs
-from analysis.loading.read_files import Batch, ParquetFile
+from analysis.loading.read_files import Incoming, ParquetFile
 from bench.records.parquet_tables import PARQUET_TABLES
 from bench.records.vocabulary import SCRIPT
 
@@ -41,20 +41,22 @@ def forget(connection: duckdb.DuckDBPyConnection, folders: list[str]) -> None:
     connection.execute("DELETE FROM loaded_files WHERE folder IN (SELECT unnest($1))", [folders])
 
 
-def insert(connection: duckdb.DuckDBPyConnection, batch: Batch, portion_rows: int = PORTION_ROWS) -> None:
-    """Insert everything in the batch, and derive RUN_TABLES from it."""
-    insert_json_rows(connection, batch)
-    for files in portions(batch.files, portion_rows):
+def insert(
+    connection: duckdb.DuckDBPyConnection, incoming: Incoming, portion_rows: int = PORTION_ROWS
+) -> None:
+    """Insert all rows and files, and derive RUN_TABLES from it."""
+    insert_json_rows(connection, incoming)
+    for files in portions(incoming.files, portion_rows):
         insert_files(connection, files)
-    if not batch.files:
+    if not incoming.files:
         derive_runs(connection)  # the first load makes these tables
 
 
-def insert_json_rows(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+def insert_json_rows(connection: duckdb.DuckDBPyConnection, incoming: Incoming) -> None:
     """Insert the rows that do not come from Parquet files."""
-    for table, rows in {**batch.rows, "loaded_files": batch.seen}.items():
+    for table, rows in {**incoming.rows, "loaded_files": incoming.seen}.items():
         insert_rows(connection, table, rows)
-    if any(row["workload"] == SCRIPT for row in batch.rows.get("runs", [])):
+    if any(row["workload"] == SCRIPT for row in incoming.rows.get("runs", [])):
         connection.execute(schema.text("scaling_of_scripts"))
 
 

@@ -14,7 +14,7 @@ from analysis.loading.scan import SessionFolder, discover
 from analysis.wording.plain_text import counted
 
 if TYPE_CHECKING:
-    from analysis.loading.read_files import Batch
+    from analysis.loading.read_files import Incoming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +70,9 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
         removed = loaded.keys() - {folder.name for folder in folders}
         outdated = [*removed, *(folder.name for folder in changed if folder.name in loaded)]
         if changed or outdated or not schema.is_complete(connection):
-            batch = _replace_sessions(connection, outdated, changed)
+            incoming = _replace_sessions(connection, outdated, changed)
         else:
-            batch = None
+            incoming = None
         problems = problems_of_files(connection)
         custom_rules.lock(connection)
         if own_rules is not None:
@@ -83,9 +83,9 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
         ]
     return LoadReport(
         database=connections.database_path(results),
-        sessions=len(batch.sessions()) if batch else 0,
-        runs=len(batch.rows.get("runs", [])) if batch else 0,
-        step_rows=batch.step_rows() if batch else 0,
+        sessions=len(incoming.sessions()) if incoming else 0,
+        runs=len(incoming.rows.get("runs", [])) if incoming else 0,
+        step_rows=incoming.step_rows() if incoming else 0,
         unchanged_sessions=len(folders) - len(changed),
         removed_sessions=len(removed),
         problems=tuple(problems),
@@ -94,7 +94,7 @@ def load(results: Path, own_rules: Path | None = None) -> LoadReport:
 
 def _replace_sessions(
     connection: duckdb.DuckDBPyConnection, outdated: list[str], changed: list[SessionFolder]
-) -> Batch:
+) -> Incoming:
     """Delete the rows of the outdated sessions and insert those of the changed folders, in one transaction.
 
     A file that makes DuckDB fail is left out, and the transaction is repeated."""
@@ -106,11 +106,11 @@ def _replace_sessions(
         try:
             with connections.transaction(connection):
                 insert.forget(connection, outdated)
-                batch = read_files.read(changed, bad)
-                insert.insert(connection, batch)
-                derive.derive_and_diagnose(connection, batch.sessions(), schema.shipped_rules())
+                incoming = read_files.read(changed, bad)
+                insert.insert(connection, incoming)
+                derive.derive_and_diagnose(connection, incoming.sessions(), schema.shipped_rules())
                 run_custom_rules.make_due(connection)
-            return batch
+            return incoming
         except duckdb.Error as error:
             # A single run may have too many rows.
             if is_limited and isinstance(error, duckdb.OutOfMemoryException):

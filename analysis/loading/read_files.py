@@ -31,7 +31,7 @@ class ParquetFile:
 
 
 @dataclass(kw_only=True)
-class Batch:
+class Incoming:
     """Everything that one load inserts."""
 
     known_bad: Mapping[Path, str]
@@ -66,21 +66,21 @@ class Batch:
         )
 
 
-def read(folders: list[SessionFolder], known_bad: Mapping[Path, str]) -> Batch:
+def read(folders: list[SessionFolder], known_bad: Mapping[Path, str]) -> Incoming:
     """Check every file of the sessions. A bad file is left out, and `seen` says why."""
-    batch = Batch(known_bad=known_bad)
+    incoming = Incoming(known_bad=known_bad)
     for folder in folders:
         for entry in folder.refused:
-            batch.note(folder, entry, entry.problem)
+            incoming.note(folder, entry, entry.problem)
         if folder.place.problem is None:
-            _read_session(batch, folder)
-    return batch
+            _read_session(incoming, folder)
+    return incoming
 
 
-def _read_session(batch: Batch, folder: SessionFolder) -> None:
+def _read_session(incoming: Incoming, folder: SessionFolder) -> None:
     """Read session.json; without a usable one, no run of the session can be loaded."""
     try:
-        if reason := batch.known_bad.get(folder.place.path):
+        if reason := incoming.known_bad.get(folder.place.path):
             raise BadFileError(reason)
         if folder.session_json is None:
             raise BadFileError("has runs but no session.json: put it back, or remove the folder")
@@ -92,22 +92,22 @@ def _read_session(batch: Batch, folder: SessionFolder) -> None:
         }
     except BadFileError as error:
         place = folder.session_json or folder.place
-        batch.note(folder, place, str(error))
+        incoming.note(folder, place, str(error))
         for entry in folder.entries():
             if entry is not place and entry not in folder.refused:
-                batch.note(folder, entry, None)
+                incoming.note(folder, entry, None)
         return
     for table, found in rows.items():
-        batch.extend(table, found)
-    batch.note(folder, folder.session_json, None)
+        incoming.extend(table, found)
+    incoming.note(folder, folder.session_json, None)
     is_finished = session.value.get("finished_at") is not None
     seen: set[tuple[str, int]] = set()
     for attempt in folder.attempts:
-        _read_attempt(batch, folder, attempt, is_finished=is_finished, seen=seen)
+        _read_attempt(incoming, folder, attempt, is_finished=is_finished, seen=seen)
 
 
 def _read_attempt(
-    batch: Batch,
+    incoming: Incoming,
     folder: SessionFolder,
     attempt: AttemptFolder,
     *,
@@ -126,20 +126,20 @@ def _read_attempt(
             if fields.object("outcome").value.get("finalised") is False:
                 problem = "its step rows are not Parquet yet and are missing: `bench load` converts them"
             seen.add(key)
-            batch.extend("runs", [row])
+            incoming.extend("runs", [row])
             run = row
         elif is_finished:
             raise BadFileError("has no run.json: its agent was killed before the end; resume the session")
     except BadFileError as error:
         problem = str(error)
-    before = len(batch.files)
-    left_out = [(entry, _read_parquet(batch, entry, run) if run else None) for entry in attempt.parquet]
+    before = len(incoming.files)
+    left_out = [(entry, _read_parquet(incoming, entry, run) if run else None) for entry in attempt.parquet]
     has_refused = any(entry.path.parent == attempt.place.path for entry in folder.refused)
     if run and problem is None and not has_refused and not any(reason for _, reason in left_out):
-        problem = _missing_rows(run, batch.files[before:])
-    batch.note(folder, attempt.run_json or attempt.place, problem)
+        problem = _missing_rows(run, incoming.files[before:])
+    incoming.note(folder, attempt.run_json or attempt.place, problem)
     for entry, reason in left_out:
-        batch.note(folder, entry, reason)
+        incoming.note(folder, entry, reason)
 
 
 def _missing_rows(run: Row, files: Sequence[ParquetFile]) -> str | None:
@@ -152,15 +152,17 @@ def _missing_rows(run: Row, files: Sequence[ParquetFile]) -> str | None:
     return f"{missing}: a steps.nodeN.parquet is gone or was changed: {parquet_files.RESTORE}"
 
 
-def _read_parquet(batch: Batch, entry: Entry, run: Row) -> str | None:
+def _read_parquet(incoming: Incoming, entry: Entry, run: Row) -> str | None:
     """Why the file is left out; None if it will be loaded."""
-    if entry.path in batch.known_bad:
-        return batch.known_bad[entry.path]
+    if entry.path in incoming.known_bad:
+        return incoming.known_bad[entry.path]
     owner = {name: run[name] for name in ("session_id", "run_id", "attempt")}
     try:
         columns, count = parquet_files.check(entry.path, **owner)
     except BadFileError as error:
         return str(error)
     table = parquet_files.table_of(entry.path)
-    batch.files.append(ParquetFile(table=table, path=str(entry.path), columns=columns, rows=count, **owner))
+    incoming.files.append(
+        ParquetFile(table=table, path=str(entry.path), columns=columns, rows=count, **owner)
+    )
     return None

@@ -99,24 +99,24 @@ def _open(stack: ExitStack, folders: list[SessionFolder], query: str) -> duckdb.
 
 
 def _fill(
-    connection: duckdb.DuckDBPyConnection, batch: read_files.Batch, query: str, stack: ExitStack
+    connection: duckdb.DuckDBPyConnection, incoming: read_files.Incoming, query: str, stack: ExitStack
 ) -> None:
     """Make the tables and views, as far as the query reads them, then forbid everything else."""
-    paths = stack.enter_context(without_patterns([file.path for file in batch.files]))
+    paths = stack.enter_context(without_patterns([file.path for file in incoming.files]))
     schema.create(connection)
-    _create_file_views(connection, list(zip(paths, batch.files, strict=True)))
-    insert.insert_json_rows(connection, batch)
+    _create_file_views(connection, list(zip(paths, incoming.files, strict=True)))
+    insert.insert_json_rows(connection, incoming)
     read = tables_read(query)
     derived = schema.derived()
     if schema.FOUND_TABLE in read:
         read |= {*derived}
     if not read.isdisjoint(schema.RUN_TABLES):
         read |= {*schema.RUN_TABLES}
-        for files in insert.portions(batch.files):
+        for files in insert.portions(incoming.files):
             with insert.files_as_tables(connection, files):
                 derive_runs(connection)
     rules = schema.shipped_rules() if schema.FOUND_TABLE in read else ()
-    derive_and_diagnose(connection, batch.sessions(), rules, wanted=read)
+    derive_and_diagnose(connection, incoming.sessions(), rules, wanted=read)
     # A query that reads another table without naming it gets an error instead of an empty table.
     for table in (*derived, schema.FOUND_TABLE):
         if table not in read:

@@ -62,7 +62,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 def take_in(
     connection: duckdb.DuckDBPyConnection,
-    batch: read_files.Batch,
+    batch: read_files.Incoming,
     rules: Sequence[Rule] = (),
     portion_rows: int = insert.PORTION_ROWS,
 ) -> None:
@@ -71,7 +71,7 @@ def take_in(
     derive_and_diagnose(connection, batch.sessions(), rules)
 
 
-def add_labelled(batch: read_files.Batch, other: read_files.Batch, label: str) -> None:
+def add_labelled(batch: read_files.Incoming, other: read_files.Incoming, label: str) -> None:
     """Add the other batch's sessions, whose ids and suites become LABELID: many tests can share a database."""
     for table, rows in other.rows.items():
         renamed = [

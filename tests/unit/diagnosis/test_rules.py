@@ -42,7 +42,7 @@ def of_planted(request, tmp_path_factory):
         item for item in request.session.items if item.path == Path(__file__) and hasattr(item, "callspec")
     ]
     chosen = sorted({item.callspec.params.get("finding") for item in here} - {None})
-    batch = read_files.Batch(known_bad={})
+    batch = read_files.Incoming(known_bad={})
     for finding, kind in product(chosen, ("fires", "quiet")):
         folder = tmp_path_factory.mktemp(f"{finding}.{kind}")
         getattr(planted(finding), kind)(folder)
