@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.agent.script_ends import tail
+from bench.common.error_text import printable
 from bench.records.messages import Fault
 from bench.records.vocabulary import Status
 from bench.train.rank_job import NO_OUTCOME
@@ -92,9 +93,7 @@ def last_words(log: Path) -> str | None:
     raised = [line.removeprefix("what():").strip() for line in lines if line.startswith("what():")]
     logged = [found[1] for line in lines if (found := _LOGGED.match(line))]
     words = "; ".join(raised[-1:] or logged[-_MOST_LOGGED:] or lines[-1:])[:_LONGEST]
-    return (
-        "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in words) or None
-    )
+    return printable(words) or None
 
 
 def _lost_a_peer(death: Death) -> bool:

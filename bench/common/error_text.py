@@ -67,8 +67,12 @@ def describe(error: BaseException) -> str:
         if frames and frames[-1] + 1 < len(lines):
             _, _, raised = lines[frames[-1] + 1].partition(": ")
             name, first = f"{name} in a loader process", raised or "no message"
-    escaped = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in first[:2000])
-    return f"{name}: {''.join(escaped)}"[:2000]
+    return f"{name}: {printable(first[:2000])}"[:2000]
+
+
+def printable(text: str) -> str:
+    """The text with control characters and invisible ones escaped: others wrote it."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _of_an_ended_worker(error: BaseException) -> str | None:

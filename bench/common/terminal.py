@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 _BOUND = "\0"
@@ -20,6 +21,19 @@ def width_of(stream: TextIO) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or None
     except (OSError, ValueError):
         return None
+
+
+def aligned(rows: Iterable[Sequence[str]], left: int = 0) -> list[str]:
+    """A line for each row. The first `left` columns are flush left, the others flush right."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:

@@ -151,7 +151,7 @@ class Repeats:
 
 
 def repeats_of_cases(runs: Iterable[PlannedRun]) -> dict[str, Repeats]:
-    """Repeats of each case: its own, or, if they are more, those of a case that may stop early and has this baseline.
+    """Repeats of each case: its own or, if larger, those of a case that may stop early and has it as the baseline.
 
     measure.until_efficiency has no effect on a case of one size that has no other baseline."""
     specs = [size[0].spec for size in by_size(runs)]

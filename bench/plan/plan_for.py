@@ -262,12 +262,9 @@ def _name(row: Mapping[str, Any]) -> str:
     return f"{row['case_name']} {row['placement']}"
 
 
-def _step_variance(row: Mapping[str, Any]) -> float:
-    return float((row["step_sd"] or 0) ** 2 * (row["autocorrelation_steps"] or 1))
-
-
 def _side(row: Mapping[str, Any], steps: int) -> Side:
-    return Side(step_variance=_step_variance(row), pilot_steps=row["steps"], steps=steps)
+    step_variance = float((row["step_sd"] or 0) ** 2 * (row["autocorrelation_steps"] or 1))
+    return Side(step_variance=step_variance, pilot_steps=row["steps"], steps=steps)
 
 
 def _size(row: Mapping[str, Any], suite: ResolvedSuite) -> Size:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 
+from bench.common.terminal import aligned
 from bench.plan.plan_for import MOST_ROUNDS, PROBABILITY, Pilot, Plan, Size
 from bench.plan.view import duration
 
@@ -37,7 +37,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
             f"{100 * PROBABILITY:.0f} % of such sessions without slow runs reach the half-width shown:"
         ),
         "",
-        *_table(plans),
+        *aligned(plans, left=1),
         "",
         *_wrapped(f"{ratios}."),
         "",
@@ -46,7 +46,7 @@ def plan_for_lines(pilot: Pilot, width: float, best: Plan, command: str) -> list
             "standard deviations of steps and of runs of a round:"
         ),
         "",
-        *_table([("", "start", "a step", "of steps", "of runs"), *map(_size_cells, pilot.sizes)]),
+        *aligned([("", "start", "a step", "of steps", "of runs"), *map(_size_cells, pilot.sizes)], left=1),
         *(
             _wrapped(f"Without an ok run, so not in the durations: {', '.join(pilot.unknown)}.")
             if pilot.unknown
@@ -101,18 +101,3 @@ def _size_cells(size: Size) -> tuple[str, ...]:
 
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
-
-
-def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """The first column to the left, the others to the right."""
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-            ]
-        ).rstrip()
-        for row in rows
-    ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from bench.common.own_part import label
+from bench.common.terminal import aligned
 from bench.predict.predict import Prediction
 
 _MEMORY = ("parameters", "gradients", "optimizer", "activations", "communication", "total")
@@ -50,10 +51,11 @@ def _table(sizes: list[Prediction]) -> list[str]:
         ("computing", [_percent(one.time.computing) if one.time else "" for one in sizes]),
     ]
     filled = [(head, cells) for head, cells in columns if any(cells)]
-    widths = [max(map(len, (head, *cells))) for head, cells in filled]
     rows = [[head for head, _ in filled], *zip(*(cells for _, cells in filled), strict=True)]
-    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return [f"memory per rank in {name}" + (", times in ms" if "network" in dict(filled) else ""), *table]
+    return [
+        f"memory per rank in {name}" + (", times in ms" if "network" in dict(filled) else ""),
+        *aligned(rows),
+    ]
 
 
 def _problems(sizes: list[Prediction]) -> list[str]:
