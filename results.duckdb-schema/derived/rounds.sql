@@ -1,7 +1,7 @@
--- One row per session and round of repeats: by how much all sizes were faster or slower in it. Cases and placements count
--- if they are not oversubscribed and have enough ok runs, the number that keeps the most runs. Rounds count if all of
--- these are ok in them; there must be two or more. The logarithm of throughput is split into size, round and a rest
--- (two-way analysis of variance). `p_rounds` and `p_position` are the same in all rows of a session.
+-- One row per session and round of repeats: by how much all sizes were faster or slower in it. Cases and placements
+-- count if they are not oversubscribed and have enough ok runs, the number that keeps the most runs. Rounds count if
+-- all of these are ok in them; there must be two or more. The logarithm of throughput is split into size, round and a
+-- rest (two-way analysis of variance). `p_rounds` and `p_position` are the same in all rows of a session.
 WITH ok_runs AS (
     SELECT
         session_id, round, position, started_at,

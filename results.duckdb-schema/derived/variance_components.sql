@@ -1,9 +1,10 @@
 -- One row per session, case and placement with an ok run: what a run costs, and how much its time varies between the
--- steps of a run, between the runs of a round, and between rounds. Deviations are standard deviations of ln(time). A run
--- is compared with the runs of the same round at the case's other placements. A case of one placement is compared with
--- the session's other such cases, if the session has up to 50 placements. The difference of two runs has the variance
--- of both, so each placement's own follows from the differences between all of them (Grubbs, exact if no run is
--- missing); with two placements, each has half. Null below two rounds or two placements. Slow runs (`slow_runs`) do not count.
+-- steps of a run, between the runs of a round, and between rounds. Deviations are standard deviations of ln(time). A
+-- run is compared with the runs of the same round at the case's other placements. A case of one placement is compared
+-- with the session's other such cases, if the session has up to 50 placements. The difference of two runs has the
+-- variance of both, so each placement's own follows from the differences between all of them (Grubbs, exact if no run
+-- is missing); with two placements, each has half. Null below two rounds or two placements. Slow runs (`slow_runs`) do
+-- not count.
 WITH ok_runs AS (
     SELECT
         session_id, run_id, case_name, point_id, round,
