@@ -50,8 +50,8 @@ def print_plan_for(context: click.Context, call: Mapping[str, Any], width: float
         )
     if not any(pilot.step_counts()):
         raise InputError(
-            f"--plan-for: the fewest steps that show the noise take a run more than half its time limit: raise it, as "
-            f"with --set measure.timeout_s={pilot.least_timeout_s():.0f}"
+            "--plan-for: a run with the fewest steps that show the noise takes more than half of its time limit: "
+            f"raise the limit, as with --set measure.timeout_s={pilot.least_timeout_s():.0f}"
         )
     plan = pilot.cheapest(width)
     if plan is None:

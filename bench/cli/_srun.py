@@ -31,7 +31,7 @@ def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed((
         click.option(
             "--launcher", type=click.Choice(["auto", "local", "srun"]), default="auto", show_default=True,
-            help="auto: all tasks that srun, mpiexec or another launcher has started together, without one this"
+            help="auto: all tasks that a launcher such as srun or mpiexec has started; without a launcher, this"
             " machine; local: this machine only; srun: start a new step, or print its command line with --dry-run.",
         ),
         click.option(

@@ -60,7 +60,7 @@ class _SuiteOrCommand(GroupedCommand):
         return left
 
     def _words_of_a_program(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments from the first that is no option, if that is a program and no suite: `python train.py`."""
+        """The words of the command, if the first argument that is not an option is a program and not a suite."""
         from bench.suite.find import is_suite
 
         parser = self.make_parser(ctx)
@@ -92,16 +92,16 @@ class _SuiteOrCommand(GroupedCommand):
 )  # fmt: skip
 @click.option(
     "--scaling", type=click.Choice(["counted", "strong", "weak", "none"]),
-    help="Of a command. strong: all ranks share one batch; weak: each has its own; counted: as the probe sees."
-    "  [default: counted]",
+    help="How a command's batch grows. strong: all ranks share one batch; weak: each has its own; counted: as the probe"
+    " counts.  [default: counted]",
 )  # fmt: skip
 @click.option(
     "--batch-per-rank", type=click.IntRange(min=1), metavar="N",
-    help="Value of {batch_per_rank} in the command, and of {global_batch} ÷ ranks.",
+    help="Replaces {batch_per_rank} in the command; {global_batch} becomes N x ranks.",
 )  # fmt: skip
 @click.option(
     "--global-batch", type=click.IntRange(min=1), metavar="N",
-    help="Value of {global_batch} in the command, and of {batch_per_rank} x ranks.",
+    help="Replaces {global_batch} in the command; {batch_per_rank} becomes N ÷ ranks.",
 )  # fmt: skip
 @click.option(
     "--examples-per-step", type=click.IntRange(min=1), metavar="N",

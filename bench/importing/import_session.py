@@ -137,7 +137,9 @@ def _read_profiles(paths: Sequence[Path], kinds: Sequence[str | None], request: 
     case = request.case or table.case_of(request.suite) or "imported"
     if kind == "operations":
         if len(paths) > 1:
-            raise InputError(f"{paths[1].name}: one file of operations is one job: import each separately")
+            raise InputError(
+                f"{paths[1].name}: each file of operations is a job of its own: import them separately"
+            )
         run = operations.run_of(paths[0], case, request.world)
         with paths[0].open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()

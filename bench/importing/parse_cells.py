@@ -196,12 +196,14 @@ def read_source(path: Path) -> Source:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)  # not all: a special file can be longer than its size says
         if len(content) > MAX_BYTES:
-            raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB: too large for timings")
+            raise InputError(
+                f"{path}: larger than {MAX_BYTES >> 20} MiB, too large for timings: check that it is the right file"
+            )
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     text = _decoded(path, content).replace("\r\n", "\n").replace("\r", "\n")
     if (lines := text.count("\n")) > MAX_LINES:
-        raise InputError(f"{path}: {lines:,} lines: {MAX_LINES:,} at most")
+        raise InputError(f"{path}: {lines:,} lines are too many: import at most {MAX_LINES:,} at a time")
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
     return Source(

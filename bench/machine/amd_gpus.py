@@ -1,6 +1,6 @@
-"""AMD's GPUs: how many HIP will see, their UUIDs and facts. By the package amdsmi, or without it by the kernel.
+"""AMD GPUs: how many HIP will see, their UUIDs and facts, from the package amdsmi or, without it, from the kernel.
 
-Their order is HIP's. No GPU of AMD was tried yet: names and units are those of amdsmi's documentation.
+Their order is HIP's. This has not run on an AMD GPU yet: names and units are those of amdsmi's documentation.
 """
 
 from __future__ import annotations

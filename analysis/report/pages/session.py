@@ -53,9 +53,9 @@ def session_page(contents: Contents, bundle: str, others: Mapping[str, str] = Ma
 
 
 def sections(contents: Contents) -> Iterator[Section]:
-    """The sections in the order of the page; a section without tables and charts is left out. Open are the curves, the
-    findings and all numbers; each of the others is a line until a reader opens it. With very many placements only the
-    findings are open."""
+    """The sections in the order of the page; a section without tables and charts is left out. The curves, the findings
+    and all numbers are open; the others are folded to a line each. With very many placements only the findings are
+    open."""
     session, rows = contents.session, contents.rows
     has_results = bool(session["ok"])
     if not has_results:  # first and open, because there is nothing else to show

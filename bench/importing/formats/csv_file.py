@@ -25,7 +25,7 @@ _WORD = re.compile(r"[\w.:/+~-][\w .:/+~-]{0,63}")
 
 
 def matches(source: Source) -> bool:
-    """Whether the first line that is not empty names two columns of ours or more, with any separator."""
+    """Whether the first non-empty line names two or more of our columns, with any separator."""
     first = source.text.lstrip().partition("\n")[0][:LONGEST_LINE]
     names = {name.strip().strip('"').lower() for name in re.split(r"[,;\t]", first)}
     return len(names & {*COLUMNS}) >= 2

@@ -93,7 +93,10 @@ def _check_shape(name: str, file: pq.ParquetFile) -> None:
             "StragglerAnalysis writes them"
         )
     if file.metadata.num_rows > LARGEST_ROWS:
-        raise InputError(f"{name}: {file.metadata.num_rows:,} rows: {LARGEST_ROWS:,} at most")
+        raise InputError(
+            f"{name}: {file.metadata.num_rows:,} rows are too many: give a file of fewer steps, with at most "
+            f"{LARGEST_ROWS:,} rows"
+        )
 
 
 def _refuse_unknown(name: str, numbers: dict[str, Any], times: dict[str, Any], kinds: Any) -> None:
@@ -193,12 +196,12 @@ def _operations(name: str, job: Job) -> Iterator[Operation]:
             kind=kind,
             worker=replica * job.stages + stage,
             after=tuple(follows[index]),
-            meets=_meeting(replica, stage, kind, sequence),
+            meets=_transfer_of(replica, stage, kind, sequence),
         )
 
 
-def _meeting(replica: int, stage: int, kind: str, sequence: int) -> tuple[Any, ...] | None:
-    """Operations with the same key are parts of one transfer."""
+def _transfer_of(replica: int, stage: int, kind: str, sequence: int) -> tuple[Any, ...] | None:
+    """The key of the transfer that an operation is part of; null if it is part of none."""
     if kind in _AMONG_REPLICAS:
         return kind, stage, sequence
     if kind == _EMBEDDING:
@@ -272,7 +275,7 @@ def run_of(path: Path, case: str, world: int | None) -> ProfiledRun:
         )
     if world % workers:
         raise InputError(
-            f"--world {world}: {path.name} has {workers} workers, each of the same number of ranks"
+            f"--world {world}: {path.name} has {workers} workers of equally many ranks: give a multiple of {workers}"
         )
     if max(job.steps) > _LARGEST_NUMBER:
         raise InputError(f"{path.name}: column step: a number is above {_LARGEST_NUMBER:,}")

@@ -22,7 +22,7 @@ def start(device):
 
 
 def stop(profiler, path, trace=None):
-    """Write the events since `start`, one JSON object a line; and a Chrome trace, if `trace` is its path."""
+    """Write the events since `start`, one JSON object per line; with `trace`, also a Chrome trace to that path."""
     profiler.stop()
     if trace is not None:  # it gets its final name once it is complete
         profiler.export_chrome_trace(str(trace.with_name(f".{trace.name}")))

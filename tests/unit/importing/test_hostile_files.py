@@ -43,7 +43,10 @@ def test_what_is_no_log_may_be_8_mib(refusal: Refusal) -> None:
 
 
 def test_very_many_lines_are_refused(refusal: Refusal) -> None:
-    assert refusal("x" + "\n" * 2_000_001) == "t.csv: 2,000,001 lines: 2,000,000 at most"
+    assert (
+        refusal("x" + "\n" * 2_000_001)
+        == "t.csv: 2,000,001 lines are too many: import at most 2,000,000 at a time"
+    )
 
 
 def test_of_very_many_problems_twenty_are_kept_and_all_counted(refusal: Refusal) -> None:

@@ -194,7 +194,7 @@ def test_a_job_whose_name_is_not_utf8_is_taken_in(tmp_path: Path) -> None:
 
 def test_two_jobs_are_two_imports(tmp_path: Path) -> None:
     files = tuple(str(JOBS["even"].write(tmp_path / f"{name}.parquet")) for name in "ab")
-    with pytest.raises(InputError, match=r"b\.parquet: one file of operations is one job"):
+    with pytest.raises(InputError, match=r"b\.parquet: each file of operations is a job of its own"):
         read_files(ImportRequest(files=files, suite="demo", world=4))
 
 
