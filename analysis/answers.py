@@ -138,7 +138,7 @@ def _losses_table(rows: Sequence[Row], undecided: Container[str]) -> Table:
     def lost_share(row: Row) -> str:
         if row["point_id"] in undecided:
             return numbers.TOO_WIDE
-        return " ".join(filter(None, numbers.share(row["share"], row["share_lo"], row["share_hi"])))
+        return " ".join(filter(None, numbers.percent(row["share"], row["share_lo"], row["share_hi"])))
 
     def lost_ms(row: Row) -> str:
         return "" if row["point_id"] in undecided else number_of("lost_ms", 3)(row)

@@ -24,7 +24,7 @@ from bench.agent.run import Agent
 from bench.cluster.channel import Channel, Lost
 from bench.cluster.follower import obey
 from bench.cluster.meeting import join
-from bench.cluster.secret import share
+from bench.cluster.secret import shared_secret
 from bench.launch.step import Step
 from bench.machine import environment
 from bench.measure.recorder import LastStep
@@ -168,7 +168,7 @@ class _Follower:
         """Do as bench/cluster/follower.py does, without loading torch."""
         here, own = step(self.agents, self.task), offer(self.task)
         self.go.wait()
-        self.channel = join(here, share(self.results, here.key))
+        self.channel = join(here, shared_secret(self.results, here.key))
         agent, server = cast(Agent, self.host), cast(WarmServer, _NoServer())
         with suppress(Lost):
             self.channel.send(Hello(offer=own, facts=self.facts | {"hostname": own.node_name}))

@@ -163,27 +163,30 @@ def differences(comparison: Comparison, name: Callable[[str], str] = str) -> Ite
     commits = [found for found in comparison.differences if found.key == "own_commit"]
     at = f" (commit {_values(commits[0], name)})" if commits else ""
     for cases, changed in files.items():
-        yield True, f"the code differs: {listed(map(name, changed), _MOST_FILES)}{at}{_of(cases, name)}"
+        yield (
+            True,
+            f"the code differs: {listed(map(name, changed), _MOST_FILES)}{at}{_limited_to(cases, name)}",
+        )
     settings = [found for found in comparison.differences if found.key == "settings"]
     if settings:
         in_all = any(found.cases is None for found in settings)
         differing = (
             [] if in_all else list(dict.fromkeys(case for found in settings for case in found.cases or ()))
         )
-        yield True, f"settings{_of(differing, name)}{_listing(comparison)}"
+        yield True, f"settings{_limited_to(differing, name)}{_listing(comparison)}"
     code = [found for found in comparison.differences if found.key == TRAINING_CODE and found.must_equal]
     named = [found for found in comparison.differences if found.key in NAMES_OF_TRAINING_CODE] if code else []
     for found in comparison.differences:
         if found in code and named:
             at = ", ".join(f"{one.key} {_values(one, name)}" for one in named)
-            yield True, f"the training code differs: {at}{_of(found.cases or (), name)}"
+            yield True, f"the training code differs: {at}{_limited_to(found.cases or (), name)}"
         elif found.own_file is None and found not in (*settings, *named, *(commits if files else ())):
             yield found.must_equal, difference(found, name)
 
 
 def difference(found: Difference, name: Callable[[str], str] = str) -> str:
     """`torch: 2.15.0 → 2.16.0`."""
-    of = _of(found.cases or (), name)
+    of = _limited_to(found.cases or (), name)
     if found.key.startswith(OWN_FILE) and None in (found.baseline, found.candidate):
         side = "candidate" if found.baseline is None else "baseline"
         return f"only the {side} has the {name(found.key)}{of}"
@@ -212,7 +215,7 @@ def _values(found: Difference, name: Callable[[str], str]) -> str:
     return " → ".join(name(short_digests(value)) if value is not None else "none" for value in values)
 
 
-def _of(cases: Sequence[str], name: Callable[[str], str]) -> str:
+def _limited_to(cases: Sequence[str], name: Callable[[str], str]) -> str:
     """The cases that a difference is limited to: ` (ddp)`."""
     return f" ({listed(map(name, cases), _MOST_CASES)})" if cases else ""
 

@@ -59,7 +59,7 @@ def run_due(
     with transaction(connection):
         _replace(connection, own)
     for rule in own:
-        if not _is_current(connection, rule) and (reason := _left_out(connection, rule, limit_s)):
+        if not _is_current(connection, rule) and (reason := _failure(connection, rule, limit_s)):
             if custom_rules.misnamed(rule) is None:  # else the findings of that name belong to a shipped rule
                 with transaction(connection):
                     connection.execute("DELETE FROM findings WHERE finding = $1", [rule.finding])
@@ -90,8 +90,8 @@ def _is_current(connection: duckdb.DuckDBPyConnection, rule: Rule) -> bool:
     return bool(found)
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
-    """Run the rule and store its findings. Returns None, or why it failed."""
+def _failure(connection: duckdb.DuckDBPyConnection, rule: Rule, limit_s: float) -> str | None:
+    """Run the rule and store its findings. Returns why it failed; null if it did not."""
     is_over = Event()
     try:
         # In this order: an interrupt that came in a rollback would leave the transaction open.

@@ -23,7 +23,7 @@ def code(text: str) -> str:
     return f"<code>{''.join(entities)}</code>"
 
 
-def plain(text: str) -> str:
+def escaped(text: str) -> str:
     """Text with a backslash before every character that Markdown could read as markup."""
     return re.sub(r"[\\`*_\[\]<>&~|$]", r"\\\g<0>", printable(text))
 

@@ -35,11 +35,11 @@ def scaling_table(points: Sequence[Row], coverage: Iterable[Row], utilisation: I
             Column("nodes", text_of("nodes"), number=True),
             *(Column(heading, _value(field), number=True) for heading, field in rates(points)),
             *(
-                [Column("speedup", _of(ratios, _value("speedup")), number=True)]
+                [Column("speedup", _only_of(ratios, _value("speedup")), number=True)]
                 if any(row["efficiency"] is not None and not row["is_baseline"] for row in points)
-                else [Column(SPEEDUP, _of(ratios, _speedup))]  # no other column has its interval
+                else [Column(SPEEDUP, _only_of(ratios, _speedup))]  # no other column has its interval
             ),
-            Column("efficiency [95 %]", _of(ratios, _efficiency("efficiency"))),
+            Column("efficiency [95 %]", _only_of(ratios, _efficiency("efficiency"))),
             *(
                 [Column(EXPECTED, _efficiency("expected_efficiency"))]
                 if any(row["expected_efficiency"] is not None for row in points)
@@ -112,7 +112,7 @@ def configuration(row: Row) -> str:
     return f"{row['case_name']} t{row['threads']}" if row["axis"] == "threads" else str(row["case_name"])
 
 
-def _of(point_ids: Container[str], shown: Callable[[Row], str]) -> Callable[[Row], str]:
+def _only_of(point_ids: Container[str], shown: Callable[[Row], str]) -> Callable[[Row], str]:
     """Leave the cells of all other points empty."""
     return lambda row: shown(row) if row["point_id"] in point_ids else ""
 

@@ -15,7 +15,7 @@ def limits(rows: Sequence[Row]) -> Iterator[str]:
             yield f"{row['case_name']} {row['placement']}: {_fits(row)}{_memory(row)}{_measured(row)}."
 
 
-def why(row: Row) -> str:
+def reason_for_end(row: Row) -> str:
     """Why the search ended: `256: oom`."""
     if row["too_large_micro_batch"] is None:
         return "no larger one was tried"
@@ -32,7 +32,7 @@ def division(row: Row) -> str:
 def _fits(row: Row) -> str:
     if row["largest_micro_batch"] is None:
         return f"not even a micro-batch of {row['too_large_micro_batch']:,} fits a rank ({row['too_large_status']})"
-    return f"a micro-batch of {row['largest_micro_batch']:,} fits a rank ({why(row)})"
+    return f"a micro-batch of {row['largest_micro_batch']:,} fits a rank ({reason_for_end(row)})"
 
 
 def _memory(row: Row) -> str:

@@ -62,7 +62,7 @@ def _loss(point: Row, terms: Sequence[Row]) -> str:
         amount = "nothing" if lost <= 0 else f"less than {100 * LEAST:.0f} %"
         is_shown = point["efficiency_lo"] is not None and 1 - point["efficiency_lo"] < LEAST
         return f": {amount} was lost" if is_shown else f": {amount} was lost, by the point alone"
-    return f" loses {numbers.share(lost)[0]}: {_parts(terms)}"
+    return f" loses {numbers.percent(lost)[0]}: {_parts(terms)}"
 
 
 def _parts(terms: Sequence[Row]) -> str:
@@ -86,7 +86,7 @@ def _may_be_none(term: Row) -> bool:
 
 def _part(term: Row) -> str:
     """A term with its share; a negative share is a gain. `perhaps` if its interval contains zero."""
-    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {numbers.share(term['share'])[0]}"
+    return f"{'perhaps ' * _may_be_none(term)}{name_of(term['term'])} {numbers.percent(term['share'])[0]}"
 
 
 # The terms of efficiency_loss in words.

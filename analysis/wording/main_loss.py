@@ -66,19 +66,19 @@ def _main_loss(point: Row, losses: Sequence[Row]) -> str:
     main, *others = sorted(terms, key=lambda term: term["share"], reverse=True)
     if lost < LEAST or main["share"] < LEAST:
         return ""
-    share, interval = numbers.share(*(main[name] for name in ("share", "share_lo", "share_hi")))
+    share, interval = numbers.percent(*(main[name] for name in ("share", "share_lo", "share_hi")))
     cause = f"{name_of(main['term'])}: {share}{interval and f' {interval}'}"
     is_remainder = main["term"] == "remainder"
     if is_remainder and main["known_by"] is None:
         cause += f" ({unknown()})"
     elif main["known_by"] == "estimated" and main["term"] in _ESTIMATED:
         cause += " (estimated)"
-    said = f"{numbers.share(lost)[0]} of the ranks' time was lost"
+    said = f"{numbers.percent(lost)[0]} of the ranks' time was lost"
     mainly = "the largest part" if is_remainder else "mainly to"
     gain = -sum(term["share"] for term in terms if term["share"] < 0)
     gained = ""
     if main["share"] > lost and gain >= LEAST:  # otherwise a part would be larger than the whole
-        gained = f"; other parts gained {numbers.share(gain)[0]}"
+        gained = f"; other parts gained {numbers.percent(gain)[0]}"
     if main["share_lo"] is None:
         return f"{said}, by points alone {mainly} {cause}{gained}."
     if main["share_lo"] <= 0 or any(_rivals(other, main) for other in others):

@@ -102,7 +102,7 @@ def shown(value: float, decimals: int) -> str:
     return f"{value:z,.{min(max(decimals, 0), 12)}f}".replace("-", "\u2212")
 
 
-def share(value: float, low: float | None = None, high: float | None = None) -> tuple[str, str]:
+def percent(value: float, low: float | None = None, high: float | None = None) -> tuple[str, str]:
     """A share of the ranks' time and its interval: `43 %` and `[38, 49]`, below a tenth with one decimal, as the SQL
     macro share_text writes it."""
     interval = "" if low is None or high is None else f"[{_percents(low)}, {_percents(high)}]"

@@ -18,7 +18,7 @@ from bench.agent.run import Agent, UnstoredError
 from bench.cluster.agents import run_part
 from bench.cluster.channel import Channel, Lost
 from bench.cluster.meeting import PATIENCE_S, join
-from bench.cluster.secret import share
+from bench.cluster.secret import shared_secret
 from bench.common.errors import InputError
 from bench.launch.step import Step
 from bench.machine import environment, gpus
@@ -59,7 +59,7 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     hello = Hello(
         offer=offer, facts=environment.gather()
     )  # before joining: then the leader waits only seconds for it
-    channel = join(step, share(results, step.key))
+    channel = join(step, shared_secret(results, step.key))
     try:
         channel.send(hello)
         begin = channel.receive(2 * PATIENCE_S)

@@ -13,7 +13,7 @@ from typing import Any, Self
 from bench.agent.placement import own_offer, total
 from bench.cluster.channel import Channel, Lost
 from bench.cluster.meeting import Meeting
-from bench.cluster.secret import secret_file, share
+from bench.cluster.secret import secret_file, shared_secret
 from bench.launch.roll_call import forget
 from bench.launch.step import Step
 from bench.machine import environment
@@ -73,7 +73,7 @@ class Gathering:
 
     def __enter__(self) -> Self:
         if self._step is not None:
-            secret = share(self._results, self._step.key)
+            secret = shared_secret(self._results, self._step.key)
             try:
                 self._meeting = Meeting(self._step, secret)
             except BaseException:

@@ -22,7 +22,7 @@ _SETTLES_S = 10.0
 """Longest time until a file that was written on another node is visible here."""
 
 
-def share(results: Path, key: str) -> bytes:
+def shared_secret(results: Path, key: str) -> bytes:
     """The secret of the step `key`. Raises InputError if the results folder cannot be written."""
     path = secret_file(results, key)
     try:

@@ -34,17 +34,17 @@ class Order:
         """int64 [len(span)]: the example of the data set at each position of a contiguous span."""
         epoch, place = divmod(span.start, self.dataset_size)
         if place + len(span) <= self.dataset_size:
-            return self._of(epoch)[place : place + len(span)]
+            return self._permutation_of(epoch)[place : place + len(span)]
         pieces = []
         start = span.start
         while start < span.stop:
             epoch, place = divmod(start, self.dataset_size)
             stop = min(span.stop, (epoch + 1) * self.dataset_size)
-            pieces.append(self._of(epoch)[place : place + stop - start])
+            pieces.append(self._permutation_of(epoch)[place : place + stop - start])
             start = stop
         return torch.cat(pieces)
 
-    def _of(self, epoch: int) -> torch.Tensor:
+    def _permutation_of(self, epoch: int) -> torch.Tensor:
         if epoch != self._epoch:
             generator = torch.Generator().manual_seed(keyed.hash_seed(self.seed, epoch))
             self._permutation = torch.randperm(self.dataset_size, generator=generator)

@@ -32,7 +32,7 @@ class Remaining:
         """Seconds that these runs take one after another; null while nothing is known of one of them."""
         total = 0.0
         for spec in specs:
-            takes = self._of(spec)
+            takes = self._seconds_of(spec)
             if takes is None:
                 takes = self._mean()
             if takes is None:
@@ -45,14 +45,14 @@ class Remaining:
         steps_s = None
         if last is not None and last.rows >= _ENOUGH_STEPS:
             steps_s = last.step_ns / 1e9 * (last.capacity - last.rows)
-        takes = self._of(spec)
+        takes = self._seconds_of(spec)
         if takes is None and steps_s is None:
             takes = self._mean()
         if takes is None:
             return steps_s
         return max(takes - elapsed_s, steps_s or 0.0)
 
-    def _of(self, spec: RunSpec) -> float | None:
+    def _seconds_of(self, spec: RunSpec) -> float | None:
         kind = estimate.key(spec)
         return statistics.median(self._took[kind]) if kind in self._took else self.earlier.get(kind)
 

@@ -43,7 +43,7 @@ class TimeLeft:
         if self.end_s is None:
             return None
         left_s = self.end_s - self.clock() - self.reserve_s
-        takes_s = self._of(run.suite).get(estimate.key(run), 0.0)
+        takes_s = self._seconds_by_kind(run.suite).get(estimate.key(run), 0.0)
         if takes_s <= left_s:
             return None
         takes = f"takes about {duration(takes_s)}, " if takes_s else ""
@@ -51,10 +51,10 @@ class TimeLeft:
 
     def took(self, run: RunSpec, elapsed_s: float) -> None:
         """Note the time of a run; the longest of this session counts."""
-        known, key = self._of(run.suite), estimate.key(run)
+        known, key = self._seconds_by_kind(run.suite), estimate.key(run)
         known[key] = max(known.get(key, 0.0), elapsed_s)
 
-    def _of(self, suite: str) -> dict[str, float]:
+    def _seconds_by_kind(self, suite: str) -> dict[str, float]:
         if suite not in self._known:
             self._known[suite] = {} if self.end_s is None else estimate.earlier(self.results, {suite})
         return self._known[suite]

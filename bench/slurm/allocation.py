@@ -80,7 +80,7 @@ def _nodes(found: Mapping[str, str], slots: Slots) -> str | None:
     if given <= slots.nodes:
         return None
     return (
-        f"the job has {_of(given, 'node')} (SLURM_JOB_NUM_NODES), this step runs on {slots.nodes}: "
+        f"the job has {_counted(given, 'node')} (SLURM_JOB_NUM_NODES), this step runs on {slots.nodes}: "
         f"start it with `srun --nodes={given}` to use them all"
     )
 
@@ -91,8 +91,8 @@ def _gpus(found: Mapping[str, str], slots: Slots, gpus: int | None) -> str | Non
     if asked <= (gpus or given * slots.nodes):
         return None
     return (
-        f"asked for {_of(asked, 'GPU')} ({variable}), this node was given {given} and the step runs on "
-        f"{_of(slots.nodes, 'node')}: ask with --nodes and --gpus-per-node, which fix the shape"
+        f"asked for {_counted(asked, 'GPU')} ({variable}), this node was given {given} and the step runs on "
+        f"{_counted(slots.nodes, 'node')}: ask with --nodes and --gpus-per-node, which fix the shape"
     )
 
 
@@ -117,7 +117,7 @@ def _gpus_seen(found: Mapping[str, str], slots: Slots) -> str | None:
     if not 0 < slots.cuda_devices_per_node < given:
         return None
     return (
-        f"Slurm gave {_of(given, 'GPU')} on a node (SLURM_GPUS_ON_NODE), CUDA sees {slots.cuda_devices_per_node}: "
+        f"Slurm gave {_counted(given, 'GPU')} on a node (SLURM_GPUS_ON_NODE), CUDA sees {slots.cuda_devices_per_node}: "
         "give all of them to one task per node (--ntasks-per-node=1), or start one task per GPU, with --gpus-per-node "
         "and without --gpus-per-task, which hides a task's GPUs from the others"
     )
@@ -131,7 +131,7 @@ def _cpus(found: Mapping[str, str], slots: Slots) -> str | None:
     asked = _count(found.get("slurm_cpus_per_task_requested"))
     few = asked > slots.cpus_per_node
     return (
-        f"Slurm gave {_of(given, 'CPU')} on a node (SLURM_CPUS_ON_NODE), the step's task may use "
+        f"Slurm gave {_counted(given, 'CPU')} on a node (SLURM_CPUS_ON_NODE), the step's task may use "
         f"{slots.cpus_per_node}: "
         + (fewer_than_asked(asked) if few else f"start it with `srun --cpus-per-task={given}`")
     )
@@ -160,5 +160,5 @@ def _count_tres(text: str | None) -> int:
     )
 
 
-def _of(count: int, noun: str) -> str:
+def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -39,7 +39,7 @@ _OWN_DEMANDS: dict[tuple[str | int, ...], str] = {
 def check(model: type[Model], node: Node) -> tuple[Model | None, list[str]]:
     """The validated model, or null and the problems, a line each."""
     try:
-        return model.model_validate_json(json.dumps(node.plain()), strict=True), []
+        return model.model_validate_json(json.dumps(node.without_places()), strict=True), []
     except ValidationError as error:
         return None, [_problem(model, node, problem) for problem in _causes(error)[:WORDED_PROBLEMS]]
 
@@ -153,6 +153,6 @@ def _in_case(node: Node) -> str:
 
 
 def _shown(value: Any) -> str:
-    plain = Node(value, "").plain()
+    plain = Node(value, "").without_places()
     text = json.dumps(plain, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

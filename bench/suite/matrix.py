@@ -63,7 +63,7 @@ def _combined(case: Node, choice: tuple[tuple[str, Node], ...]) -> Node:
     """The case with one value for each dotted key, and both in its name."""
     name = str(case.value["name"].value)
     for key, value in choice:
-        plain = value.plain()
+        plain = value.without_places()
         if isinstance(plain, dict):
             raise InputError(
                 f"{value.where}: matrix.{key} lists a mapping: vary one of its keys, as in {key}.name"

@@ -22,7 +22,8 @@ def notes(written: Node, cases: tuple[Case, ...], settings: list[Setting]) -> It
         replaced = [
             name
             for name in names
-            if (own := by_name[name].get(*setting.path)) is not None and own.plain() != setting.value.plain()
+            if (own := by_name[name].get(*setting.path)) is not None
+            and own.without_places() != setting.value.without_places()
         ]
         if not replaced:
             continue

@@ -59,12 +59,12 @@ class Node:
             node = inner
         return node
 
-    def plain(self) -> Any:
+    def without_places(self) -> Any:
         """The value without places."""
         if isinstance(self.value, dict):
-            return {key: item.plain() for key, item in self.value.items()}
+            return {key: item.without_places() for key, item in self.value.items()}
         if isinstance(self.value, list):
-            return [item.plain() for item in self.value]
+            return [item.without_places() for item in self.value]
         return self.value
 
 

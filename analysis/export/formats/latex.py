@@ -32,8 +32,12 @@ def write(content: Content, number_column: NumberColumn | None = None) -> str:
     columns = _columns(content.on_paper(), number_column)
     is_long = len(content.points) > MOST_ROWS
     packages = ["booktabs", *(["longtable"] if is_long else []), *(["siunitx"] if number_column else [])]
+    head = [
+        f"% In the preamble: \\usepackage{{{','.join(packages)}}}",
+        "% Characters that pdflatex does not know without further packages are written as their number: [U+05D0].",
+    ]
     body = _long(content, columns) if is_long else _floating(content, columns)
-    return "\n".join([*_head(packages), *body]) + "\n"
+    return "\n".join([*head, *body]) + "\n"
 
 
 def _columns(table: Table, number_column: NumberColumn | None) -> list[LatexColumn]:
@@ -48,11 +52,6 @@ def _columns(table: Table, number_column: NumberColumn | None) -> list[LatexColu
 
 def _plain(text: str) -> str:
     return escaped(text.strip())
-
-
-def _head(packages: list[str]) -> Iterator[str]:
-    yield f"% In the preamble: \\usepackage{{{','.join(packages)}}}"
-    yield "% Characters that pdflatex does not know without further packages are written as their number: [U+05D0]."
 
 
 def _floating(content: Content, columns: list[LatexColumn]) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from analysis.export.content import Content
 from analysis.export.format_types import Page
-from analysis.tables.markdown import code, markdown, plain
+from analysis.tables.markdown import code, escaped, markdown
 
 
 def _write(content: Content) -> str:
-    parts = [f"**{plain(content.caption) or content.sentence(code)}**"]
+    parts = [f"**{escaped(content.caption) or content.sentence(code)}**"]
     if content.points:
         parts.append(markdown(content.table()))
     notes = list(content.notes(code))

@@ -199,7 +199,7 @@ def _parts(point: Row, terms: Sequence[Row]) -> list[_Part]:
             _Part(
                 kind=kind,
                 name=name,
-                percent=numbers.share(share)[0],
+                percent=numbers.percent(share)[0],
                 start=round(start, 2),
                 width=round(width, 2),
                 may_be_zero=zero,

@@ -75,7 +75,7 @@ def _evidence(row: Row) -> Markup:
     place = " ".join(filter(None, [row["case_name"], row["placement"]]))
     said: list[Markup | str] = [prose(row["evidence"])]
     if row["cost"] is not None:
-        said.append(f"costs {numbers.share(row['cost'])[0]} of the ranks' time")
+        said.append(f"costs {numbers.percent(row['cost'])[0]} of the ranks' time")
     if row["times"] > 1:
         is_ranked = any(row.get(name) is not None for name in ("cost", "magnitude"))
         said.append(f"found at {row['times']:,} placements{', the worst is shown' * is_ranked}")

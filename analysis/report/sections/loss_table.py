@@ -79,7 +79,7 @@ def _estimate(share: float | None, low: float | None, high: float | None) -> Mar
     """A share as text: `26 % [24, 28]`, small if it may be zero."""
     if share is None:
         return units.UNKNOWN
-    shown, interval = (text.replace(" ", "\u00a0") for text in numbers.share(share, low, high))
+    shown, interval = (text.replace(" ", "\u00a0") for text in numbers.percent(share, low, high))
     if low is None or high is None:
         return shown
     marked = Markup("{} {}").format(shown, minor(interval))

@@ -46,10 +46,10 @@ def read(source: Source) -> CollectiveRun:
     """The run. Raises InputError with every problem, by its path in the file."""
     whole = _parsed(source)
     try:
-        config, results = _of(whole, "config", dict), _of(whole, "results", list)
+        config, results = _entry(whole, "config", dict), _entry(whole, "results", list)
         devices = list(_devices(config))
         world = _world(config, devices)
-        words = _of(whole, "args", list)
+        words = _entry(whole, "args", list)
         op = nccl.op_of(words[0] if words and isinstance(words[0], str) else "", source.name)
         nccl.refuse_mixture(
             {
@@ -104,7 +104,7 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"holds {text}")
 
 
-def _of(parent: Any, name: str, kind: type[T], place: str = "") -> T:
+def _entry(parent: Any, name: str, kind: type[T], place: str = "") -> T:
     """The entry `name` of `parent`. Raises BadValueError if there is none of this type."""
     value = parent.get(name) if isinstance(parent, dict) else None
     if isinstance(value, kind) and not isinstance(value, bool):
@@ -116,7 +116,7 @@ def _of(parent: Any, name: str, kind: type[T], place: str = "") -> T:
 
 
 def _count(parent: Any, name: str, least: int, most: int, place: str = "") -> int:
-    value = _of(parent, name, int, place)
+    value = _entry(parent, name, int, place)
     if not least <= value <= most:
         raise BadValueError(f"{place}{name} is {str(value)[:40]}, not within {least} and {most:,}")
     return value
@@ -133,13 +133,13 @@ def _number(parent: Any, name: str) -> float:
 
 
 def _devices(config: Mapping[str, Any]) -> Iterator[Device]:
-    for number, one in enumerate(_of(config, "devices", list, "config.")):
+    for number, one in enumerate(_entry(config, "devices", list, "config.")):
         place = f"config.devices[{number}]."
         yield Device(
             rank=_count(one, "rank", 0, LARGEST_WORLD, place),
             group=_count(one, "group", 0, LARGEST_WORLD, place),
-            host=_of(one, "hostname", str, place),
-            model=_of(one, "device_info", str, place),
+            host=_entry(one, "hostname", str, place),
+            model=_entry(one, "device_info", str, place),
         )
 
 
@@ -165,7 +165,7 @@ def _timing(place: str, one: Any, side: str, problems: Problems) -> Timing | Non
     """The timing; null for an empty message, or if it has problems, which are added to `problems`."""
     try:
         size = _count(one, "size", 0, LARGEST_COUNT)
-        inside = _of(one, side, dict)
+        inside = _entry(one, side, dict)
         place = f"{place}.{side}"
         nccl.refuse_cpu_time("cpu_time" in inside)
         if (wrong := inside.get("nwrong")) is not None and wrong != 0:

@@ -14,7 +14,7 @@ from bench.cluster import gather
 from bench.cluster.channel import Channel, Lost
 from bench.cluster.gather import Gathering
 from bench.cluster.meeting import join
-from bench.cluster.secret import secret_file, share
+from bench.cluster.secret import secret_file, shared_secret
 from bench.common.errors import InputError
 from bench.records.messages import Hello
 from tests.unit.agent.test_placement import offer
@@ -31,7 +31,7 @@ def _no_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def follow(results: Path, task: int) -> Channel:
-    channel = join(step(task), share(results, step().key), PATIENCE_S)
+    channel = join(step(task), shared_secret(results, step().key), PATIENCE_S)
     channel.send(Hello(offer=offer(task=task, local_task=task), facts={f"of{task}": "x"}))
     return channel
 

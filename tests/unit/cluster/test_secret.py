@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from bench.cluster import secret
-from bench.cluster.secret import secret_file, share
+from bench.cluster.secret import secret_file, shared_secret
 from bench.common.errors import InputError
 
 KEY = "7.0.0"
@@ -21,10 +21,10 @@ KEY = "7.0.0"
 TASK = f"""
 import sys
 from pathlib import Path
-from bench.cluster.secret import share
+from bench.cluster.secret import shared_secret
 print("here", flush=True)
 sys.stdin.readline()
-print(share(Path(sys.argv[1]), {KEY!r}).hex(), flush=True)
+print(shared_secret(Path(sys.argv[1]), {KEY!r}).hex(), flush=True)
 sys.stdin.read()
 """
 
@@ -71,23 +71,23 @@ def test_of_many_processes_one_makes_the_secret_and_all_have_it(
 def test_nobody_else_may_read_it_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        share(tmp_path, KEY)
+        shared_secret(tmp_path, KEY)
     finally:
         os.umask(before)
     assert secret_file(tmp_path, KEY).stat().st_mode & 0o777 == 0o600
 
 
 def test_every_step_has_its_own(tmp_path: Path) -> None:
-    assert share(tmp_path, "7.0.0") == share(tmp_path, "7.0.0")
-    assert len({share(tmp_path, key) for key in ("7.0.0", "7.1.0", "7.0.1", "8.0.0")}) == 4
+    assert shared_secret(tmp_path, "7.0.0") == shared_secret(tmp_path, "7.0.0")
+    assert len({shared_secret(tmp_path, key) for key in ("7.0.0", "7.1.0", "7.0.1", "8.0.0")}) == 4
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o777])
 def test_a_file_that_others_may_touch_is_refused(tmp_path: Path, mode: int) -> None:
-    share(tmp_path, KEY)
+    shared_secret(tmp_path, KEY)
     secret_file(tmp_path, KEY).chmod(mode)
     with pytest.raises(InputError, match=r"\.step-7\.0\.0 is not this user's alone: remove it"):
-        share(tmp_path, KEY)
+        shared_secret(tmp_path, KEY)
 
 
 def test_a_link_to_another_file_is_refused(tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ def test_a_link_to_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other").chmod(0o600)
     secret_file(tmp_path, KEY).symlink_to(tmp_path / "other")
     with pytest.raises(InputError, match="is not this user's alone"):
-        share(tmp_path, KEY)
+        shared_secret(tmp_path, KEY)
 
 
 def test_another_users_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    share(tmp_path, KEY)
+    shared_secret(tmp_path, KEY)
     monkeypatch.setattr(os, "getuid", lambda: 4711)
     with pytest.raises(InputError, match="is not this user's alone"):
-        share(tmp_path, KEY)
+        shared_secret(tmp_path, KEY)
 
 
 def test_a_task_waits_for_the_bytes_of_another_that_was_first(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_task_waits_for_the_bytes_of_another_that_was_first(tmp_path: Path) ->
     path.touch(0o600)
     later = threading.Timer(0.1, path.write_bytes, [b"s" * 32])
     later.start()
-    assert share(tmp_path, KEY) == b"s" * 32
+    assert shared_secret(tmp_path, KEY) == b"s" * 32
     later.join()
 
 
@@ -120,10 +120,10 @@ def test_a_file_that_never_holds_a_secret_is_told(tmp_path: Path, monkeypatch: p
     with pytest.raises(
         InputError, match="should hold a secret and does not: remove it and start the step again"
     ):
-        share(tmp_path, KEY)
+        shared_secret(tmp_path, KEY)
 
 
 def test_results_that_cannot_be_written_are_told(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("a file, not a folder")
     with pytest.raises(InputError, match=r"results cannot be written: .*--results names another folder"):
-        share(tmp_path / "r", KEY)
+        shared_secret(tmp_path / "r", KEY)

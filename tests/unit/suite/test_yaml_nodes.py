@@ -11,7 +11,7 @@ from bench.suite.yaml_nodes import parse, read
 
 
 def value(text: str) -> object:
-    return parse(f"key: {text}", "s.yaml").plain()["key"]
+    return parse(f"key: {text}", "s.yaml").without_places()["key"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
 
 
 def test_an_alias_stands_for_its_anchor() -> None:
-    assert parse("a: &x {b: 1}\nc: *x", "s.yaml").plain() == {"a": {"b": 1}, "c": {"b": 1}}
+    assert parse("a: &x {b: 1}\nc: *x", "s.yaml").without_places() == {"a": {"b": 1}, "c": {"b": 1}}
 
 
 def test_aliases_that_multiply_are_refused_before_they_fill_memory() -> None:

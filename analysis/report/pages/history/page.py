@@ -31,14 +31,14 @@ def history_page(history: History, bundle: str, link: Link) -> str:
         styles=["answer", "history"],
         name=history.title,
         suite=history.suite,
-        headline=_said(headline(history, _name)),
-        changes=_said(changes(history, _name)),
-        undecided=_said(undecided(history, _name)),
+        headline=_markup(headline(history, _name)),
+        changes=_markup(changes(history, _name)),
+        undecided=_markup(undecided(history, _name)),
         overall=unbroken(overall(history)),
     )
 
 
-def _said(sentence: str) -> Markup:
+def _markup(sentence: str) -> Markup:
     """A sentence whose names `_name` has escaped."""
     return trusted(unbroken(sentence))
 
