@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 from rich.console import Console
 
-from analysis.compare.table import tone_of
+from analysis.compare.comparison_table import tone_of
 from analysis.compare.wording import ratio_cell
 from analysis.database import connections
 from analysis.database.rows import Row

@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 
 from analysis.compare.comparison import QUERY, Comparison, compare
+from analysis.compare.comparison_table import comparison_tables
 from analysis.compare.sides import Side
-from analysis.compare.table import comparison_tables
 from analysis.compare.wording import UNLIKE, differences, notes, sentence
 from analysis.database import connections
 from analysis.sql import output

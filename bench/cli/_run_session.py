@@ -58,7 +58,7 @@ def _print_plan(plan: tuple[PlannedRun, ...], results: Path, *, as_json: bool) -
 
     from bench.common.terminal import width_of
     from bench.plan.estimate import estimate
-    from bench.plan.view import plan_lines
+    from bench.plan.plan_text import plan_lines
     from bench.session.folder import plan_summary
 
     if as_json:

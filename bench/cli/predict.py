@@ -54,7 +54,7 @@ def command(suite: str, form: str, **options: Any) -> None:
     from bench.machine.slots import detect
     from bench.predict.machine import machine
     from bench.predict.predict import predictions
-    from bench.predict.view import lines
+    from bench.predict.prediction_text import lines
 
     known = machine(options, _measured(options["results"]))
     resolved = resolve(suite, options)

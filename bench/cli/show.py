@@ -37,7 +37,7 @@ def command(suite: str, form: str, **options: Any) -> None:
     from bench.machine.slots import detect
     from bench.plan.estimate import estimate
     from bench.plan.plan import plan
-    from bench.plan.view import plan_lines, suite_lines
+    from bench.plan.plan_text import plan_lines, suite_lines
     from bench.session.folder import plan_summary
 
     resolved = resolve(suite, options)

@@ -33,6 +33,6 @@ def judge(facts: Facts) -> list[Finding]:
 
 def examine(results: Path) -> list[Finding]:
     """Findings about this machine. `results` is the folder for sessions; it need not exist."""
-    from bench.doctor.gather import gather
+    from bench.doctor.gather_facts import gather
 
     return judge(gather(results))

@@ -6,7 +6,7 @@ import textwrap
 
 from bench.common.terminal import aligned
 from bench.plan.plan_for import MOST_ROUNDS, PROBABILITY, Pilot, Plan, Size
-from bench.plan.view import duration
+from bench.plan.plan_text import duration
 
 _WIDTH = 79
 _WIDER = 1.05

@@ -130,8 +130,8 @@ def _fabric(options: Mapping[str, Any], found: Measured, *, trees: bool) -> Fabr
 @cache
 def local_memory(device: DeviceType, ranks_per_node: int) -> int | None:
     """Bytes per rank on this machine: the smallest GPU's (null without a GPU), or a share of the free main memory."""
-    from bench.doctor.gather import memory_available_bytes
     from bench.doctor.gather_amd import gather_amd
+    from bench.doctor.gather_facts import memory_available_bytes
     from bench.doctor.gather_nvidia import gather_nvidia
     from bench.machine import gpu_vendor
 

@@ -19,7 +19,7 @@ from bench.common.terminal import cut_in_the_middle, wrapped
 from bench.measure.recorder import LastStep
 from bench.plan import estimate
 from bench.plan.plan import in_running_order
-from bench.plan.view import percent, skipped_sizes
+from bench.plan.plan_text import percent, skipped_sizes
 from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
 from bench.session.remaining import Remaining, left_text

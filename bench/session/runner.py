@@ -28,7 +28,7 @@ from bench.records.run_outcome import RunOutcome
 from bench.records.run_spec import PlannedRun, RunSpec
 from bench.session import script_facts
 from bench.session.batch_search import BatchSearch
-from bench.session.flops import Flops, FlopsCounter
+from bench.session.count_flops import Flops, FlopsCounter
 from bench.session.folder import SessionFolder, utc_now
 from bench.session.progress import display
 from bench.session.recovery import BEGUN, agent_scratch, mark, salvage

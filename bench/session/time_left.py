@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.machine.slots import slurm_number
 from bench.plan import estimate
-from bench.plan.view import duration
+from bench.plan.plan_text import duration
 from bench.records.run_spec import RunSpec
 
 _RESERVE_S = 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.common.paths import suites_folder
-from bench.plan.view import repeats_text
+from bench.plan.plan_text import repeats_text
 from bench.suite.models import ResolvedSuite
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.doctor.gather import gather
+from bench.doctor.gather_facts import gather
 
 
 def test_the_machine_that_runs_these_tests_can_run_suites(tmp_path: Path) -> None:

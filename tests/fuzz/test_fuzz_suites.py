@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bench.common.errors import InputError
 from bench.plan.plan import plan
-from bench.plan.view import plan_lines, suite_lines
+from bench.plan.plan_text import plan_lines, suite_lines
 from bench.records.run_spec import Slots
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection

@@ -14,7 +14,7 @@ import pytest
 from bench.doctor import judge, names
 from bench.doctor.facts import Amd, Facts, Folder, Gpu, Nvidia, Torch
 from bench.doctor.finding import Finding
-from bench.doctor.gather import folder
+from bench.doctor.gather_facts import folder
 from bench.doctor.show import as_text, to_json
 from bench.records.run_spec import Slots
 
