@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
@@ -201,10 +201,10 @@ Write = Callable[[Path, str], object]
 
 
 def session_of(*cases: Case, changed: Callable[[Path], object] = Path, **session: Any) -> Write:
-    """Writes a session of these cases and calls `changed` with its folder."""
+    """Writes a session of these cases and calls `changed` with its folder. It is the only one of its suite."""
 
     def write(results: Path, name: str) -> None:
-        changed(make_session(results, cases, session_id=name, **session))
+        changed(make_session(results, cases, **{"session_id": name, "suite": name, **session}))
 
     return write
 
@@ -220,6 +220,58 @@ def measured(*cases: Case, **options: Any) -> pytest.MarkDecorator:
     return asks(session_of(*cases, **options))
 
 
+def loads(write: Write) -> pytest.MarkDecorator:
+    """The test's `stored` is this session in a database with all findings. All such sessions of a module are written
+    and loaded together, so rules that compare sessions must find nothing between them. Parameters named `stored` do
+    the same."""
+    return pytest.mark.parametrize("stored", [write], indirect=True, ids=[pytest.HIDDEN_PARAM])
+
+
+def stored_as(*cases: Case, **options: Any) -> pytest.MarkDecorator:
+    return loads(session_of(*cases, **options))
+
+
+def _write_all(request: pytest.FixtureRequest, parameter: str, folder: Path) -> dict[Write, str]:
+    """Write the sessions of all tests of a module with this parameter; the prefixes of their names."""
+    callspecs = [
+        getattr(item, "callspec", None) for item in request.session.items if item.path == request.path
+    ]
+    written = dict.fromkeys(spec.params[parameter] for spec in callspecs if spec and parameter in spec.params)
+    prefixes = {write: f"m{number}-" for number, write in enumerate(written)}
+    for write, prefix in prefixes.items():
+        write(folder, prefix)
+    return prefixes
+
+
+@pytest.fixture(scope="module")
+def _stored_together(
+    request: pytest.FixtureRequest, empty: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[Write, str]]:
+    """A results folder, loaded, and the names of its sessions."""
+    folder = Path(shutil.copytree(empty, tmp_path_factory.mktemp("together"), dirs_exist_ok=True))
+    names = _write_all(request, "stored", folder)
+    assert load(folder).problems == ()
+    return folder, names
+
+
+class Stored(NamedTuple):
+    """A loaded session."""
+
+    results: Path
+    session_id: str
+
+    def ask(self, query: str) -> Rows:
+        """Rows of a query about `$session`."""
+        with connections.reader(self.results) as connection:
+            return fetch(connection, query.replace("$session", f"'{self.session_id}'"))
+
+
+@pytest.fixture
+def stored(request: pytest.FixtureRequest, _stored_together: tuple[Path, dict[Write, str]]) -> Stored:
+    results, names = _stored_together
+    return Stored(results, names[request.param])
+
+
 @pytest.fixture(scope="module")
 def _measured(
     request: pytest.FixtureRequest,
@@ -228,13 +280,7 @@ def _measured(
 ) -> Iterator[tuple[dict[Write, str], Callable[[str, str], Rows]]]:
     """Prefixes of the names of the module's sessions, and a function that queries those with a prefix."""
     folder = tmp_path_factory.mktemp("measured")
-    callspecs = [
-        getattr(item, "callspec", None) for item in request.session.items if item.path == request.path
-    ]
-    written = dict.fromkeys(spec.params["ask"] for spec in callspecs if spec and "ask" in spec.params)
-    prefixes = {write: f"m{number}-" for number, write in enumerate(written)}
-    for write, prefix in prefixes.items():
-        write(folder, prefix)
+    prefixes = _write_all(request, "ask", folder)
     found = read_files.read(discover(folder), {})
     assert [row["problem"] for row in found.seen if row["problem"]] == []
     assert {name.partition("-")[0] + "-" for name in found.sessions()} == {*prefixes.values()}
