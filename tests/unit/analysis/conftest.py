@@ -156,12 +156,13 @@ def _deriving(
     return ask
 
 
-def _read_back(
+def read_into(
     connection: duckdb.DuckDBPyConnection,
     results: Path,
     problems: Iterable[str] = (),
     rules: Sequence[Rule] = (),
 ) -> Ask:
+    """Insert the rows of the folder's files, without a load, and return a function that queries them."""
     found = read_files.read(discover(results), {})
     assert {row["problem"] for row in found.seen if row["problem"]} == set(problems)
     insert.insert(connection, found)
@@ -173,7 +174,7 @@ def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[C
     """`read_back()` takes in the results folder's files, asks these rules, and returns a function that queries them;
     `problems` are all expected messages about the files."""
     in_memory.begin()
-    yield functools.partial(_read_back, in_memory, results)
+    yield functools.partial(read_into, in_memory, results)
     in_memory.rollback()
 
 
@@ -181,7 +182,7 @@ def read_back(results: Path, in_memory: duckdb.DuckDBPyConnection) -> Iterator[C
 def read_once(in_memory: duckdb.DuckDBPyConnection) -> Iterator[Callable[..., Ask]]:
     """`read_once(results)` does the same once for all tests of a module, which then cannot use `read_back`."""
     in_memory.begin()
-    yield functools.partial(_read_back, in_memory)
+    yield functools.partial(read_into, in_memory)
     in_memory.rollback()
 
 
@@ -221,9 +222,9 @@ def measured(*cases: Case, **options: Any) -> pytest.MarkDecorator:
 
 
 def loads(write: Write) -> pytest.MarkDecorator:
-    """The test's `stored` is this session in a database with all findings. All such sessions of a module are written
-    and loaded together, so rules that compare sessions must find nothing between them. Parameters named `stored` do
-    the same."""
+    """The test's `stored` is this session in a database with all findings. All such sessions of a folder of tests are
+    written and loaded together, so rules that compare sessions must find nothing between them. Parameters named
+    `stored` do the same."""
     return pytest.mark.parametrize("stored", [write], indirect=True, ids=[pytest.HIDDEN_PARAM])
 
 
@@ -231,10 +232,12 @@ def stored_as(*cases: Case, **options: Any) -> pytest.MarkDecorator:
     return loads(session_of(*cases, **options))
 
 
-def _write_all(request: pytest.FixtureRequest, parameter: str, folder: Path) -> dict[Write, str]:
-    """Write the sessions of all tests of a module with this parameter; the prefixes of their names."""
+def _write_all(request: pytest.FixtureRequest, tests: Path, parameter: str, folder: Path) -> dict[Write, str]:
+    """Write the sessions of all tests of a module or folder with this parameter; the prefixes of their names."""
     callspecs = [
-        getattr(item, "callspec", None) for item in request.session.items if item.path == request.path
+        getattr(item, "callspec", None)
+        for item in request.session.items
+        if tests in (item.path, item.path.parent)
     ]
     written = dict.fromkeys(spec.params[parameter] for spec in callspecs if spec and parameter in spec.params)
     prefixes = {write: f"m{number}-" for number, write in enumerate(written)}
@@ -243,13 +246,13 @@ def _write_all(request: pytest.FixtureRequest, parameter: str, folder: Path) -> 
     return prefixes
 
 
-@pytest.fixture(scope="module")
-def _stored_together(
+@pytest.fixture(scope="package")
+def stored_together(
     request: pytest.FixtureRequest, empty: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[Write, str]]:
     """A results folder, loaded, and the names of its sessions."""
     folder = Path(shutil.copytree(empty, tmp_path_factory.mktemp("together"), dirs_exist_ok=True))
-    names = _write_all(request, "stored", folder)
+    names = _write_all(request, request.path.parent, "stored", folder)
     assert load(folder).problems == ()
     return folder, names
 
@@ -267,8 +270,8 @@ class Stored(NamedTuple):
 
 
 @pytest.fixture
-def stored(request: pytest.FixtureRequest, _stored_together: tuple[Path, dict[Write, str]]) -> Stored:
-    results, names = _stored_together
+def stored(request: pytest.FixtureRequest, stored_together: tuple[Path, dict[Write, str]]) -> Stored:
+    results, names = stored_together
     return Stored(results, names[request.param])
 
 
@@ -280,7 +283,7 @@ def _measured(
 ) -> Iterator[tuple[dict[Write, str], Callable[[str, str], Rows]]]:
     """Prefixes of the names of the module's sessions, and a function that queries those with a prefix."""
     folder = tmp_path_factory.mktemp("measured")
-    prefixes = _write_all(request, "ask", folder)
+    prefixes = _write_all(request, request.path, "ask", folder)
     found = read_files.read(discover(folder), {})
     assert [row["problem"] for row in found.seen if row["problem"]] == []
     assert {name.partition("-")[0] + "-" for name in found.sessions()} == {*prefixes.values()}

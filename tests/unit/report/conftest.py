@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,9 @@ from tests.factory import BEGAN, Case, make_session
 from tests.machine_rows import add_collectives, add_matmuls, machine_case
 from tests.named_losses_rows import add_named_losses
 from tests.profile_rows import Figures, add_profile, add_timeline
-from tests.unit.analysis.conftest import load_first
+from tests.unit.analysis.conftest import Stored, empty, load_first, stored, stored_together
+
+__all__ = ["empty", "stored", "stored_together"]
 
 SCALING = "20261121T014925Z-smoke-3f9a"
 GPUS = "20261121T034925Z-gpus-77aa"
@@ -162,6 +165,17 @@ def contents_of(results: Path, *sessions: str) -> dict[str, Contents]:
     views."""
     with connections.reader(results) as connection:
         return {session: read(connection, session) for session in sessions}
+
+
+@functools.cache
+def _contents(results: Path, session_id: str) -> Contents:
+    return contents_of(results, session_id)[session_id]
+
+
+@pytest.fixture
+def contents(stored: Stored) -> Contents:
+    """Contents of the page of `stored`."""
+    return _contents(*stored)
 
 
 def section_of(contents: Contents, identifier: str) -> str:

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
+from typing import Any
 
-import pytest
 from rich.console import Console
 
 from analysis import summary
 from analysis.report.sections.hardware_use_table import hardware_use
-from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
+from tests.factory import Case
+from tests.unit.analysis.conftest import Stored, stored_as
 from tests.unit.report.conftest import table_of
 from tests.unit.report.test_session_page import rows_of, words
 
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """64 examples of 1e11 FLOPs in 100 ms on a GPU of 989.4 TFLOP/s, of 2e12 beyond it; a CPU."""
-    folder = tmp_path_factory.mktemp("use")
-    steps = {1: 100.0}
-    gpu = {"device_type": "cuda", "precision": "bf16", "step_ms": steps}
-    cases = [
-        Case(name="ddp", flops_per_example=1e11, **gpu),
-        Case(name="wrong", flops_per_example=2e12, **gpu),
-        Case(name="cpu", flops_per_example=1e6, step_ms=steps),
-        Case(name="uncounted", step_ms=steps),
-    ]
-    make_session(folder, cases, session_id="s")
-    load_first(folder)
-    return folder
+STEPS = {1: 100.0}
+GPU: dict[str, Any] = {"device_type": "cuda", "precision": "bf16", "step_ms": STEPS}
+counted = stored_as(
+    Case(name="ddp", flops_per_example=1e11, **GPU),
+    Case(name="wrong", flops_per_example=2e12, **GPU),
+    Case(name="cpu", flops_per_example=1e6, step_ms=STEPS),
+    Case(name="uncounted", step_ms=STEPS),
+)
+"""64 examples of 1e11 FLOPs in 100 ms on a GPU of 989.4 TFLOP/s, of 2e12 beyond it; a CPU."""
 
 
-def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> None:
-    shown = hardware_use(table_of(results, "s", "hardware_use"))
+@counted
+def test_the_page_has_rates_costs_and_what_cannot_be_right(stored: Stored) -> None:
+    shown = hardware_use(table_of(*stored, "hardware_use"))
     head, *rows = rows_of(shown)
     columns = [
         "case",
@@ -54,17 +47,19 @@ def test_the_page_has_rates_costs_and_what_cannot_be_right(results: Path) -> Non
     assert "wrong 1x1: 1280.0 TFLOP/s are 1.29 times the peak of NVIDIA H200." in words(shown)
 
 
-def test_the_text_explains_the_columns_that_are_there(results: Path) -> None:
-    rows = table_of(results, "s", "hardware_use")
+@counted
+def test_the_text_explains_the_columns_that_are_there(stored: Stored) -> None:
+    rows = table_of(*stored, "hardware_use")
     assert all(word in words(hardware_use(rows)) for word in ("MFU:", "Energy:", "Costs"))
     only_cpu = words(hardware_use([row for row in rows if row["case_name"] == "cpu"]))
     assert "FLOP/s of one device" in only_cpu
     assert not any(word in only_cpu for word in ("MFU", "matmul", "Energy", "Costs"))
 
 
-def test_the_terminal_has_a_column_where_a_peak_is_known(results: Path) -> None:
+@counted
+def test_the_terminal_has_a_column_where_a_peak_is_known(stored: Stored) -> None:
     said = io.StringIO()
-    summary.show(results, "s", wide=True, out=Console(file=said, width=300))
+    summary.show(*stored, wide=True, out=Console(file=said, width=300))
     lines = said.getvalue().splitlines()
     assert sum("TFLOP/s (MFU)" in line for line in lines) == 1
     assert next("64.0 (6.5 %)" in line for line in lines if line.startswith("ddp"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
@@ -20,7 +19,7 @@ from analysis.report.pages.history.page import history_page
 from analysis.report.pages.history.wording import sentences
 from bench.cli.history import command
 from tests.factory import BEGAN, Case, make_session
-from tests.unit.analysis.conftest import load_first
+from tests.unit.analysis.conftest import load_first, loads
 
 HOSTILE = "\"><script>window.hacked=1<\u2215script>&amp;\u202e'"
 FASTER, SLOWER = [10.0, 10.1, 9.9], [11.1, 11.2, 11.0]
@@ -116,16 +115,27 @@ def test_a_regression_in_the_newest_session_is_the_headline_and_what_changed_the
     assert overall.endswith("the last in session 4 (2026-11-24).")
 
 
-def headlines(folder, *sessions):
-    """The lines of a history of sessions a day apart, each the step times by case."""
-    for day, times in enumerate(sessions):
-        cases = [Case(name=name, step_ms=step_ms) for name, step_ms in times.items()]
-        more = {"suite": "told", "created_at": BEGAN + timedelta(days=day)}
-        repeats = len(next(iter(next(iter(times.values())).values())))
-        make_session(folder, [replace(case, repeats=repeats) for case in cases], session_id=f"s{day}", **more)
-    assert load_first(folder).problems == ()
-    with connections.reader(folder) as connection:
-        return sentences(data.read(connection, "told"), str)
+def days(*sessions, quick=()):
+    """Writes sessions of one suite a day apart, each the step times by case. Those of the days `quick` were quick."""
+
+    def write(results, name):
+        for day, times in enumerate(sessions):
+            repeats = len(next(iter(next(iter(times.values())).values())))
+            cases = [Case(name=case, step_ms=step_ms, repeats=repeats) for case, step_ms in times.items()]
+            began = BEGAN + timedelta(days=day)
+            folder = make_session(results, cases, session_id=f"{name}s{day}", suite=name, created_at=began)
+            if day in quick:
+                head = folder / "session.json"
+                head.write_text(head.read_text("utf-8").replace('"quick": false', '"quick": true'), "utf-8")
+
+    return write
+
+
+@pytest.fixture
+def headlines(stored):
+    """The lines of the history of these sessions."""
+    with connections.reader(stored.results) as connection:
+        return sentences(data.read(connection, stored.session_id), str)
 
 
 USUAL = [10.0, 10.05, 9.95]
@@ -136,88 +146,94 @@ def times(factor=1.0):
     return [factor * ms for ms in USUAL]
 
 
-def test_something_faster_is_the_headline_and_the_rest_is_counted(tmp_path):
-    now = {"a": {1: times(), 2: times(0.8)}, "b": {1: times()}}
-    first, changed, overall = headlines(tmp_path, {"a": {1: times(), 2: times()}, "b": {1: times()}}, now)
+NOW = {"a": {1: times(), 2: times(0.8)}, "b": {1: times()}}
+
+
+@loads(days({"a": {1: times(), 2: times()}, "b": {1: times()}}, NOW))
+def test_something_faster_is_the_headline_and_the_rest_is_counted(headlines):
+    first, changed, overall = headlines
     assert first == "a 1x2 trains 25 % more examples/s than in session 1; 2 others unchanged."
     assert changed == "Nothing that must be equal changed since session 1 (2026-11-21)."
     assert "no regression" in overall
 
 
-def test_a_headline_has_what_is_slower_before_what_is_faster(tmp_path):
-    before = {name: {1: times()} for name in "abc"}
-    now = {"a": {1: times(0.8)}, "b": {1: times(1.25)}, "c": {1: times(2)}}
-    assert headlines(tmp_path, before, now)[0] == (
+def all_of(names, factor=1.0):
+    return {name: {1: times(factor)} for name in names}
+
+
+@loads(days(all_of("abc"), {"a": {1: times(0.8)}, "b": {1: times(1.25)}, "c": {1: times(2)}}))
+def test_a_headline_has_what_is_slower_before_what_is_faster(headlines):
+    assert headlines[0] == (
         "c 1x1 trains 50 %, b 1x1 20 % fewer examples/s than in session 1; a 1x1 trains 25 % more examples/s."
     )
 
 
-def test_many_changes_are_counted_and_the_largest_is_named(tmp_path):
-    before = {name: {1: times()} for name in "abcde"}
-    now = {name: {1: times(1.25)} for name in "abcd"} | {"e": {1: times(2)}}
-    assert headlines(tmp_path, before, now)[0] == (
-        "5 placements train fewer examples/s (e 1x1: 50 %) than in session 1."
+@loads(days(all_of("abcde"), all_of("abcd", 1.25) | all_of("e", 2)))
+def test_many_changes_are_counted_and_the_largest_is_named(headlines):
+    assert headlines[0] == "5 placements train fewer examples/s (e 1x1: 50 %) than in session 1."
+
+
+@loads(
+    days(
+        {"a": {1: times()}, "b": {1: [10.0, 14.0, 12.0]}},
+        {"a": {1: times(2)}, "b": {1: [100.0, 250.0, 150.0]}},
     )
-
-
-def test_what_is_too_noisy_is_slower_by_an_unknown_amount_beside_what_is_known(tmp_path):
-    before = {"a": {1: times()}, "b": {1: [10.0, 14.0, 12.0]}}
-    now = {"a": {1: times(2)}, "b": {1: [100.0, 250.0, 150.0]}}
-    assert headlines(tmp_path, before, now)[0] == (
+)
+def test_what_is_too_noisy_is_slower_by_an_unknown_amount_beside_what_is_known(headlines):
+    assert headlines[0] == (
         "a 1x1 trains 50 % fewer examples/s; b 1x1 trains fewer examples/s (too noisy to tell how many) than in "
         "session 1."
     )
 
 
-def test_a_quick_session_after_full_ones_is_compared_with_none(tmp_path):
-    for day, quick in enumerate([False, False, True]):
-        case = Case(name="a", step_ms={1: times()})
-        began = BEGAN + timedelta(days=day)
-        head = (
-            make_session(tmp_path, [case], session_id=f"s{day}", suite="told", created_at=began)
-            / "session.json"
-        )
-        head.write_text(
-            head.read_text("utf-8").replace('"quick": false', f'"quick": {str(quick).lower()}'), "utf-8"
-        )
-    load_first(tmp_path)
-    with connections.reader(tmp_path) as connection:
-        first = sentences(data.read(connection, "told"), str)[0]
-    assert first == (
+@loads(days(all_of("a"), all_of("a"), all_of("a"), quick=[2]))
+def test_a_quick_session_after_full_ones_is_compared_with_none(headlines):
+    assert headlines[0] == (
         "No earlier session is comparable with the newest: it is a quick session, and every earlier one was full."
     )
 
 
-def test_nothing_changed_is_said_only_if_every_placement_is_the_same(tmp_path):
-    same = {"a": {1: times(), 2: times()}}
-    first, _, _ = headlines(tmp_path / "same", same, same)
+SAME = {"a": {1: times(), 2: times()}}
+OPEN = {"a": {1: times(), 2: NOISY}}
+
+
+@loads(days(SAME, SAME))
+def test_nothing_changed_is_said_if_every_placement_is_the_same(headlines):
+    first, _, _ = headlines
     assert first == "Nothing changed since session 1: both placements are as fast within 2 %."
-    noisy = {"a": {1: times(), 2: NOISY}}
-    first, _, open_ones, _ = headlines(tmp_path / "open", noisy, noisy)
+
+
+@loads(days(OPEN, OPEN))
+def test_nothing_changed_is_not_said_if_one_placement_is_open(headlines):
+    first, _, open_ones, _ = headlines
     assert first == "No change is certain since session 1: 1 of 2 placements unchanged."
     assert re.fullmatch(r"Undecided: whether a 1x2 .* changed\.", open_ones)
 
 
-def test_noise_and_single_repeats_change_nothing_for_certain(tmp_path):
-    noisy, slower = {"a": {1: NOISY}}, {"a": {1: [1.2 * ms for ms in NOISY]}}
-    first, _, open_ones, _ = headlines(tmp_path / "noisy", noisy, slower)
+@loads(days({"a": {1: NOISY}}, {"a": {1: [1.2 * ms for ms in NOISY]}}))
+def test_noise_changes_nothing_for_certain(headlines):
+    first, _, open_ones, _ = headlines
     assert first == "No change since session 1 is certain, and none is ruled out."
     assert "a 1x1" in open_ones
-    first, _, open_ones, _ = headlines(tmp_path / "single", {"a": {1: [10.0]}}, {"a": {1: [20.0]}})
+
+
+@loads(days({"a": {1: [10.0]}}, {"a": {1: [20.0]}}))
+def test_single_repeats_change_nothing_for_certain(headlines):
+    first, _, open_ones, _ = headlines
     assert first == "Single repeats do not show whether anything changed since session 1."
     assert open_ones.startswith("Undecided: whether a 1x1 0.500× changed. Single repeats have no interval")
 
 
-def test_a_small_loss_is_undecided_and_no_headline(tmp_path):
-    first, _, open_ones, _ = headlines(
-        tmp_path, {"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}
-    )
+@loads(days({"a": {1: [10.0, 10.01, 9.99]}}, {"a": {1: [10.15, 10.16, 10.14]}}))
+def test_a_small_loss_is_undecided_and_no_headline(headlines):
+    first, _, open_ones, _ = headlines
     assert first == "No change is certain since session 1."
     assert re.fullmatch(r"Undecided: whether a 1x1 0\.985× \[.*\] changed by more than 2 %\.", open_ones)
 
 
-def test_one_session_has_nothing_to_compare(tmp_path):
-    assert headlines(tmp_path, {"a": {1: times()}}) == [
+@loads(days(all_of("a")))
+def test_one_session_has_nothing_to_compare(headlines):
+    assert headlines == [
         "One session so far, so there is nothing to compare it with.",
         "1 session on 2026-11-21: no regression beyond 2 % is certain.",
     ]

@@ -9,9 +9,9 @@ from analysis.report.drawing.chart import drawing, specification
 from analysis.report.pages.session import sections
 from analysis.report.sections.loss_table import MOST_ROWS, losses
 from analysis.wording.lost_efficiency import TERMS, name_of
-from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
-from tests.unit.report.conftest import BROKEN, GPUS, SCALING, contents_of, section_of
+from tests.factory import Case
+from tests.unit.analysis.conftest import stored_as
+from tests.unit.report.conftest import BROKEN, GPUS, SCALING, section_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -95,19 +95,13 @@ def test_of_very_many_sizes_the_first_are_shown():
     assert "The first 40 of 45 rows; the CSV has all." in words(shown)
 
 
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory):
-    """Two ranks take 25 ms of 100 longer in backward than half of one rank's step."""
-    folder = tmp_path_factory.mktemp("lost")
-    cases = [
-        Case(name="ddp", step_ms={1: 200.0, 2: 150.0}),
-        Case(name="weak", step_ms={1: 9.0}, scaling="weak"),
-    ]
-    make_session(folder, cases, session_id="s")
-    load_first(folder)
-    return contents_of(folder, "s")["s"]
+lost = stored_as(
+    Case(name="ddp", step_ms={1: 200.0, 2: 150.0}), Case(name="weak", step_ms={1: 9.0}, scaling="weak")
+)
+"""Two ranks take 25 ms of 100 longer in backward than half of one rank's step."""
 
 
+@lost
 def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ranks_time(contents):
     rows = contents.charts["efficiency_loss"]
     assert rows.get_column("label").unique().to_list() == ["ddp 1x2"]
@@ -123,6 +117,7 @@ def test_bars_are_made_of_what_was_used_and_the_terms_and_are_as_long_as_the_ran
     assert "datum.share_lo <= 0" in encodings(bars)["fillOpacity"]["condition"]["test"]
 
 
+@lost
 def test_the_section_has_chart_table_and_csv_and_its_line_names_the_largest_part(contents):
     section = section_of(contents, "losses")
     assert (

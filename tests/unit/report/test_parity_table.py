@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analysis.report.sections.parity_table import parity
-from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
+from tests.factory import Case
+from tests.unit.analysis.conftest import stored_as
 from tests.unit.report.conftest import BROKEN, GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -36,16 +36,16 @@ def test_one_run_that_differs_makes_the_answer_no():
     assert rows_of(shown)[2].startswith("ddp 1x4 different 1 of 3 runs 0.020 at step 7")
 
 
-def test_what_cannot_be_judged_has_its_reason(tmp_path):
-    steps = {1: 100.0, 2: 60.0}
-    cases = [
-        Case(name="strong", step_ms=steps),
-        Case(name="weak", step_ms=steps, scaling="weak"),
-        Case(name="coupled", step_ms=steps, couples_examples=True),
-    ]
-    make_session(tmp_path, cases, session_id="s")
-    load_first(tmp_path)
-    shown = parity(table_of(tmp_path, "s", "parity"))
+STEPS = {1: 100.0, 2: 60.0}
+
+
+@stored_as(
+    Case(name="strong", step_ms=STEPS),
+    Case(name="weak", step_ms=STEPS, scaling="weak"),
+    Case(name="coupled", step_ms=STEPS, couples_examples=True),
+)
+def test_what_cannot_be_judged_has_its_reason(stored):
+    shown = parity(table_of(*stored, "parity"))
     assert (
         "Yes: 3 runs trained as the same repeat of the smallest size did; 6 of 9 could not be judged."
         in words(shown)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from analysis.report.charts.stragglers import CHART
 from analysis.report.drawing.chart import drawing, specification
 from analysis.report.sections.straggler_table import MOST_ROWS, stragglers
-from tests.factory import Case, make_session
+from tests.factory import Case
 from tests.rewriting import rewrite_steps
-from tests.unit.analysis.conftest import load_first
-from tests.unit.report.conftest import contents_of, section_of
+from tests.unit.analysis.conftest import stored_as
+from tests.unit.report.conftest import section_of
 from tests.unit.report.test_charts import encodings, units_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -19,12 +18,7 @@ LATE_MS = {4: 20, 5: 20, 6: 20, 7: 20, 1: 10}
 """12 ranks on three nodes: those of the second node are late, and one of the first."""
 
 
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("slow")
-    case = Case(name="ddp", step_ms={4: 300.0, 12: 100.0}, ranks_per_node=4, batch=48)
-    hosts = {str(node): {"hostname": f"gpu-0{node}"} for node in range(3)}
-    session = make_session(folder, [case], session_id="s", environment=hosts)
+def _plant(session):
     for repeat in range(3):
         for node in range(3):
             late = np.array([[LATE_MS.get(4 * node + rank, 0)] for rank in range(4)])
@@ -35,10 +29,16 @@ def contents(tmp_path_factory):
                 {name: (ms * 1e6).astype(np.int64) for name, ms in columns.items()},
                 node=node,
             )
-    load_first(folder)
-    return contents_of(folder, "s")["s"]
 
 
+planted = stored_as(
+    Case(name="ddp", step_ms={4: 300.0, 12: 100.0}, ranks_per_node=4, batch=48),
+    environment={str(node): {"hostname": f"gpu-0{node}"} for node in range(3)},
+    changed=_plant,
+)
+
+
+@planted
 def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):
     section = section_of(contents, "steps")
     assert "Yes: 1 slow node and 1 slow rank at 1 of 2 sizes with several ranks." in words(section)
@@ -50,6 +50,7 @@ def test_a_slow_node_is_one_row_with_its_host_and_a_slow_rank_another(contents):
     assert 'id="stragglers-title"' in section
 
 
+@planted
 def test_the_same_node_and_rank_at_two_sizes_are_one(contents):
     found = contents.rows("slow_ranks")
     larger = [row | {"placement": "6x4", "workers": 24} for row in found]
@@ -58,6 +59,7 @@ def test_the_same_node_and_rank_at_two_sizes_are_one(contents):
     assert len(rows_of(section)) == 5
 
 
+@planted
 def test_neighbouring_nodes_differ_and_are_named_and_stragglers_have_a_shape(contents):
     rows = contents.charts["stragglers"]
     late = rows.filter(rows.get_column("judged") == "straggler")
@@ -76,6 +78,7 @@ def test_neighbouring_nodes_differ_and_are_named_and_stragglers_have_a_shape(con
     assert encodings(points)["shape"]["field"] == "judged"
 
 
+@planted
 def test_more_nodes_than_there_is_room_for_have_no_names(contents):
     rows = contents.charts["stragglers"].tail(12)
     many = rows.with_columns(node=("node " + rows.get_column("rank").cast(str)))
@@ -97,6 +100,7 @@ def test_where_none_is_slow_the_page_says_so_and_where_none_is_judged_why():
     assert stragglers(counts(placements=0, judged=0), []) == ""
 
 
+@planted
 def test_of_very_many_the_first_are_shown(contents):
     (_, rank) = contents.rows("slow_ranks")
     shown = stragglers(counts(with_stragglers=1), [rank] * 50)

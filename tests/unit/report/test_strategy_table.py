@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analysis.report.sections.strategy_table import strategies
-from tests.factory import Case, make_session
-from tests.unit.analysis.conftest import load_first
+from tests.factory import Case
+from tests.unit.analysis.conftest import stored_as
 from tests.unit.report.conftest import GPUS, SCALING, table_of
 from tests.unit.report.test_session_page import rows_of, words
 
@@ -53,17 +53,16 @@ def test_pairs_of_which_a_side_was_only_skipped_are_left_out_and_counted():
     assert strategies([skipped]) == ""
 
 
-def test_a_side_that_failed_is_not_one_that_was_skipped(tmp_path):
-    steps = dict.fromkeys((1, 2, 4), 100.0)
-    every = {(2, repeat): "skipped" for repeat in range(3)} | {(4, repeat): "failed" for repeat in range(3)}
-    some = {(1, 0): "skipped"}
-    cases = [
-        Case(name="ddp", step_ms=steps, statuses=every | some),
-        Case(name="fsdp", strategy="fsdp", step_ms=steps),
-    ]
-    make_session(tmp_path, cases, session_id="s")
-    load_first(tmp_path)
-    pairs = table_of(tmp_path, "s", "strategies")
+STEPS = dict.fromkeys((1, 2, 4), 100.0)
+EVERY = {(2, repeat): "skipped" for repeat in range(3)} | {(4, repeat): "failed" for repeat in range(3)}
+SOME = {(1, 0): "skipped"}
+
+
+@stored_as(
+    Case(name="ddp", step_ms=STEPS, statuses=EVERY | SOME), Case(name="fsdp", strategy="fsdp", step_ms=STEPS)
+)
+def test_a_side_that_failed_is_not_one_that_was_skipped(stored):
+    pairs = table_of(*stored, "strategies")
     assert {pair["placement"]: pair["only_skipped"] for pair in pairs} == {
         "1x1": False,
         "1x2": True,
