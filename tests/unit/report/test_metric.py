@@ -34,6 +34,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def report(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a page of each session, and one that compares two."""
+    folder: Path = tmp_path_factory.mktemp("report")
+    write(results, ["dice", "later"], folder, compare=True)
+    write(results, ["both", "odd"], folder)
+    return folder
+
+
 def run(command: str, *arguments: str, results: Path) -> str:
     from bench.cli import group
 
@@ -45,9 +54,8 @@ def run(command: str, *arguments: str, results: Path) -> str:
 @pytest.mark.parametrize(
     ("session", "name"), [("dice", "Dice"), ("both", "Dice or accuracy"), ("odd", "score")]
 )
-def test_page_summary_and_export_name_it(results: Path, tmp_path: Path, session: str, name: str) -> None:
-    write(results, [session], tmp_path)
-    page = html.unescape((tmp_path / page_name(session)).read_text())
+def test_page_summary_and_export_name_it(results: Path, report: Path, session: str, name: str) -> None:
+    page = html.unescape((report / page_name(session)).read_text())
     for said in (
         f"How fast does the validation {name} rise?",
         f"validation {name} (%)",
@@ -60,9 +68,8 @@ def test_page_summary_and_export_name_it(results: Path, tmp_path: Path, session:
     assert f"How fast does the validation {name} rise?" in svg
 
 
-def test_a_comparison_names_it(results: Path, tmp_path: Path) -> None:
-    write(results, ["dice", "later"], tmp_path, compare=True)
-    assert "validation Dice (%)" in (tmp_path / compare_name(["dice", "later"])).read_text()
+def test_a_comparison_names_it(report: Path) -> None:
+    assert "validation Dice (%)" in (report / compare_name(["dice", "later"])).read_text()
 
 
 def test_without_a_name_it_is_accuracy() -> None:
