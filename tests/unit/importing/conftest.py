@@ -12,6 +12,9 @@ from click.testing import CliRunner, Result
 from analysis.database import connections
 from bench.common.errors import InputError
 from bench.importing.import_session import Imported, ImportRequest, read_files
+from tests.unit.analysis.conftest import Ask, in_memory, read_back
+
+__all__ = ["in_memory", "read_back"]
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs/examples"
@@ -48,15 +51,31 @@ def refusal(read: Read) -> Refusal:
 
 
 @pytest.fixture
-def take(tmp_path: Path) -> Take:
-    """`take(*arguments)`: run bench import with them, into the folder r."""
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "r"
+
+
+@pytest.fixture
+def take(results: Path) -> Take:
+    """`take(*arguments)`: run bench import with them."""
 
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(
             import_module("bench.cli.import").command,
-            [*arguments, "--results", str(tmp_path / "r")],
+            [*arguments, "--results", str(results)],
             standalone_mode=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def rows_of(take: Take, read_back: Callable[[], Ask]) -> Callable[..., Ask]:
+    """`rows_of(*arguments)`: import the files without a load, and return a function that queries the session's rows."""
+
+    def run(*arguments: str) -> Ask:
+        assert take(*arguments, "--suite", "demo", "--no-load").return_value == 0
+        return read_back()
 
     return run
 

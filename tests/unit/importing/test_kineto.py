@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from analysis.database import connections
 from bench.common.errors import InputError
 from bench.importing.formats import kineto, trace_events
 from bench.importing.import_session import ImportRequest, read_files
 from tests.kineto_traces import COMPUTE, GpuTrace, random_trace, two_steps, write_all
+from tests.unit.analysis.conftest import Ask
 from tests.unit.importing.conftest import Take
 
 Rows = list[dict[str, Any]]
@@ -23,15 +23,9 @@ HTA = json.loads((Path(__file__).parents[2] / "data/hta_answers.json").read_text
 
 
 @pytest.fixture
-def table(tmp_path: Path, take: Take) -> Callable[..., Rows]:
-    """`table(name, *files)`: import the files, and return the rows of the table in the database."""
-
-    def run(name: str, *arguments: str) -> Rows:
-        assert take(*arguments, "--suite", "demo").return_value == 0
-        with connections.reader(tmp_path / "r") as connection:
-            return connection.sql(f"SELECT * FROM {name}").pl().to_dicts()
-
-    return run
+def table(rows_of: Callable[..., Ask]) -> Callable[..., Rows]:
+    """`table(name, *files)`: import the files, and return the rows of the table."""
+    return lambda name, *files: rows_of(*files)(f"FROM {name}")
 
 
 def pick(row: dict[str, Any], *names: str) -> tuple[Any, ...]:
@@ -201,15 +195,11 @@ def test_memory_does_not_grow_with_events_that_do_not_count(tmp_path: Path) -> N
     assert peak_bytes < 20e6  # the text has 63 MB
 
 
-def test_missing_ranks_are_said_and_leave_out_the_replay(tmp_path: Path, take: Take) -> None:
-    files = write_all(tmp_path, [two_steps(rank=1, world_size=8), two_steps(rank=3, world_size=8)])
-    assert take(*files, "--suite", "demo").return_value == 0
-    with connections.reader(tmp_path / "r") as connection:
-        assert connection.sql("SELECT title FROM sessions").fetchall() == [
-            ("demo: imported from 2 traces (2 of 8 ranks)",)
-        ]
-        assert connection.sql("SELECT DISTINCT rank FROM profile ORDER BY rank").fetchall() == [(1,), (3,)]
-        assert connection.sql("SELECT count(*) FROM profile_replays").fetchall() == [(0,)]
+def test_missing_ranks_are_said_and_leave_out_the_replay(tmp_path: Path, rows_of: Any) -> None:
+    ask = rows_of(*write_all(tmp_path, [two_steps(rank=1, world_size=8), two_steps(rank=3, world_size=8)]))
+    assert ask("SELECT title FROM sessions") == [{"title": "demo: imported from 2 traces (2 of 8 ranks)"}]
+    assert ask("SELECT DISTINCT rank FROM profile ORDER BY rank") == [{"rank": 1}, {"rank": 3}]
+    assert ask("FROM profile_replays") == []
 
 
 def test_the_rank_and_the_nodes_can_be_in_the_files_names(tmp_path: Path) -> None:
@@ -273,20 +263,17 @@ def test_ranks_with_clocks_of_their_own_share_one_timeline(tmp_path: Path, table
     ids=str,
 )
 def test_ranks_whose_collectives_may_have_other_partners_begin_together_and_are_not_replayed(
-    tmp_path: Path, take: Take, change: dict[str, Any]
+    tmp_path: Path, rows_of: Any, change: dict[str, Any]
 ) -> None:
     """Traces of older torch do not tell the size of a group, which may be smaller than all ranks."""
     traces = [two_steps(rank=0), two_steps(rank=1, late=100)]
     traces[1].events[0] |= {"ts": traces[1].events[0]["ts"] - 50, "dur": 1_050}
     for event in (event for trace in traces for event in trace.events if "Group size" in event["args"]):
         event["args"] |= change
-    assert take(*write_all(tmp_path, traces), "--suite", "demo").return_value == 0
-    with connections.reader(tmp_path / "r") as connection:
-        begins = connection.sql(
-            "SELECT DISTINCT rank, begin_ns FROM profile_timeline WHERE slice = 0 ORDER BY rank"
-        )
-        assert begins.fetchall() == [(0, 0), (1, 0)]
-        assert connection.sql("SELECT count(*) FROM profile_replays").fetchall() == [(0,)]
+    ask = rows_of(*write_all(tmp_path, traces))
+    begins = ask("SELECT DISTINCT rank, begin_ns FROM profile_timeline WHERE slice = 0 ORDER BY rank")
+    assert begins == [{"rank": 0, "begin_ns": 0}, {"rank": 1, "begin_ns": 0}]
+    assert ask("FROM profile_replays") == []
 
 
 def test_the_slices_of_a_step_add_up_to_it(tmp_path: Path, table: Any) -> None:
