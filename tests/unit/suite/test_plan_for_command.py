@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shlex
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,7 @@ cases:
 """
 STEP_MS = {1: (50.0, 51.0, 50.2), 2: (52.0, 52.6, 52.8), 4: (55.0, 57.0, 55.5)}
 PILOT = "20261121T014925Z-tiny-3f9a"
+MakePilot = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
@@ -36,28 +40,44 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tiny.yaml").write_text(SUITE)
 
 
-def make_pilot(
-    results: Path, *, step_ms: dict[int, tuple[float, ...]] = STEP_MS, **selection: object
-) -> None:
-    """A session of the suite, in the database."""
-    repeats = len(step_ms[1])
+@functools.cache
+def _loaded(folder: Path, rounds: int) -> Path:
+    """A results folder with a session of this many rounds in its database."""
+    results = folder / f"{rounds} rounds"
+    step_ms = {size: times[:rounds] for size, times in STEP_MS.items()}
     cases = [
-        Case(name="one", strategy="single", scaling="none", step_ms={1: step_ms[1]}, repeats=repeats),
-        Case(name="many", scaling="weak", step_ms=step_ms, steps=40, jitter=0.02, repeats=repeats),
+        Case(name="one", strategy="single", scaling="none", step_ms={1: step_ms[1]}, repeats=rounds),
+        Case(name="many", scaling="weak", step_ms=step_ms, steps=40, jitter=0.02, repeats=rounds),
     ]
-    folder = make_session(results, cases, session_id=PILOT, suite="tiny")
-    head = json.loads((folder / "session.json").read_text())
-    head["resolved"] = load_suite("./tiny.yaml", Selection(**selection)).to_json()  # type: ignore[arg-type]
-    (folder / "session.json").write_text(json.dumps(head))
+    make_session(results, cases, session_id=PILOT, suite="tiny")
     load(results)
+    return results
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    return functools.partial(_loaded, tmp_path_factory.mktemp("pilots"))
+
+
+@pytest.fixture
+def make_pilot(loaded: Callable[[int], Path], tmp_path: Path) -> MakePilot:
+    """`make_pilot()` puts a session of the suite, in its database, into the folder `results`."""
+
+    def make(*, rounds: int = 3, **selection: object) -> None:
+        results = Path(shutil.copytree(loaded(rounds), tmp_path / "results"))
+        path = results / PILOT / "session.json"  # the plan reads the resolved suite there
+        resolved = load_suite("./tiny.yaml", Selection(**selection)).to_json()  # type: ignore[arg-type]
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"resolved": resolved}))
+
+    return make
 
 
 def ask(*arguments: str) -> Result:
     return CliRunner().invoke(group, ["suite", "./tiny.yaml", *arguments])
 
 
-def test_the_plan_names_its_numbers_its_pilot_and_the_command(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results")
+def test_the_plan_names_its_numbers_its_pilot_and_the_command(make_pilot: MakePilot) -> None:
+    make_pilot()
     result = ask("--plan-for", "5%")
     assert (result.exit_code, result.exception) == (0, None)
     lines = result.output.splitlines()
@@ -77,8 +97,8 @@ def test_the_plan_names_its_numbers_its_pilot_and_the_command(tmp_path: Path) ->
     assert command[1:] == ["suite", "./tiny.yaml", "--repeats", rounds, "--set", f"measure.steps={steps}"]
 
 
-def test_the_printed_duration_is_that_of_all_runs(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results")
+def test_the_printed_duration_is_that_of_all_runs(make_pilot: MakePilot) -> None:
+    make_pilot()
     answer = json.loads(ask("--plan-for", "5%", "--json").output)
     plan, sizes = answer["plan"], answer["pilot"]["sizes"]
     assert plan["seconds"] == pytest.approx(
@@ -88,8 +108,8 @@ def test_the_printed_duration_is_that_of_all_runs(tmp_path: Path) -> None:
     assert answer["suite_as_it_is"]["rounds"] == 2
 
 
-def test_the_command_keeps_the_options_and_replaces_the_numbers(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results", settings=("train.learning_rate=0.01",))
+def test_the_command_keeps_the_options_and_replaces_the_numbers(make_pilot: MakePilot) -> None:
+    make_pilot(settings=("train.learning_rate=0.01",))
     result = ask(
         "--set", "train.learning_rate=0.01", "--set", "measure.steps=70", "--repeats", "4", "--tag", "a b",
         "--plan-for", "0.05",
@@ -101,29 +121,29 @@ def test_the_command_keeps_the_options_and_replaces_the_numbers(tmp_path: Path) 
     assert [word for word in words if word.startswith("measure.steps=")] == words[-1:]
 
 
-def test_without_a_pilot_the_command_that_measures_one_is_named(tmp_path: Path) -> None:
+def test_without_a_pilot_the_command_that_measures_one_is_named(make_pilot: MakePilot) -> None:
     with pytest.raises(InputError, match=r"`.*suite \./tiny\.yaml --repeats 3` measures one"):
         _raise(ask("--plan-for", "2%"))
-    make_pilot(tmp_path / "results")
+    make_pilot()
     with pytest.raises(InputError, match="there is none in results"):
         _raise(ask("--plan-for", "2%", "--set", "train.learning_rate=0.01"))
 
 
-def test_a_pilot_of_one_round_is_too_short(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results", step_ms={size: times[:1] for size, times in STEP_MS.items()})
+def test_a_pilot_of_one_round_is_too_short(make_pilot: MakePilot) -> None:
+    make_pilot(rounds=1)
     with pytest.raises(InputError, match=f"{PILOT}, .* has fewer"):
         _raise(ask("--plan-for", "2%"))
 
 
-def test_a_pilot_that_is_not_loaded_must_be_loaded(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results")
+def test_a_pilot_that_is_not_loaded_must_be_loaded(make_pilot: MakePilot, tmp_path: Path) -> None:
+    make_pilot()
     (tmp_path / "results" / "results.duckdb").unlink()
     with pytest.raises(AnalysisError, match="bench load"):
         _raise(ask("--plan-for", "2%"))
 
 
-def test_a_width_that_is_out_of_reach_gets_one_that_is_not(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results")
+def test_a_width_that_is_out_of_reach_gets_one_that_is_not(make_pilot: MakePilot) -> None:
+    make_pilot()
     with pytest.raises(InputError, match=r"0\.1 % cannot be reached in 100 rounds") as caught:
         _raise(ask("--plan-for", "0.1%"))
     advised = str(caught.value).partition("--plan-for ")[2].partition(". ")[0]
@@ -149,26 +169,30 @@ def _raise(result: Result) -> None:
     raise result.exception
 
 
-def test_a_suite_with_a_stopping_rule_finds_the_pilot_that_was_measured_without(tmp_path: Path) -> None:
+def test_a_suite_with_a_stopping_rule_finds_the_pilot_that_was_measured_without(
+    make_pilot: MakePilot, tmp_path: Path
+) -> None:
     rule = "until_efficiency: 5%, max_repeats: 20, timeout_s: 60}"
     (tmp_path / "tiny.yaml").write_text(SUITE.replace("timeout_s: 60}", rule))
-    make_pilot(tmp_path / "results", repeats=3)
+    make_pilot(repeats=3)
     result = ask("--plan-for", "5%")
     assert result.exception is None
     as_it_is = next(line for line in result.output.splitlines() if line.startswith("suite as"))
     assert as_it_is.split()[4:6] == ["40", "5"]
 
 
-def test_a_time_limit_that_no_plan_keeps_is_named_with_one_that_is_enough(tmp_path: Path) -> None:
+def test_a_time_limit_that_no_plan_keeps_is_named_with_one_that_is_enough(
+    make_pilot: MakePilot, tmp_path: Path
+) -> None:
     (tmp_path / "tiny.yaml").write_text(SUITE.replace("timeout_s: 60", "timeout_s: 1"))
-    make_pilot(tmp_path / "results")
+    make_pilot()
     error = ask("--plan-for", "5%").exception
     assert isinstance(error, InputError)
     enough = str(error).rpartition("measure.timeout_s=")[2]
     assert ask("--plan-for", "5%", "--set", f"measure.timeout_s={enough}").exception is None
 
 
-def test_the_command_begins_a_session_of_its_own(tmp_path: Path) -> None:
-    make_pilot(tmp_path / "results")
+def test_the_command_begins_a_session_of_its_own(make_pilot: MakePilot) -> None:
+    make_pilot()
     result = ask("--plan-for", "5%", "--session", PILOT)
     assert "--session" not in result.output.splitlines()[-1]
