@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -31,21 +31,36 @@ def _texts(svg: bytes) -> str:
     return " ".join("".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text"))
 
 
+TOKENS = Case(name="lm", step_ms={1: [400.0, 404.0, 396.0], 2: [200.0, 202.0, 198.0]}, tokens_per_example=128)
+IMAGES = Case(name="cnn", step_ms={1: 400.0})
+COMMIT = "0a1b2c3d4e5f"
+SESSIONS = {
+    "matrix": [
+        Case(name=name, step_ms={1: 3.0}, steps=3) for name in ("a~precision=fp32", "a~precision=bf16", "b")
+    ],
+    "tokens": [TOKENS],
+    "both": [TOKENS, IMAGES],
+    "images": [IMAGES],
+    "commit": [IMAGES],
+    "planned": [Case(name="ran", step_ms={1: 3.0}), Case(name="not", step_ms={1: 3.0}, repeats=1)],
+}
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Result]:
-    """`exported([Case(...)], "--format", "csv")`: the command on a session of these cases, which is loaded once."""
-    loaded: dict[str, Path] = {}
+    """`exported("tokens", "--format", "csv")`: the command on one of SESSIONS."""
+    results = tmp_path_factory.mktemp("exported")
+    for name, cases in SESSIONS.items():
+        facts = {"hostname": "n", "own_commit": COMMIT} if name == "commit" else None
+        make_session(results, cases, session_id=name, suite=name, environment=facts and {"0": facts})
+    (run,) = (results / "planned").glob("not.*")
+    shutil.rmtree(run)
+    load(results)
 
-    def run(cases: list[Case], *arguments: str, environment: dict[str, str] | None = None) -> Result:
-        session = repr((cases, environment))
-        if session not in loaded:
-            results = tmp_path_factory.mktemp("exported")
-            make_session(results, cases, environment={"0": environment} if environment else None)
-            load(results)
-            loaded[session] = results
-        return CliRunner().invoke(command, [*arguments, "--results", str(loaded[session])])
+    def run_export(session: str, *arguments: str) -> Result:
+        return CliRunner().invoke(command, [session, *arguments, "--results", str(results)])
 
-    return run
+    return run_export
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
@@ -72,25 +87,14 @@ def test_any_view_has_only_the_rows_of_the_chosen_case(export, view):
     assert rows("--case", "single") == of_case
 
 
-def test_a_case_that_was_planned_but_never_ran_keeps_its_row(tmp_path):
-    folder = make_session(
-        tmp_path, [Case(name="ran", step_ms={1: 3.0}), Case(name="not", step_ms={1: 3.0}, repeats=1)]
-    )
-    (run,) = folder.glob("not.*")
-    for file in run.iterdir():
-        file.unlink()
-    run.rmdir()
-    load(tmp_path)
-    arguments = ["--format", "json", "--view", "coverage", "--case", "not", "--results", str(tmp_path)]
-    (row,) = json.loads(CliRunner().invoke(command, arguments).stdout)
+def test_a_case_that_was_planned_but_never_ran_keeps_its_row(exported):
+    arguments = ["--format", "json", "--view", "coverage", "--case", "not"]
+    (row,) = json.loads(exported("planned", *arguments).stdout)
     assert (row["case_name"], row["missing"]) == ("not", 1)
 
 
 def test_the_name_of_a_case_with_a_matrix_selects_all_combinations(exported):
-    cases = [
-        Case(name=name, step_ms={1: 3.0}, steps=3) for name in ("a~precision=fp32", "a~precision=bf16", "b")
-    ]
-    rows = json.loads(exported(cases, "--format", "json", "--case", "a").stdout)
+    rows = json.loads(exported("matrix", "--format", "json", "--case", "a").stdout)
     assert [row["case_name"] for row in rows] == ["a~precision=fp32", "a~precision=bf16"]
 
 
@@ -191,15 +195,11 @@ def test_a_long_caption_of_a_picture_is_wrapped_and_whole(export):
         assert "".join(caption.split()) in "".join(_texts(ElementTree.tostring(written)).split())
 
 
-TOKENS = Case(name="lm", step_ms={1: [400.0, 404.0, 396.0], 2: [200.0, 202.0, 198.0]}, tokens_per_example=128)
-IMAGES = Case(name="cnn", step_ms={1: 400.0})
-
-
 @pytest.mark.parametrize(
     ("form", "heading"), [("text", "tokens/s"), ("markdown", "| tokens/s |"), ("latex", "& tokens/s &")]
 )
 def test_a_session_of_text_shows_tokens_in_place_of_examples(exported, form, heading):
-    written = exported([TOKENS], "--format", form).stdout
+    written = exported("tokens", "--format", form).stdout
     assert heading in written
     assert "examples/s" not in written
     assert "20,481" in written  # 128 tokens x 64 / 0.4 s, the mean over repeats that vary
@@ -207,26 +207,25 @@ def test_a_session_of_text_shows_tokens_in_place_of_examples(exported, form, hea
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_a_session_of_text_and_images_shows_both(exported, form):
-    written = exported([TOKENS, IMAGES], "--format", form).stdout
+    written = exported("both", "--format", form).stdout
     assert "examples/s" in written
     assert "tokens/s" in written
 
 
 def test_without_tokens_there_is_no_column_of_tokens(exported):
-    assert "tokens" not in exported([IMAGES], "--format", "markdown").stdout
+    assert "tokens" not in exported("images", "--format", "markdown").stdout
 
 
 def test_rows_have_examples_and_tokens(exported):
-    rows = json.loads(exported([TOKENS], "--format", "json").stdout)
+    rows = json.loads(exported("tokens", "--format", "json").stdout)
     assert [row["tokens_per_s"] / row["throughput"] for row in rows] == [128, 128]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_the_source_names_the_commit_of_the_training_code(exported, form):
-    commit = "0a1b2c3d4e5f"
-    written = exported([IMAGES], "--format", form, environment={"hostname": "n", "own_commit": commit}).stdout
-    assert re.search(rf"commit of the training code [`\\a-z{{]*{commit}", written)
+    written = exported("commit", "--format", form).stdout
+    assert re.search(rf"commit of the training code [`\\a-z{{]*{COMMIT}", written)
 
 
 def test_without_a_commit_the_source_names_none(exported):
-    assert "training code" not in exported([IMAGES], "--format", "text").stdout
+    assert "training code" not in exported("images", "--format", "text").stdout
