@@ -73,8 +73,20 @@ def tree(name: str) -> ast.Module:
     return ast.parse((ROOT / name).read_text(), filename=name)
 
 
+@functools.cache
+def nodes(name: str) -> tuple[ast.AST, ...]:
+    """Everything in a file."""
+    return tuple(ast.walk(tree(name)))
+
+
+@functools.cache
+def imported(name: str) -> tuple[tuple[str, int, bool], ...]:
+    """Top package and line of each import, and whether it happens only when a function is called. Imports for type
+    checking do not count."""
+    return tuple(imports(tree(name)))
+
+
 def imports(node: ast.AST, inside_function: bool = False) -> Iterator[tuple[str, int, bool]]:
-    """Top package, line, and whether it is imported only when a function is called; type checking's do not count."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from ((alias.name.split(".")[0], child.lineno, inside_function) for alias in child.names)
@@ -94,7 +106,7 @@ def crossing(folder: str, packages: set[str], *, only_at_top: bool = False) -> l
         f"{name}:{line} imports {package}"
         for name in PYTHON
         if name.startswith(folder)
-        for package, line, inside in imports(tree(name))
+        for package, line, inside in imported(name)
         if package in packages and not (only_at_top and inside)
     ]
 
@@ -104,10 +116,11 @@ def test_the_runner_never_imports_analysis_and_the_cli_only_inside_a_command() -
     assert found + crossing("bench/cli/", ANALYSIS_ONLY, only_at_top=True) == []
 
 
+@functools.cache
 def modules(name: str) -> set[str]:
     """All that a file imports, in full."""
     found = set()
-    for node in ast.walk(tree(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -162,7 +175,7 @@ def test_what_measures_knows_nothing_of_training() -> None:
         f"{name}:{node.lineno}"
         for name in PYTHON
         if name.startswith("bench/measure/")
-        for node in ast.walk(tree(name))
+        for node in nodes(name)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         and re.search(r"bench\.train|from bench import .*\btrain\b", ast.unparse(node))
     ]
@@ -188,7 +201,7 @@ def test_every_imported_package_is_declared(folder: str, extra: int) -> None:
         f"{name}:{line} imports {package}"
         for name in PYTHON
         if name.startswith(folder) and not name.startswith(("bench/cli/", DEVELOPERS_PROGRAM))
-        for package, line, _ in imports(tree(name))
+        for package, line, _ in imported(name)
         if package not in own and not {d.lower() for d in distributions.get(package, [])} & allowed
     ]
     assert found == []
@@ -226,7 +239,7 @@ def test_nothing_is_unpickled_or_evaluated() -> None:
         f"{name}:{node.lineno} calls {ast.unparse(node.func)}"
         for name in PYTHON
         if name.startswith(("bench/", "analysis/", "ci/"))
-        for node in ast.walk(tree(name))
+        for node in nodes(name)
         if isinstance(node, ast.Call)
         and ast.unparse(node.func)
         in {
@@ -248,7 +261,7 @@ def test_sql_lives_in_sql_files() -> None:
         f"{name}:{node.lineno}"
         for name in PYTHON
         if name.startswith(("bench/", "analysis/"))
-        for node in ast.walk(tree(name))
+        for node in nodes(name)
         if isinstance(node, (ast.Constant, ast.JoinedStr))
         and (node.end_lineno or node.lineno) > node.lineno
         and SQL.match(_text(node))
@@ -267,7 +280,7 @@ def test_no_except_swallows_everything() -> None:
         f"{name}:{node.lineno}"
         for name in PYTHON
         if name.startswith(("bench/", "analysis/"))
-        for node in ast.walk(tree(name))
+        for node in nodes(name)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) == "BaseException")
         and ast.unparse(node.body[-1]) != "raise"
@@ -303,6 +316,14 @@ def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
     assert (HEAVY | {"ctypes", "pynvml"}) & imported_by(*arguments) == set()
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("results")
+    make_session(folder, [Case(name="ddp", step_ms={1: 4.0, 2: 2.5})])
+    load(folder)
+    return folder
+
+
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [
@@ -312,10 +333,8 @@ def test_a_light_command_imports_nothing_heavy(arguments: list[str]) -> None:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
-def test_a_command_imports_what_it_uses(tmp_path: Path, arguments: list[str], unused: set[str]) -> None:
-    make_session(tmp_path, [Case(name="ddp", step_ms={1: 4.0, 2: 2.5})])
-    load(tmp_path)
-    assert unused & imported_by(*arguments, "--results", str(tmp_path)) == set()
+def test_a_command_imports_what_it_uses(results: Path, arguments: list[str], unused: set[str]) -> None:
+    assert unused & imported_by(*arguments, "--results", str(results)) == set()
 
 
 def imported_by(*arguments: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -36,6 +37,7 @@ QUOTES = {"tests/unit/test_plain_english.py", "tests/unit/diagnosis/planted/frag
 """This list, and a message of PyTorch."""
 
 
+@functools.cache
 def _lines() -> list[tuple[str, int, str]]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *SPOKEN]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
