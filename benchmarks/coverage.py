@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -34,6 +36,24 @@ STEPS = (20, 100, 200, 400)
 STEP_NS = 100_000_000
 MOST = 20
 """Most rounds of a session if rounds are added until its figures are known well enough."""
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    schema.create(connection)
+    return connection
+
+
+@contextmanager
+def empty_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with all tables and no rows. It is made once, and the end of the block undoes its changes."""
+    connection = _database()
+    connection.begin()
+    try:
+        yield connection
+    finally:
+        connection.rollback()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +147,7 @@ def over_rounds(session: Rounds, planned: list[int], draws: int, rng: np.random.
     """For every number of repeats: how often the speedup's interval contains the truth, within rounds and without (the
     same runs, as Welch's t sees them); the mean ratio of both half-widths; and the mean error of the speedup."""
     cells = []
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for repeats, is_paired in itertools.product(planned, (True, False)):
             # the same runs for both
             if is_paired:
@@ -170,8 +189,7 @@ NOISES = {
 def jointly(noises: Sequence[float], planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
     """For every number of repeats: how often the intervals of joint_intervals hold the truth at all sizes, how often
     those of scaling do, and the mean ratio of both half-widths."""
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for repeats, (workers, noise) in itertools.product(planned, zip(WORLD_SIZES, noises, strict=True)):
             drawn = rng.normal(0, noise, (draws, repeats))
             _insert_runs(connection, STEADY, workers, drawn, f"{repeats:02}")
@@ -250,8 +268,7 @@ def disturbed(truth: SlowRuns, repeats: int, draws: int, rng: np.random.Generato
         0, truth.between, (draws, repeats, 1)
     )
     noise = noise + np.log(truth.slowdown) * (rng.random(noise.shape) < truth.shares())
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for place, workers in enumerate(WORLD_SIZES):
             _insert_runs(connection, STEADY, workers, noise[:, :, place], "ddp")
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
@@ -292,8 +309,7 @@ def decided(noise: float, rounds: int, draws: int, rng: np.random.Generator) -> 
     all were as observed."""
     efficiency = rng.uniform(0.55, 1, draws)
     times = rng.normal(0, noise, (draws, rounds + 1000, 2)) - np.log(efficiency)[:, None, None] * [0, 1]
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for place, workers in enumerate((1, 2)):
             _insert_runs(connection, STEADY, workers, times[:, :rounds, place], "ddp")
         derive_and_diagnose(connection, [str(draw) for draw in range(draws)], (), wanted=["scaling"])
@@ -339,8 +355,7 @@ def _drawn_orders(order: Array, rng: np.random.Generator) -> Array:
 
 def over_repeats(truth: Truth, planned: list[int], draws: int, rng: np.random.Generator) -> list[str]:
     """For every number of repeats: the share of intervals that contain the truth, for throughput and for speedup."""
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for repeats in planned:
             stops_early = truth.until is not None or truth.until_efficiency is not None
             shape = draws, MOST if stops_early else repeats
@@ -436,8 +451,7 @@ PROCESSES = (
 def over_steps(process: Steps, draws: int, rng: np.random.Generator) -> list[tuple[float | None, float]]:
     """For every number of steps: the share of the median step's intervals that contain the truth, and of runs that have
     no interval. Steps vary by 2 %."""
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         for steps in STEPS:
             _insert_steps(connection, process, steps, draws, rng)
         connection.execute(f"CREATE TEMP TABLE found AS {schema.text('run_stats')}")
