@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import shlex
 from itertools import product
@@ -50,9 +51,14 @@ def of_planted(request, tmp_path_factory):
     with duckdb.connect() as connection:
         schema.create(connection)
         take_in(connection, batch, [RULES[finding] for finding in chosen])
-        yield lambda finding, kind, table: fetch(
-            connection, f"FROM {table} WHERE starts_with(session_id, '{finding}.{kind}.')"
-        )
+
+        @functools.cache
+        def rows_of(table: str) -> Rows:
+            return fetch(connection, f"FROM {table}")
+
+        yield lambda finding, kind, table: [
+            row for row in rows_of(table) if row["session_id"].startswith(f"{finding}.{kind}.")
+        ]
 
 
 def found_in(of_planted, finding: str, kind: str) -> Rows:
