@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from analysis.database import schema
 from tests.e2e.processes import BENCH
 from tests.gpu.driver.build import build
+from tests.unit.analysis.conftest import Ask, Rows, in_memory, read_into
+
+__all__ = ["in_memory"]
 
 READINGS = {
     "power": 300_500, "power_limit": 700_000, "energy": 123_456_789, "temperature": 55, "clock": 1_980,
@@ -28,6 +35,8 @@ class Gpus:
 
     folder: Path
     driver: dict[str, str]
+    database: duckdb.DuckDBPyConnection
+    """A database in memory, without rows."""
     count: int = 2
     settings: dict[str, object] = field(default_factory=dict)
     """By name without STANDIN_, as in `kernel_ns`."""
@@ -66,9 +75,17 @@ class Gpus:
         )  # fmt: skip
 
     def suite(self, text: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """`bench suite` of a file with this text, as session `s`."""
+        """`bench suite` of a file with this text, as session `s`, without a load: most runs take less time."""
         (self.folder / "suite.yaml").write_text(text)
-        return self.bench("suite", "suite.yaml", "--session", "s", *words)
+        return self.bench("suite", "suite.yaml", "--session", "s", "--no-load", *words)
+
+    def ask(self, query: str) -> Rows:
+        """Rows of a query about the results folder's files."""
+        return self._rows(query)
+
+    @functools.cached_property
+    def _rows(self) -> Ask:
+        return read_into(self.database, self.results, rules=schema.shipped_rules())
 
     def calls(self) -> list[dict[str, Any]]:
         """The first CUDA call of each process that made one."""
@@ -82,5 +99,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def gpus(tmp_path: Path, driver: dict[str, str]) -> Gpus:
-    return Gpus(tmp_path, driver)
+def gpus(tmp_path: Path, driver: dict[str, str], in_memory: duckdb.DuckDBPyConnection) -> Iterator[Gpus]:
+    in_memory.begin()
+    yield Gpus(tmp_path, driver, in_memory)
+    in_memory.rollback()

@@ -41,7 +41,7 @@ def test_a_collective_that_fails_has_nccls_words_and_its_log(gpus: Gpus) -> None
     gpus.settings["nccl_fault_at"] = 8
     done = gpus.suite(HEAD + DDP)
     assert done.returncode == 1, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, error, failed_rank FROM runs")
+    (run,) = gpus.ask("SELECT status, error, failed_rank FROM runs")
     assert run["status"] == "failed"
     assert "the stand-in's network is down" in run["error"]
     log = (gpus.results / f"s/one.1x2.r0/rank{run['failed_rank']}.log").read_text()
@@ -80,7 +80,7 @@ def test_nccl_waits_longer_than_the_agents_and_a_watchdog_that_ends_the_ranks_is
     lines = (gpus.results / "s/one.1x2.r0/rank0.log").read_text().splitlines()
     (waits_s,) = [json.loads(line)["waits_s"] for line in lines if "waits_s" in line]
     assert min(waits_s) > 1_200
-    (run,) = ask(gpus.results, "SELECT status, error FROM runs")
+    (run,) = gpus.ask("SELECT status, error FROM runs")
     assert run["status"] == "failed"
     assert "killed by SIGABRT; its log says: " in run["error"]
     assert "timed out" in run["error"]

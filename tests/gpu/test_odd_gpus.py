@@ -6,7 +6,6 @@ import pytest
 
 from tests.gpu.conftest import READINGS, Gpus
 from tests.gpu.test_training import HEAD, ONE
-from tests.unit.analysis.conftest import ask
 
 LOST, MISMATCH = 15, 18
 ON_CPU = HEAD.replace("device: cuda", "device: cpu").replace("precision: bf16", "precision: fp32")
@@ -18,7 +17,7 @@ def test_a_gpu_that_does_not_answer_ends_no_session(gpus: Gpus, readings: tuple[
     gpus.readings |= {f"gpu1.{reading}": f"!{LOST}" for reading in readings}
     done = gpus.suite(text + ONE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ask(gpus.results, "SELECT status FROM runs") == [{"status": "ok"}]
+    assert gpus.ask("SELECT status FROM runs") == [{"status": "ok"}]
 
 
 def test_the_doctor_names_the_gpu_that_is_lost(gpus: Gpus) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD
-from tests.unit.analysis.conftest import ask
 
 SLOW_NS = 300_000_000
 """Time of a collective; everything else takes a few milliseconds, at least in the quickest step."""
@@ -20,8 +19,7 @@ def test_slow_collectives_are_in_the_phases_that_wait_for_them(gpus: Gpus) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     phases = ("data", "forward", "backward", "optimizer")
     least = ", ".join(f"min({phase}_ns) AS {phase}" for phase in phases)
-    rows = ask(
-        gpus.results,
+    rows = gpus.ask(
         f"SELECT case_name, {least} FROM steps JOIN runs USING (session_id, run_id, attempt) "
         "WHERE kind = 'measured' GROUP BY case_name",
     )

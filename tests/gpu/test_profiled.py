@@ -7,7 +7,6 @@ import json
 
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD
-from tests.unit.analysis.conftest import ask
 
 SLOW_NS = 2_000_000_000
 """Time of a collective: much longer than a busy machine delays a step."""
@@ -38,11 +37,11 @@ def test_a_profile_without_kernels_is_not_a_step_without_communication(gpus: Gpu
     """The stand-in has no CUPTI records, as a GPU that another program profiles."""
     done = gpus.suite(HEAD + TWO)
     assert done.returncode == 0, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, profile_problem FROM runs")
+    (run,) = gpus.ask("SELECT status, profile_problem FROM runs")
     assert run["status"] == "ok"
     assert "no kernels" in run["profile_problem"]
-    (finding,) = ask(gpus.results, "FROM diagnosis WHERE finding = 'unusable_profile'")
+    (finding,) = gpus.ask("FROM diagnosis WHERE finding = 'unusable_profile'")
     assert "recorded no kernels" in finding["evidence"]
-    assert ask(gpus.results, "FROM profile") == ask(gpus.results, "FROM communication") == []
-    (parts,) = ask(gpus.results, "SELECT known_by, communication_ms FROM run_parts")
+    assert gpus.ask("FROM profile") == gpus.ask("FROM communication") == []
+    (parts,) = gpus.ask("SELECT known_by, communication_ms FROM run_parts")
     assert parts == {"known_by": None, "communication_ms": None}

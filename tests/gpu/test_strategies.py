@@ -9,7 +9,6 @@ import yaml
 from bench import strategies
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD
-from tests.unit.analysis.conftest import ask
 
 CASES = """
   - {name: single, strategy: single, scaling: none, batch_per_rank: 4, world: [1],
@@ -92,10 +91,9 @@ def test_every_strategy_trains_without_waiting_and_only_ranks_touch_the_gpus(gpu
     (gpus.folder / "watched.py").write_text(WATCHED)
     done = gpus.suite(HEAD.replace("transformer_lm", "./watched.py:Watched") + CASES)
     assert done.returncode == 0, done.stdout + done.stderr
-    runs = ask(gpus.results, "SELECT DISTINCT status, device_name FROM runs WHERE NOT probe")
+    runs = gpus.ask("SELECT DISTINCT status, device_name FROM runs WHERE NOT probe")
     assert runs == [{"status": "ok", "device_name": "NVIDIA A100-SXM4-80GB"}]
-    ranks = ask(
-        gpus.results,
+    ranks = gpus.ask(
         "SELECT case_name, count(DISTINCT (world_size, rank)) AS n, min(world_size) AS least, max(step) AS last, "
         "bool_and(data_ns + forward_ns + backward_ns + optimizer_ns = step_ns) AS adds_up, "
         "bool_and(memory_allocated_bytes BETWEEN 1 AND memory_reserved_bytes) AS has_memory "
@@ -119,6 +117,6 @@ def test_the_largest_batch_is_found_by_the_allocator_of_the_gpu(gpus: Gpus) -> N
     gpus.settings["memory_bytes"] = 64 << 20
     done = gpus.suite(HEAD + FOUND)
     assert done.returncode == 0, done.stdout + done.stderr
-    (limit,) = ask(gpus.results, "FROM batch_limits")
+    (limit,) = gpus.ask("FROM batch_limits")
     assert limit["too_large_micro_batch"] == 2 * limit["largest_micro_batch"]
     assert 0 < limit["used_bytes"] <= 64 << 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.gpu.conftest import Gpus
-from tests.unit.analysis.conftest import ask
 
 HEAD = """
 title: Stand-in GPUs
@@ -25,7 +24,7 @@ def test_a_full_memory_is_out_of_memory(gpus: Gpus) -> None:
     gpus.settings["memory_bytes"] = 64 << 20
     done = gpus.suite(HEAD + ONE.replace("batch_per_rank: 4", "batch_per_rank: 4096"))
     assert done.returncode == 1, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, error FROM runs")
+    (run,) = gpus.ask("SELECT status, error FROM runs")
     assert run["status"] == "oom", run["error"]
     assert "out of memory" in run["error"]
 
@@ -39,7 +38,7 @@ def test_cublas_without_memory_is_out_of_memory_only_on_a_full_gpu(
     gpus.settings |= {"memory_bytes": memory_mib << 20, "cublas_full_at": 100}
     done = gpus.suite(HEAD + ONE)
     assert done.returncode == 1, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, error FROM runs")
+    (run,) = gpus.ask("SELECT status, error FROM runs")
     assert (run["status"], "CUBLAS_STATUS_ALLOC_FAILED" in run["error"]) == (status, True), run["error"]
 
 
@@ -47,7 +46,7 @@ def test_a_kernel_that_never_ends_is_a_timeout(gpus: Gpus) -> None:
     gpus.settings["hang_at"] = 600
     done = gpus.suite(HEAD.replace("timeout_s: 120", "timeout_s: 15") + ONE)
     assert done.returncode == 1, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, steps_completed FROM runs")
+    (run,) = gpus.ask("SELECT status, steps_completed FROM runs")
     assert run["status"] == "timeout"
     assert run["steps_completed"] < 12
 
@@ -56,7 +55,7 @@ def test_an_illegal_access_is_a_failure_with_its_words(gpus: Gpus) -> None:
     gpus.settings["fault_at"] = 600
     done = gpus.suite(HEAD + ONE)
     assert done.returncode == 1, done.stdout + done.stderr
-    (run,) = ask(gpus.results, "SELECT status, error, failed_rank FROM runs")
+    (run,) = gpus.ask("SELECT status, error, failed_rank FROM runs")
     assert (run["status"], run["failed_rank"]) == ("failed", 0)
     assert "illegal memory access" in run["error"]
 

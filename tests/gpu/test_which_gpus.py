@@ -6,7 +6,6 @@ import pytest
 
 from tests.gpu.conftest import Gpus
 from tests.gpu.test_training import HEAD, ONE
-from tests.unit.analysis.conftest import ask
 
 TWO_RANKS = "  - {name: ddp, strategy: ddp, scaling: weak, batch_per_rank: 4, world: [1, 2]}\n"
 PLACES = "SELECT world_size, rank, device, gpu_uuid FROM rank_places JOIN runs USING (run_id) ORDER BY world_size, rank"
@@ -31,7 +30,7 @@ def test_each_rank_has_its_gpu_and_cpus_in_a_row(gpus: Gpus) -> None:
     gpus.readings |= {"gpu0.cpus": "0x1", "gpu1.cpus": "0x2"}
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ask(gpus.results, PLACES.replace("gpu_uuid", "gpu_uuid, cpus")) == [
+    assert gpus.ask(PLACES.replace("gpu_uuid", "gpu_uuid, cpus")) == [
         {"world_size": 1, "rank": 0, "device": 0, "gpu_uuid": uuid("GPU", 0), "cpus": "0"},
         {"world_size": 2, "rank": 0, "device": 0, "gpu_uuid": uuid("GPU", 0), "cpus": "0"},
         {"world_size": 2, "rank": 1, "device": 1, "gpu_uuid": uuid("GPU", 1), "cpus": "1"},
@@ -46,13 +45,13 @@ def test_only_the_gpus_that_ranks_use_count(gpus: Gpus) -> None:
     done = gpus.suite(HEAD + ONE)
     assert done.returncode == 0, done.stdout + done.stderr
     read = "SELECT device, ranks, memory_used_bytes_peak FROM run_device_stats WHERE device IS NOT NULL ORDER BY 1"
-    assert ask(gpus.results, read) == [
+    assert gpus.ask(read) == [
         {"device": 0, "ranks": 1, "memory_used_bytes_peak": 0},
         {"device": 1, "ranks": 0, "memory_used_bytes_peak": 60 << 30},
     ]
-    assert ask(gpus.results, PLACES)[0]["gpu_uuid"] == uuid("GPU", 1)
-    assert ask(gpus.results, "SELECT peak_device_memory_used_bytes AS bytes FROM memory") == [{"bytes": 0}]
-    assert ask(gpus.results, "SELECT 1 FROM findings WHERE finding = 'stranger_on_gpu'") == []
+    assert gpus.ask(PLACES)[0]["gpu_uuid"] == uuid("GPU", 1)
+    assert gpus.ask("SELECT peak_device_memory_used_bytes AS bytes FROM memory") == [{"bytes": 0}]
+    assert gpus.ask("SELECT 1 FROM findings WHERE finding = 'stranger_on_gpu'") == []
 
 
 def test_tasks_of_a_node_split_its_gpus_and_all_of_them_count(gpus: Gpus) -> None:
@@ -60,10 +59,10 @@ def test_tasks_of_a_node_split_its_gpus_and_all_of_them_count(gpus: Gpus) -> Non
     gpus.launcher = TWO_TASKS
     done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[4]"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [row["device"] for row in ask(gpus.results, PLACES)] == [0, 2, 1, 3]
-    (use,) = ask(gpus.results, "SELECT devices, gpu_busy_share FROM hardware_use")
+    assert [row["device"] for row in gpus.ask(PLACES)] == [0, 2, 1, 3]
+    (use,) = gpus.ask("SELECT devices, gpu_busy_share FROM hardware_use")
     assert use["devices"] == 4
-    assert ask(gpus.results, "SELECT sum(ranks) AS ranks FROM run_device_stats") == [{"ranks": 4}]
+    assert gpus.ask("SELECT sum(ranks) AS ranks FROM run_device_stats") == [{"ranks": 4}]
 
 
 def test_ranks_on_slices_of_one_gpu_train_by_way_of_gloo(gpus: Gpus) -> None:
@@ -71,12 +70,12 @@ def test_ranks_on_slices_of_one_gpu_train_by_way_of_gloo(gpus: Gpus) -> None:
     cut(gpus, "0.0", "0.2")
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [(row["rank"], row["device"], row["gpu_uuid"]) for row in ask(gpus.results, PLACES)] == [
+    assert [(row["rank"], row["device"], row["gpu_uuid"]) for row in gpus.ask(PLACES)] == [
         (0, 0, uuid("MIG", 0)),
         (0, 0, uuid("MIG", 0)),
         (1, 1, uuid("MIG", 2)),
     ]
-    (fact,) = ask(gpus.results, "SELECT value FROM environment WHERE key = 'transport_1x2'")
+    (fact,) = gpus.ask("SELECT value FROM environment WHERE key = 'transport_1x2'")
     assert fact["value"].startswith("gloo over lo, by way of host memory")
 
 
@@ -85,7 +84,7 @@ def test_a_slice_that_does_not_tell_its_memory_ends_no_session(gpus: Gpus) -> No
     gpus.readings["gpu0.mig0.memory_used"] = "!4"
     done = gpus.suite(HEAD.replace("device: cuda", "device: cpu").replace("bf16", "fp32") + ONE)
     assert done.returncode == 0, done.stdout + done.stderr
-    facts = ask(gpus.results, "SELECT key FROM environment WHERE key LIKE 'gpu%_memory_bytes'")
+    facts = gpus.ask("SELECT key FROM environment WHERE key LIKE 'gpu%_memory_bytes'")
     assert facts == [{"key": "gpu1_memory_bytes"}]
 
 
@@ -93,8 +92,8 @@ def test_slices_of_two_gpus_use_nccl(gpus: Gpus) -> None:
     cut(gpus, "0.0", "1.1")
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [row["gpu_uuid"] for row in ask(gpus.results, PLACES)][1:] == [uuid("MIG", 0), uuid("MIG", 8)]
-    assert ask(gpus.results, "SELECT value FROM environment WHERE key = 'nccl'")
+    assert [row["gpu_uuid"] for row in gpus.ask(PLACES)][1:] == [uuid("MIG", 0), uuid("MIG", 8)]
+    assert gpus.ask("SELECT value FROM environment WHERE key = 'nccl'")
 
 
 def test_a_gpu_that_torch_has_no_code_for_is_refused(gpus: Gpus) -> None:
@@ -122,7 +121,7 @@ def test_a_task_whose_gpu_cannot_be_used_takes_no_part(gpus: Gpus) -> None:
     done = gpus.suite(HEAD + TWO_RANKS.replace("[1, 2]", "[2, 4]"))
     assert "task 1 on" in done.stderr
     assert "CUDA shows this process only 3 GPUs: name those that work" in done.stderr
-    assert ask(gpus.results, "SELECT world_size, status FROM runs ORDER BY 1") == [
+    assert gpus.ask("SELECT world_size, status FROM runs ORDER BY 1") == [
         {"world_size": 2, "status": "ok"},
         {"world_size": 4, "status": "skipped"},
     ]
@@ -140,7 +139,7 @@ def test_a_gpu_that_does_not_tell_its_mode_counts_as_whole(gpus: Gpus, reading: 
     gpus.readings["gpu1.mig_mode"] = reading
     done = gpus.suite(HEAD + TWO_RANKS)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [row["device"] for row in ask(gpus.results, PLACES)] == [0, 0, 1]
+    assert [row["device"] for row in gpus.ask(PLACES)] == [0, 0, 1]
 
 
 def test_a_gpu_in_mig_mode_without_a_slice_is_no_slot(gpus: Gpus) -> None:
