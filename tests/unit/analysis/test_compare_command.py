@@ -36,6 +36,18 @@ def ddp(step_ms, name="ddp", **more):
     return Case(name=name, step_ms={2: step_ms}, repeats=len(step_ms), **more)
 
 
+FIRST = {f"content of part{n}.py": "1" for n in range(8)} | {"content of same.py": "1"}
+CODE = {
+    "code-a": FIRST | {"content of gone.py": "1", "own_commit": "a" * 40, "version of my_optimizers": "1.5"},
+    "code-b": FIRST
+    | {f"content of part{n}.py": "2" for n in range(8)}
+    | {"own_commit": "b" * 40 + ", changed"},
+    "code-c": FIRST | {"content of gone.py": "1", "own_commit": "c" * 40},
+    "code-d": FIRST | {"content of gone.py": "1", "own_commit": "a" * 40, "version of my_optimizers": "1.6"},
+}
+"""Session -> what is known of the user's code."""
+
+
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory):
     results = tmp_path_factory.mktemp("compare")
@@ -72,6 +84,9 @@ def sessions(tmp_path_factory):
     rewrite(results / "B", lambda _facts: alike | {"settings": "1b"})
     make_session(results, [ddp(QUIET)], session_id="unknown")
     rewrite(results / "unknown", lambda _facts: {})
+    for name, facts in CODE.items():
+        make_session(results, [ddp(QUIET)], session_id=name, suite="code")
+        rewrite(results / name, lambda _facts, known=facts: known)
     assert load_first(results).problems == ()
     return results
 
@@ -221,36 +236,21 @@ def test_unlike_sides_are_told_before_the_numbers(bench_compare):
     assert lines[4] == f"noisy2 against {OLD}, the baseline"
 
 
-def test_files_of_the_users_code_are_named_together_with_the_commit(results, monkeypatch, capsys):
-    code = {f"content of part{n}.py": "1" for n in range(8)} | {
-        "content of gone.py": "1",
-        "content of same.py": "1",
-    }
-    facts = {"A": code | {"own_commit": "a" * 40}, "B": code | {"own_commit": "b" * 40 + ", changed"}}
-    facts["B"] |= {f"content of part{n}.py": "2" for n in range(8)}
-    del facts["B"]["content of gone.py"]
-    facts["C"] = facts["A"] | {"own_commit": "c" * 40}
-    facts["A"] |= {"version of my_optimizers": "1.5"}
-    facts["D"] = facts["A"] | {"version of my_optimizers": "1.6"}
-    for name, known in facts.items():
-        rewrite(make_session(results, [ddp(QUIET)], session_id=name), lambda _facts, known=known: known)
-    load_first(results)
-
+def test_files_of_the_users_code_are_named_together_with_the_commit(bench_compare):
     def said(*arguments):
-        monkeypatch.setattr("sys.argv", ["bench", "compare", *arguments, "--results", str(results)])
-        with pytest.raises(SystemExit):
-            main()
-        return capsys.readouterr().out
+        return bench_compare(*arguments)[1]
 
     files = "part0.py, part1.py, part2.py, part3.py, part4.py, part5.py and 2 more"
-    assert said("A", "B").splitlines()[1:3] == [
+    assert said("code-a", "code-b").splitlines()[1:3] == [
         f"  the code differs: {files} (commit {12 * 'a'} → {12 * 'b'}, changed)",
         "also differs: only the baseline has the content of gone.py",
     ]
-    assert said("A", "C").splitlines()[0] == f"also differs: own commit: {12 * 'a'} → {12 * 'c'}"
-    assert "> - the code differs: `part0.py`, `part1.py`" in said("A", "B", "--format", "markdown")
-    assert said("A", "D").splitlines()[1] == "  version of my_optimizers: 1.5 → 1.6"
-    assert "different machines" not in said("A", "B", "--require-alike") + said("A", "D", "--require-alike")
+    assert said("code-a", "code-c").splitlines()[0] == f"also differs: own commit: {12 * 'a'} → {12 * 'c'}"
+    assert "> - the code differs: `part0.py`, `part1.py`" in said("code-a", "code-b", "--format", "markdown")
+    assert said("code-a", "code-d").splitlines()[1] == "  version of my_optimizers: 1.5 → 1.6"
+    for other in ("code-b", "code-d"):
+        code, _, error = bench_compare("code-a", other, "--require-alike")
+        assert (code, error) == (0, "")
 
 
 def test_sessions_are_named_by_their_beginning_by_tag_and_by_list(bench_compare):

@@ -62,15 +62,15 @@ def test_every_interval_must_be_narrow_enough() -> None:
 @pytest.mark.parametrize(("run_sd", "step_sd"), [(0.01, 0.05), (0.002, 0.1), (0.02, 0.02)])
 def test_no_plan_of_all_is_cheaper(run_sd: float, step_sd: float, start_s: float, df: int | None) -> None:
     made = pilot(interval(run_sd=run_sd, step_sd=step_sd, df=df), interval(df=df), start_s=start_s)
-    every = [
-        (made.seconds(steps, rounds), steps, rounds)
-        for steps in made.step_counts()
-        for rounds in range(2, MOST_ROUNDS + 1)
-        if made.assurance(steps, rounds, 0.04) >= PROBABILITY
-    ]
     plan = made.cheapest(0.04)
     assert plan is not None
-    assert plan.seconds == min(every)[0]
+    assert plan.steps in made.step_counts()
+    assert plan.seconds == made.seconds(plan.steps, plan.rounds)
+    assert made.assurance(plan.steps, plan.rounds, 0.04) >= PROBABILITY
+    for steps in made.step_counts():
+        for rounds in range(2, MOST_ROUNDS + 1):
+            if made.seconds(steps, rounds) < plan.seconds:
+                assert made.assurance(steps, rounds, 0.04) < PROBABILITY, (steps, rounds)
     assert plan.width is not None
     assert plan.width <= 0.04 * 1.0002
 
