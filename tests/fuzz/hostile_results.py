@@ -20,17 +20,17 @@ CASES = [
     Case(name="single", step_ms={1: 4.0}, repeats=1, strategy="single", scaling="none"),
     Case(name="ddp", step_ms={1: 4.0, 2: 2.5}, repeats=2, ranks_per_node=1, device_type="cuda"),
 ]
-SESSION = "hostile"
+SESSIONS = tuple(f"hostile{number}" for number in range(4))
 RUN = "ddp.2x1.r0"
 VIEWS = [*schema.derived(), *schema.views()]
 
 
 class Hostile:
-    """`after(change)` puts a sound session there, changes its folder, loads, and asks."""
+    """`after(change, ...)` puts a sound session there for each change, changes its folder, loads, and asks."""
 
     def __init__(self, folder: Path) -> None:
         self.results = folder / "results"
-        self.sound = make_session(folder / "origin", CASES, session_id=SESSION)
+        self.sound = [make_session(folder / "origin", CASES, session_id=name) for name in SESSIONS]
         make_session(self.results, CASES[:1], session_id="good")
         self.outside = folder / "outside"
         self.outside.mkdir()
@@ -38,19 +38,20 @@ class Hostile:
         load(self.results)
 
     def after(
-        self, change: Callable[[Path], object], views: Iterable[str] = (), *, whole: bool = False
-    ) -> bool:
-        """Whether the changed session is in the database. Files may be left out, but nothing may be raised. `whole`
-        checks its summary and its page, too."""
-        folder = self.results / SESSION
-        shutil.copytree(self.sound, folder)
+        self, *changes: Callable[[Path], object], views: Iterable[str] = (), whole: bool = False
+    ) -> None:
+        """Files may be left out, but nothing may be raised. `whole` checks summary and page of each session that is in
+        the database, too."""
         try:
-            change(folder)
+            for sound, change in zip(self.sound, changes, strict=False):
+                folder = self.results / sound.name
+                shutil.copytree(sound, folder)
+                change(folder)
             with ends():
                 load(self.results)
-                is_loaded = self._asked(views)
-                if whole and is_loaded:  # seconds; a load takes a quarter of one
-                    self._shown()
+                loaded = self._asked(views)
+                for session in loaded if whole else []:  # seconds; a load takes a quarter of one
+                    self._shown(session)
         finally:
             for path in self.results.iterdir():
                 if path.is_dir() and not path.is_symlink() and path.name != "good":
@@ -58,20 +59,20 @@ class Hostile:
                 elif path.is_symlink():
                     path.unlink()
         assert [(path.name, path.read_text()) for path in self.outside.iterdir()] == [("kept.txt", "kept")]
-        return is_loaded
 
-    def _asked(self, views: Iterable[str]) -> bool:
+    def _asked(self, views: Iterable[str]) -> list[str]:
+        """Names of the loaded hostile sessions."""
         with connections.reader(self.results) as connection:
             count = "SELECT count(*) FROM steps WHERE session_id = 'good'"
             assert connection.execute(count).fetchone() == (12,), "the sound session is lost"
             for view in views:
                 connection.execute(f"FROM {view}").fetchall()
-            found = connection.execute("SELECT 1 FROM sessions WHERE session_id = $1", [SESSION]).fetchone()
-        return found is not None
+            found = connection.execute("SELECT session_id FROM sessions ORDER BY ALL").fetchall()
+        return [name for (name,) in found if name in SESSIONS]
 
-    def _shown(self) -> None:
+    def _shown(self, session: str) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
-            show(self.results, SESSION, tag=None, program="bench")
-        write(self.results, (SESSION,), self.results.parent / "public")
-        for command in (["compare", "good", SESSION], ["history"], ["export", SESSION, "--format=json"]):
+            show(self.results, session, tag=None, program="bench")
+        write(self.results, (session,), self.results.parent / "public")
+        for command in (["compare", "good", session], ["history"], ["export", session, "--format=json"]):
             called(*command, f"--results={self.results}", codes=(0, 2, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tests.fuzz.mutation import ODD_TEXTS, mangled, mutated
 
 JSON_FILES = ("session.json", f"{RUN}/run.json", "single.1x1.r0/run.json")
 PARQUET_FILES = (f"{RUN}/steps.node0.parquet", f"{RUN}/samples.node1.parquet", f"{RUN}/evals.parquet")
+Change = Callable[[Path], object]
 SOME_VIEWS = st.lists(st.sampled_from(VIEWS), max_size=3)
 WHOLE = st.integers(0, 29).map(lambda number: number == 29)
 SNIPPETS = (
@@ -32,48 +34,66 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     return Hostile(tmp_path_factory.mktemp("hostile"))
 
 
-@settings(max_examples=8)
-@given(data=st.data(), name=st.sampled_from(JSON_FILES), views=SOME_VIEWS, whole=WHOLE)
+@settings(max_examples=3)
+@given(data=st.data(), views=SOME_VIEWS, whole=WHOLE)
 def test_json_with_odd_values_is_loaded_or_left_out(
-    hostile: Hostile, data: st.DataObject, name: str, views: list[str], whole: bool
+    hostile: Hostile, data: st.DataObject, views: list[str], whole: bool
 ) -> None:
-    tree = json.loads((hostile.sound / name).read_text())
-    content = json.dumps(data.draw(mutated(tree)))
-    hostile.after(lambda folder: (folder / name).write_text(content), views, whole=whole)
+    def changed(sound: Path) -> Change:
+        name = data.draw(st.sampled_from(JSON_FILES))
+        content = json.dumps(data.draw(mutated(json.loads((sound / name).read_text()))))
+        return lambda folder: (folder / name).write_text(content)
+
+    hostile.after(*map(changed, hostile.sound), views=views, whole=whole)
 
 
-@settings(max_examples=8)
-@given(data=st.data(), name=st.sampled_from(JSON_FILES))
-def test_json_with_odd_lines_is_loaded_or_left_out(hostile: Hostile, data: st.DataObject, name: str) -> None:
-    text = data.draw(mangled((hostile.sound / name).read_text(), SNIPPETS))
-    content = text.encode("utf-8", "surrogatepass") + data.draw(st.sampled_from([b"", b"\xff", b"\0", b"{}"]))
-    hostile.after(lambda folder: (folder / name).write_bytes(content))
+@settings(max_examples=3)
+@given(data=st.data())
+def test_json_with_odd_lines_is_loaded_or_left_out(hostile: Hostile, data: st.DataObject) -> None:
+    def changed(sound: Path) -> Change:
+        name = data.draw(st.sampled_from(JSON_FILES))
+        text = data.draw(mangled((sound / name).read_text(), SNIPPETS))
+        content = text.encode("utf-8", "surrogatepass")
+        content += data.draw(st.sampled_from([b"", b"\xff", b"\0", b"{}"]))
+        return lambda folder: (folder / name).write_bytes(content)
+
+    hostile.after(*map(changed, hostile.sound))
 
 
-@settings(max_examples=8)
-@given(data=st.data(), name=st.sampled_from(PARQUET_FILES), views=SOME_VIEWS)
+@settings(max_examples=3)
+@given(data=st.data(), views=SOME_VIEWS)
 def test_parquet_with_other_bytes_is_loaded_or_left_out(
-    hostile: Hostile, data: st.DataObject, name: str, views: list[str]
+    hostile: Hostile, data: st.DataObject, views: list[str]
 ) -> None:
-    content = bytearray((hostile.sound / name).read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(
+    def changed(sound: Path) -> Change:
+        name = data.draw(st.sampled_from(PARQUET_FILES))
+        content = data.draw(_other_bytes((sound / name).read_bytes()))
+        return lambda folder: (folder / name).write_bytes(content)
+
+    hostile.after(*map(changed, hostile.sound), views=views)
+
+
+@st.composite
+def _other_bytes(draw: st.DrawFn, sound: bytes) -> bytes:
+    content = bytearray(sound)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(
             st.one_of(
                 st.integers(0, len(content) - 1), st.integers(max(0, len(content) - 900), len(content) - 1)
             )
         )
-        match data.draw(st.sampled_from(["flip", "flip", "cut", "zeros", "double"])):
+        match draw(st.sampled_from(["flip", "flip", "cut", "zeros", "double"])):
             case "flip":
-                content[place] = data.draw(st.integers(0, 255))
+                content[place] = draw(st.integers(0, 255))
             case "cut":
-                del content[place : place + data.draw(st.integers(1, 40))]
+                del content[place : place + draw(st.integers(1, 40))]
             case "zeros":
                 content[place : place + 16] = bytes(len(content[place : place + 16]))
             case _:
                 content[place:place] = content[place : place + 64]
         if not content:
             break
-    hostile.after(lambda folder: (folder / name).write_bytes(content), views)
+    return bytes(content)
 
 
 TYPES = st.sampled_from(
@@ -88,27 +108,26 @@ NUMBERS = st.sampled_from([0, -1, 1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63
 FLOATS = st.sampled_from([0.0, -1.0, 1e308, -1e308, 5e-324, float("nan"), float("inf"), float("-inf")])
 
 
-@settings(max_examples=8)
-@given(data=st.data(), name=st.sampled_from(PARQUET_FILES), views=SOME_VIEWS, whole=WHOLE)
+@settings(max_examples=3)
+@given(data=st.data(), views=SOME_VIEWS, whole=WHOLE)
 def test_parquet_with_odd_columns_is_loaded_or_left_out(
-    hostile: Hostile, data: st.DataObject, name: str, views: list[str], whole: bool
+    hostile: Hostile, data: st.DataObject, views: list[str], whole: bool
 ) -> None:
-    table = pq.read_table(hostile.sound / name)
-    metadata = dict(table.schema.metadata)
-    for _ in range(data.draw(st.integers(1, 3))):
-        table = data.draw(_changed(table))
-    if data.draw(st.booleans()):
-        metadata[data.draw(st.sampled_from([*metadata]))] = data.draw(st.sampled_from(ODD_TEXTS)).encode(
-            errors="replace"
-        )
-    table = table.replace_schema_metadata(metadata)
+    def changed(sound: Path) -> Change:
+        name = data.draw(st.sampled_from(PARQUET_FILES))
+        table = pq.read_table(sound / name)
+        metadata = dict(table.schema.metadata)
+        for _ in range(data.draw(st.integers(1, 3))):
+            table = data.draw(_changed(table))
+        if data.draw(st.booleans()):
+            metadata[data.draw(st.sampled_from([*metadata]))] = data.draw(st.sampled_from(ODD_TEXTS)).encode(
+                errors="replace"
+            )
+        whole_table = table.replace_schema_metadata(metadata)
+        compression = data.draw(st.sampled_from(["zstd", "none", "snappy"]))
+        return lambda folder: pq.write_table(whole_table, folder / name, compression=compression)
 
-    def change(folder: Path) -> None:
-        pq.write_table(
-            table, folder / name, compression=data.draw(st.sampled_from(["zstd", "none", "snappy"]))
-        )
-
-    hostile.after(change, views, whole=whole)
+    hostile.after(*map(changed, hostile.sound), views=views, whole=whole)
 
 
 @st.composite
@@ -197,10 +216,10 @@ def test_odd_things_in_a_folder_are_passed_over_or_named(
         hostile.after(change)
 
 
-@settings(max_examples=6)
-@given(name=NAMES)
-def test_a_run_of_any_name_is_loaded_or_named(hostile: Hostile, name: str) -> None:
-    def change(folder: Path) -> None:
+@settings(max_examples=3)
+@given(names=st.lists(NAMES, min_size=4, max_size=4))
+def test_a_run_of_any_name_is_loaded_or_named(hostile: Hostile, names: list[str]) -> None:
+    def change(name: str, folder: Path) -> None:
         run = json.loads((folder / RUN / "run.json").read_text())
         run["run_id"] = run["spec"]["run_id"] = name
         (folder / RUN / "run.json").write_text(json.dumps(run))
@@ -211,4 +230,5 @@ def test_a_run_of_any_name_is_loaded_or_named(hostile: Hostile, name: str) -> No
         if not (folder / name).exists():
             (folder / RUN).rename(folder / name)
 
-    hostile.after(change, ["run_summary", "scaling"])
+    changes = [functools.partial(change, name) for name in names]
+    hostile.after(*changes, views=["run_summary", "scaling"])

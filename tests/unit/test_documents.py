@@ -26,6 +26,7 @@ from bench.records.session_head import PlanEntry, SessionHead
 from bench.suite.models import SuiteFile
 from bench.suite.resolve import load_suite
 from bench.suite.selection import Selection
+from benchmarks.coverage import empty_database
 from ci.documents import commands, sql_schema, suite_keys
 from ci.documents.__main__ import MAKERS, stale_pages
 from ci.documents.markdown import REGION
@@ -219,8 +220,7 @@ def _point(words: list[str], table: dict[tuple[str, int], list[str]]) -> dict[st
     """A row of `scaling` of smoke: throughput is the table's, the rest of the SQL transcript's columns."""
     workers = int(words[1])
     speedup, low, middle, high = map(float, words[2:])
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         verdicts = connection.execute(
             "SELECT verdict_of($1), verdict_of($2), verdict_of($3)", [low, middle, high]
         ).fetchone()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import f
 
-from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
+from benchmarks.coverage import empty_database
 from tests.unit.analysis.conftest import Rows, fetch
 
 SIZES, ROUNDS = 3, 5
@@ -34,8 +33,7 @@ def made(logs: np.ndarray, position: np.ndarray, left_out: tuple[tuple[int, int]
         }
     )
     key = "'s' AS session_id, workers || '.' || repeat AS run_id, 0 AS attempt"
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         connection.register("rows", rows)
         for table, columns in (
             ("runs", f"repeat, round, position, workers, {RUN}"),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
 from analysis.wording.caveats import slow_runs
 from analysis.wording.headline import headline
 from bench.records.slow_runs import slow_runs as slow_runs_of
+from benchmarks.coverage import empty_database
 from tests.factory import Case
 from tests.unit.analysis.conftest import fetch, measured
 
@@ -29,8 +28,7 @@ RUN = """
 def derived():
     """`derived(log_times)` derives scaling from sessions of ln(time), by session, round and size; it returns the
     connection."""
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
 
         def derive(log_times):
             session, repeat, place = (index.ravel() for index in np.indices(log_times.shape))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import bartlett
 
-from analysis.database import schema
 from analysis.loading.derive import derive_and_diagnose
 from analysis.loading.load import load
+from benchmarks.coverage import empty_database
 from tests.factory import Case, make_session
 from tests.unit.analysis.conftest import Rows, ask, fetch
 
@@ -47,8 +46,7 @@ def made(logs: np.ndarray, left_out: tuple[tuple[int, int], ...] = (), *, is_one
         }
     )
     key = "'s' AS session_id, case_name || '.' || workers || '.' || repeat AS run_id, 0 AS attempt"
-    with duckdb.connect() as connection:
-        schema.create(connection)
+    with empty_database() as connection:
         connection.register("rows", rows)
         for table, columns in (
             ("runs", f"repeat, round, workers, case_name, elapsed_s, started_at, {RUN}"),
