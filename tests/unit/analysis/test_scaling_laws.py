@@ -28,7 +28,7 @@ def usl_ms(sizes, alpha=0.05, beta=0.002, gamma=1000.0):
     return {n: 64e3 * (1 + alpha * (n - 1) + beta * n * (n - 1)) / (gamma * n) for n in sizes}
 
 
-@measured(Case(name="ddp", step_ms=AMDAHL_MS))
+@measured(Case(name="ddp", step_ms=AMDAHL_MS), suite="smoke")
 def test_a_case_with_a_serial_part_has_its_fraction_and_its_limit(ask):
     (row,) = ask("FROM scaling_law")
     assert (row["suite"], row["case_name"], row["scaling_mode"], row["axis"]) == (
