@@ -58,7 +58,7 @@ class Strategy(Protocol):
     # Optional, called before anything starts, with torch:
     #   @staticmethod lacking() -> str | None
     #       what the installed torch lacks; null if it has everything
-    #   @staticmethod suits(options, world_size: int, workload: Divisible) -> None
+    #   @staticmethod suits(options, world_size: int, workload: Divisible, train: TrainSpec) -> None
     #       raises InputError if the model of the prepared workload cannot be distributed so
     # Optional, used by a rank:
     #   @staticmethod needs_cpu_group(options) -> bool
@@ -195,10 +195,10 @@ def _answer(name: str, method: str, ask: Callable[[Any], Any]) -> Any:
         raise InputError(f"{method}() of {label(name)} raised {raised(error)}") from error
 
 
-def suits(name: str, options: dict[str, Any], world_size: int, workload: Divisible) -> None:
+def suits(name: str, options: dict[str, Any], world_size: int, workload: Divisible, train: TrainSpec) -> None:
     """Raises InputError if the model of the prepared workload cannot be distributed so. Loads torch."""
     kind = load(name)
-    _answer(name, "suits", lambda own: own(kind.Options(**options), world_size, workload))
+    _answer(name, "suits", lambda own: own(kind.Options(**options), world_size, workload, train))
 
 
 def lays_models(name: str) -> bool:

@@ -57,7 +57,7 @@ STRATEGY = OwnPart(
         "misfit": ("options", "world_size", "device_type"),
         "too_few": ("options", "world_size", "micro_batches"),
         "asks_of_workload": ("options",),
-        "suits": ("options", "world_size", "workload"),
+        "suits": ("options", "world_size", "workload", "train"),
         "use": ("workload",),
         "forward_backward": ("model", "loss", "batches", "ended"),
         "evaluate": ("model", "evaluate", "batch"),

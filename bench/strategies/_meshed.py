@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.distributed.device_mesh import DeviceMesh
 
+    from bench.records.run_spec import TrainSpec
     from bench.records.vocabulary import DeviceType
     from bench.strategies import Asked, Divisible
     from bench.train.pipeline import Pipeline
@@ -74,7 +75,7 @@ class MeshedStrategy:
             )
 
     @classmethod
-    def suits(cls, options: Any, world_size: int, workload: Divisible) -> None:
+    def suits(cls, options: Any, world_size: int, workload: Divisible, train: TrainSpec) -> None:
         """Raises InputError if the workload's model cannot be divided so. The workload is prepared."""
         import torch
 
@@ -90,6 +91,11 @@ class MeshedStrategy:
                 "the workload makes its own steps, which cannot pass through a pipeline: use tp or fsdp"
             )
         if layout.tp > 1:
+            if train.compile and layout.dp_replicate * layout.dp_shard == 1:
+                raise InputError(
+                    "torch cannot compile the blocks of a model that tp alone divides: leave out train.compile, or add "
+                    "data parallelism, as in strategy: {mesh: {tp: 2}} on 4 ranks"
+                )
             _plan(workload, model, layout)
         if layout.pp > 1:
             _stages(workload, model, layout)

@@ -106,7 +106,13 @@ def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
             check_strategy.check(job, workload)
         if job["world_size"] is not None:
             calls(f"the division of the model by the strategy {label(job['strategy'])}")
-            strategies.suits(job["strategy"], job["strategy_options"], job["world_size"], workload)  # type: ignore[arg-type] # bench/suite/rules.py has checked its methods
+            strategies.suits(
+                job["strategy"],
+                job["strategy_options"],
+                job["world_size"],
+                workload,  # type: ignore[arg-type] # bench/suite/rules.py has checked its methods
+                TrainSpec(**job["train"]),
+            )
     except (InputError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError) and error.filename is not None:

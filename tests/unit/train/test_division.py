@@ -8,6 +8,7 @@ import pytest
 
 from bench import strategies, workloads
 from bench.common.errors import InputError
+from bench.records.run_spec import TrainSpec
 
 LM = {
     "layers": 4,
@@ -48,5 +49,19 @@ def test_a_model_that_does_not_divide_is_refused_before_the_session(
     }
     made = workloads.make(asked | {"options": LM | workload})
     with pytest.raises(InputError) as refused:
-        strategies.suits(strategy, options, world, made)  # type: ignore[arg-type] # transformer_lm has both methods
+        strategies.suits(strategy, options, world, made, TrainSpec())  # type: ignore[arg-type] # transformer_lm has both methods
     assert message in str(refused.value)
+
+
+def test_compiled_blocks_under_tp_need_data_parallelism() -> None:
+    asked = {
+        "workload": "transformer_lm",
+        "source": "synthetic",
+        "source_options": {},
+        "data_root": None,
+        "seed": 0,
+    }
+    made: Any = workloads.make(asked | {"options": LM})
+    with pytest.raises(InputError, match="leave out train.compile, or add data parallelism"):
+        strategies.suits("tp", {}, 2, made, TrainSpec(compile=True))
+    strategies.suits("mesh", {"tp": 2}, 4, made, TrainSpec(compile=True))
