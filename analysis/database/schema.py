@@ -32,7 +32,8 @@ FOUND_TABLE = "findings"
 COMPARED_TABLES = ("fabric_fits", "matmul_rates", "history_points")
 """Tables whose rows of other sessions a view reads for its rows of one session."""
 PAIRED_VIEW = "regressions"
-"""Compares sessions with earlier ones: it is empty if there is only one session."""
+"""Compares sessions with earlier ones: it is empty if there is only one session. Each row of a shipped rule that reads
+it is about one of its rows."""
 _ERRORS_IN_DEFINITIONS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _MACRO_NAME = re.compile(r"CREATE OR REPLACE MACRO (\w+)")
 

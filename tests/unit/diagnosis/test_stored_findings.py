@@ -82,9 +82,13 @@ def test_a_session_that_is_taken_away_takes_the_findings_against_it_along(at_onc
 
 
 def test_one_session_alone_is_no_regression(one_alone):
-    """Rules that read nothing but this view are not run on one session alone."""
+    """Rules that read this view are not run on one session alone."""
     assert ask(one_alone, f"FROM {schema.PAIRED_VIEW}") == []
     assert ask(one_alone, "FROM history") != []
+    reading = [rule for rule in schema.shipped_rules() if schema.PAIRED_VIEW in rule.reads()]
+    assert reading
+    for rule in reading:
+        assert ask(one_alone, rule.definition) == [], rule.finding
 
 
 def test_a_session_that_goes_to_another_suite_leaves_the_history_of_the_first(at_once, tmp_path):
