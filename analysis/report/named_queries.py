@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import polars as pl
@@ -13,6 +15,9 @@ from analysis.database.sql_text import literal
 from analysis.errors import AnalysisError
 from analysis.report.redaction import redacted
 from analysis.wording import plain_text
+
+# DuckDB advises connection.sql, which plans each query twice; the copy that it warns of is small.
+warnings.filterwarnings("ignore", message="Arrow output on a DB-API result makes an extra copy")
 
 _QUERIES = Path(__file__).parent / "queries"
 
@@ -47,8 +52,9 @@ def frame(
 ) -> pl.DataFrame:
     """The rows of queries/NAME.sql."""
     values = parameters if session_id is None else {**parameters, "session_id": session_id}
-    # Not pl.DataFrame(relation): without pyarrow DuckDB 2.0 complains of leaks when the process ends.
-    return redacted(_printable(connection.sql(query_text(name), params=values or None).pl()))
+    # Without pyarrow, as in pl.DataFrame(relation), DuckDB 2.0 complains of leaks when the process ends.
+    found = connection.execute(query_text(name), values or None).to_arrow_table()
+    return redacted(_printable(cast("pl.DataFrame", pl.from_arrow(found, rechunk=False))))
 
 
 def _printable(rows: pl.DataFrame) -> pl.DataFrame:
