@@ -8,7 +8,10 @@
 -- two repeats on either side. docs/methodology.md has the formula of each term.
 WITH pairs AS MATERIALIZED (
     SELECT
-        *,
+        session_id, suite, case_name, scaling_mode, strategy, axis, workers, world_size, nodes, ranks_per_node, threads,
+        placement, oversubscribed, repeats, rounds, stops_early, may_be_slow, examples_per_step,
+        baseline_case, baseline_workers, baseline_nodes, baseline_ranks_per_node, baseline_threads,
+        efficiency, efficiency_lo, efficiency_hi, verdict_lo, verdict_hi,
         row_number() OVER () AS pair,
         workers / throughput AS cost_s
     FROM scaling
@@ -106,9 +109,9 @@ over_repeats AS (
     FROM with_remainder
     GROUP BY pair, term
 ),
-estimates AS (
+with_moments AS (
     SELECT
-        pairs.*, known_by, term,
+        pairs.*, known_by, term, shares,
         -- as scaling decides it for the ratio
         CASE WHEN rounds IS NOT NULL THEN mean_of(shares)
             ELSE (mean_of(here_s) - mean_of(baseline_s)) / cost_s
@@ -116,12 +119,17 @@ estimates AS (
         len(here_s) AS m,
         len(baseline_s) AS n,
         variance_of(here_s) / m / cost_s ** 2 AS a,
-        variance_of(baseline_s) / n / cost_s ** 2 AS b,
-        CASE WHEN rounds IS NOT NULL THEN variance_of(shares) / len(shares) ELSE a + b END AS variance,
-        CASE WHEN rounds IS NOT NULL THEN len(shares) - 1 ELSE welch_df(a, m, b, n) END AS df
+        variance_of(baseline_s) / n / cost_s ** 2 AS b
     FROM over_repeats
     LEFT JOIN over_rounds USING (pair, term)
     JOIN pairs USING (pair)
+),
+estimates AS (
+    SELECT
+        *,
+        CASE WHEN rounds IS NOT NULL THEN variance_of(shares) / len(shares) ELSE a + b END AS variance,
+        CASE WHEN rounds IS NOT NULL THEN len(shares) - 1 ELSE welch_df(a, m, b, n) END AS df
+    FROM with_moments
 ),
 with_shares AS (
     SELECT

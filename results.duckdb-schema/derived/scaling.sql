@@ -8,10 +8,7 @@
 -- another precision, with another batch or another workload, there is a speedup but no efficiency and no verdict: the
 -- ratio then includes the effect of that difference. Ranks of a script that train independent copies of the model have
 -- neither speedup nor efficiency.
-WITH points AS MATERIALIZED (
-    SELECT * FROM placements
-),
-baselines AS (
+WITH baselines AS (
     SELECT
         session_id AS baseline_session_id,
         case_name AS baseline_case,
@@ -31,7 +28,7 @@ baselines AS (
         logs AS baseline_logs,
         throughput AS baseline_throughput,
         log_variance AS baseline_log_variance
-    FROM points
+    FROM placements
     WHERE repeats > 0
     QUALIFY row_number() OVER (
         PARTITION BY session_id, case_name ORDER BY workers, nodes, ranks_per_node, threads
@@ -49,7 +46,7 @@ smaller AS (
         lag(logs) OVER by_size AS next_smaller_logs,
         lag(log_variance) OVER by_size AS next_smaller_log_variance
     FROM (
-        SELECT * FROM points
+        SELECT * FROM placements
         WHERE repeats > 0 AND NOT oversubscribed
         QUALIFY row_number() OVER (
             PARTITION BY session_id, case_name, workers ORDER BY nodes, ranks_per_node, threads
@@ -59,7 +56,7 @@ smaller AS (
 ),
 paired AS (
     SELECT
-        points.*,
+        placements.*,
         baselines.*,
         next_smaller_workers, next_smaller_throughput, next_smaller_repeats, next_smaller_log_variance,
         differences_within(logs, baseline_logs) AS differences,
@@ -81,13 +78,13 @@ paired AS (
                 ))) <= if(workload = 'command', 0.02, 0),  -- batches of scripts are counted
                 true
             ) AS is_alike
-    FROM points
+    FROM placements
     LEFT JOIN baselines
-        ON baseline_session_id = points.session_id AND baseline_case = coalesce(baseline, case_name)
+        ON baseline_session_id = placements.session_id AND baseline_case = coalesce(baseline, case_name)
         AND ranks_train IS DISTINCT FROM 'independent copies'
     LEFT JOIN smaller
-        ON larger_session_id = points.session_id AND larger_case_name = points.case_name
-        AND larger_workers = points.workers
+        ON larger_session_id = placements.session_id AND larger_case_name = placements.case_name
+        AND larger_workers = placements.workers
 ),
 -- A few rounds say little about how much a size varies; with the other sizes of its case they say more. All share the
 -- baseline's runs, so their variances are correlated by about a quarter.

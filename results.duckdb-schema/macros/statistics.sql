@@ -131,14 +131,12 @@ CREATE OR REPLACE MACRO mean_half_width(repeats, variance, is_stopped_early := f
     t_quantile_for(CASE WHEN repeats > 1 THEN repeats - 1 END, is_stopped_early) * sqrt(variance / repeats)
 );
 
--- The values in two lists of {block, value} and their differences within blocks, as a list of one element: `FOR` over
--- it computes them once, however often they are used.
+-- The differences within blocks of two lists of {block, value}, then the values of each list. As a list of one element:
+-- `FOR` over it computes them once, however often they are used.
 CREATE OR REPLACE MACRO values_of(here, there) AS (
-    [{
-        'here': [element.value FOR element IN here],
-        'there': [element.value FOR element IN there],
-        'differences': differences_within(here, there)
-    }]
+    [[
+        differences_within(here, there), [element.value FOR element IN here], [element.value FOR element IN there]
+    ]]
 );
 
 -- ln(throughput here ÷ there), from two lists of {block, value}: the mean of the differences within blocks if they are
@@ -146,9 +144,8 @@ CREATE OR REPLACE MACRO values_of(here, there) AS (
 CREATE OR REPLACE MACRO log_ratio_of(here, there) AS (
     [
         CASE
-            WHEN are_enough_differences(found.differences, len(found.here), len(found.there))
-            THEN mean_of(found.differences)
-            ELSE mean_of(found.here) - mean_of(found.there)
+            WHEN are_enough_differences(found[1], len(found[2]), len(found[3])) THEN mean_of(found[1])
+            ELSE mean_of(found[2]) - mean_of(found[3])
         END
         FOR found IN values_of(here, there)
     ][1]
@@ -161,20 +158,21 @@ CREATE OR REPLACE MACRO ratio_half_width(here, there, is_stopped_early := false)
         t_quantile_for(mean.df, is_stopped_early) * sqrt(mean.variance)
         FOR mean IN [
             CASE
-                WHEN are_enough_differences(found.differences, len(found.here), len(found.there))
-                THEN {
-                    'df': len(found.differences) - 1,
-                    'variance': variance_of(found.differences) / len(found.differences)
-                }
+                WHEN are_enough_differences(found.differences, found.units[2], found.units[3])
+                THEN {'df': found.units[1] - 1, 'variance': found.variances[1]}
                 ELSE {
-                    'df': welch_df(
-                        variance_of(found.here) / len(found.here), len(found.here),
-                        variance_of(found.there) / len(found.there), len(found.there)
-                    ),
-                    'variance': variance_of(found.here) / len(found.here) + variance_of(found.there) / len(found.there)
+                    'df': welch_df(found.variances[2], found.units[2], found.variances[3], found.units[3]),
+                    'variance': found.variances[2] + found.variances[3]
                 }
             END
-            FOR found IN values_of(here, there)
+            FOR found IN [
+                {
+                    'differences': lists[1],
+                    'units': [len(numbers) FOR numbers IN lists],
+                    'variances': [variance_of(numbers) / len(numbers) FOR numbers IN lists]
+                }
+                FOR lists IN values_of(here, there)
+            ]
         ]
     ][1]
 );
@@ -332,14 +330,17 @@ CREATE OR REPLACE MACRO units_to_width(variance, df, units, wanted, is_stopped_e
 CREATE OR REPLACE MACRO decision_probability(mean, variance, df, units, k, regions, is_stopped_early) AS (
     list_avg([
         list_sum([
-            greatest(
-                0,
-                normal_below((region.high - later.half_width - mean) / later.change)
-                - normal_below(
-                    (greatest(region.low + later.half_width, region.before - later.half_width) - mean) / later.change
-                )
-            )
-            FOR region IN regions
+            greatest(0, below[1] - below[2])
+            FOR below IN [
+                [
+                    normal_below((bound - mean) / later.change)
+                    FOR bound IN [
+                        region.high - later.half_width,
+                        greatest(region.low + later.half_width, region.before - later.half_width)
+                    ]
+                ]
+                FOR region IN regions
+            ]
         ])
         FOR later IN [
             {
