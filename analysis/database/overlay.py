@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 import duckdb
 
@@ -25,7 +26,11 @@ class Overlay:
         self._created: dict[str, str] = {}
         ((database,),) = connection.execute("SELECT current_database()").fetchall()
         self._database = identifier(database)
-        self._stored = schema.existing_tables(connection)
+
+    @cached_property
+    def _stored(self) -> set[str]:
+        """The database's tables before the first one is derived."""
+        return schema.existing_tables(self.connection)
 
     def stored(self, table: str) -> str:
         """The full name of the database's own table."""
