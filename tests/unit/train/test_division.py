@@ -62,6 +62,6 @@ def test_compiled_blocks_under_tp_need_data_parallelism() -> None:
         "seed": 0,
     }
     made: Any = workloads.make(asked | {"options": LM})
-    with pytest.raises(InputError, match="leave out train.compile, or add data parallelism"):
+    with pytest.raises(InputError, match=r"leave out train\.compile, or add data parallelism"):
         strategies.suits("tp", {}, 2, made, TrainSpec(compile=True))
     strategies.suits("mesh", {"tp": 2}, 4, made, TrainSpec(compile=True))
