@@ -26,7 +26,7 @@ from bench.agent.run import Agent
 from bench.cluster.agents import Agents
 from bench.cluster.gather import Gathered, Gathering
 from bench.machine.fingerprint import fingerprint
-from bench.records.messages import Fault
+from bench.records.messages import Begin, Fault
 from bench.records.run_spec import RunSpec
 from bench.session.stop import StopRequest
 
@@ -90,7 +90,7 @@ def _of_a_session(
     host = _Leader(followers, idle_s)
     session_agents = Agents(gathered, cast(Agent, host), StopRequest(), results / "STOP")
     began_s = time.monotonic()
-    gathered.announce_begin(uses_gpus=False)
+    gathered.announce_begin(Begin(loads_torch=True, uses_gpus=False))
     session_agents.await_ready()
     ready_s = time.monotonic() - began_s
     assert not session_agents.lost, session_agents.lost

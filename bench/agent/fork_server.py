@@ -1,4 +1,5 @@
-"""The warm server: a process that imports torch once and forks every rank.
+"""The warm server: a process that imports torch once and forks every rank. For ranks that become a user's command it
+imports no torch.
 
 A rank is still a fresh process with a fresh CUDA context; only the seconds of importing are saved. The server is
 multiprocessing's forkserver: ranks are its children, and Process.exitcode gives the agent their exit status.
@@ -66,24 +67,24 @@ def _receive(answer: Connection, _pid: int) -> bytes:
 class WarmServer:
     """This process's handle of the server. The server ends when this process does, even if it is killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, loads_torch: bool = True) -> None:
+        """`loads_torch`: whether the ranks of some run need torch (not those that become a user's command)."""
+        self._preload = "bench.agent.fork_server_preload" if loads_torch else "bench.train.rank"
         self._context = multiprocessing.get_context("forkserver")
         self.pid = 0
         self.variables: list[str] = []
         """Environment variables that `start` has set, because the caller had not."""
 
     def start(self) -> None:
-        """Import torch in the server and set `pid`. Raises InputError if torch cannot be imported.
+        """Start the server and set `pid`. Raises InputError if torch cannot be imported.
 
         If the server is running already, this only checks that it answers."""
         self.variables += [name for name in _ENVIRONMENT if name not in os.environ]
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         _use_removed_socket_folder()
-        self._context.set_forkserver_preload(
-            ["bench.agent.fork_server_signals", "bench.agent.fork_server_preload"]
-        )
-        self.pid, failure = json.loads(self._answer(_send_server_pid))
+        self._context.set_forkserver_preload(["bench.agent.fork_server_signals", self._preload])
+        self.pid, failure = json.loads(self._answer(_send_server_pid, self._preload))
         if failure is not None:
             raise InputError(f"torch cannot be imported here: {failure}; `bench doctor` says more")
 
@@ -182,10 +183,10 @@ def _start(process: BaseProcess) -> None:
         sys.modules["__main__"] = main
 
 
-def _send_server_pid(answer: Connection) -> None:
+def _send_server_pid(answer: Connection, preloaded: str) -> None:
     failure = None
     try:
-        import bench.agent.fork_server_preload  # noqa: F401 - fails here if it failed in the server
+        importlib.import_module(preloaded)  # fails here if it failed in the server
     except ImportError as error:
         failure = str(error)
     answer.send_bytes(json.dumps([os.getppid(), failure]).encode())

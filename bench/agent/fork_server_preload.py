@@ -1,4 +1,4 @@
-"""Slow imports that every rank needs. The fork server imports this module once.
+"""Slow imports that every rank needs, unless it becomes a user's command. The fork server imports this module once.
 
 DistributedDataParallel's constructor alone imports torch._dynamo and 800 more modules. Nothing here may touch CUDA or
 start threads: forked children could use neither.
@@ -26,4 +26,8 @@ import bench.train.rank
 import bench.train.selfcheck
 import bench.train.validate  # noqa: F401
 
+# All imported objects join the oldest generation, as after a full collection. Otherwise the server, and then every
+# rank, would walk all of them once more, 0.3 s each.
+gc.freeze()
+gc.unfreeze()
 gc.enable()  # bench.agent.fork_server_signals disabled it

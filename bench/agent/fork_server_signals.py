@@ -17,4 +17,4 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 
 die_with_parent()  # the server dies with its agent, and the ranks with the server
 
-gc.disable()  # until bench.agent.fork_server_preload: a tenth of the time of importing torch would be spent on garbage
+gc.disable()  # until the end of bench.agent.fork_server_preload: a tenth of its time would be spent on garbage

@@ -63,9 +63,7 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
     try:
         channel.send(hello)
         begin = channel.receive(2 * PATIENCE_S)
-        if isinstance(begin, Leave):
-            return 0
-        return _take_part(channel, offer, tries_gpus=isinstance(begin, Begin) and begin.uses_gpus)
+        return _take_part(channel, offer, begin) if isinstance(begin, Begin) else 0
     except Lost as error:
         sys.stderr.write(f"bench: task {step.task} on {offer.node_name}: the leading task is gone: {error}\n")
         return 1
@@ -73,12 +71,14 @@ def follow(step: Step, results: Path, ranks_per_node: int | None) -> int:
         channel.close()
 
 
-def _take_part(channel: Channel, offer: Offer, *, tries_gpus: bool) -> int:
-    server = WarmServer()
+def _take_part(channel: Channel, offer: Offer, begin: Begin) -> int:
+    server = WarmServer(loads_torch=begin.loads_torch)
     try:
         server.start()
         gpus_json = json.dumps([asdict(gpu) for gpu in offer.gpus])
-        if tries_gpus and (problem := server.ask("bench.train.check_gpus", gpus_json, receive=_within_limit)):
+        if begin.uses_gpus and (
+            problem := server.ask("bench.train.check_gpus", gpus_json, receive=_within_limit)
+        ):
             raise InputError(problem)
     except InputError as error:
         channel.send(Unusable(reason=str(error)))

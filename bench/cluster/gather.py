@@ -53,11 +53,11 @@ class Gathered:
     def slots(self) -> Slots:
         return total(self.offers)
 
-    def announce_begin(self, *, uses_gpus: bool) -> None:
-        """Tell followers to import torch, and to try their GPUs. Until then they can be dismissed at once."""
+    def announce_begin(self, begin: Begin) -> None:
+        """Tell followers to start their fork servers. Until then they can be dismissed at once."""
         for follower in self.followers.values():
             with suppress(Lost):  # noticed when it should be ready
-                follower.channel.send(Begin(uses_gpus=uses_gpus))
+                follower.channel.send(begin)
 
 
 class Gathering:

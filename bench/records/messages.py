@@ -152,9 +152,11 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True)
 class Begin:
-    """The session begins: a follower may import torch. Until then it can be dismissed at once."""
+    """The session begins: a follower starts its fork server. Until then it can be dismissed at once."""
 
     kind: Literal["begin"] = "begin"
+    loads_torch: bool
+    """Whether a run of the plan needs torch."""
     uses_gpus: bool
     """Whether a run of the plan is on GPUs: then a follower tries its own."""
 

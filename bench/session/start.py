@@ -23,6 +23,7 @@ from bench.machine.slots import detect
 from bench.measure.sensors.other_processes import OtherProcesses
 from bench.plan.find_batch import measured
 from bench.plan.plan import plan
+from bench.records.messages import Begin
 from bench.records.run_spec import PlannedRun, Slots
 from bench.records.session_head import SessionHead
 from bench.records.skip_reason import common, kind_of
@@ -194,10 +195,13 @@ def _plan(
 def _start_server(runs: tuple[PlannedRun, ...], gathered: Gathered) -> WarmServer:
     """The process that ranks are forked from, after every workload of the plan was prepared in it once."""
     _refuse_a_plan_of_skips(runs)
-    uses_gpus = any(run.spec.device_type == "cuda" for run in runs if run.skip_reason is None)
-    gathered.announce_begin(uses_gpus=uses_gpus)
-    sys.stderr.write("loading torch once for all runs ...\n")
-    server = WarmServer()
+    specs = [run.spec for run in runs if run.skip_reason is None]
+    loads_torch = not all(spec.runs_a_script for spec in specs)
+    uses_gpus = any(spec.device_type == "cuda" for spec in specs)
+    gathered.announce_begin(Begin(loads_torch=loads_torch, uses_gpus=uses_gpus))
+    if loads_torch:
+        sys.stderr.write("loading torch once for all runs ...\n")
+    server = WarmServer(loads_torch=loads_torch)
     server.start()
     preflight.check(server, runs, gathered.own.gpus)
     return server

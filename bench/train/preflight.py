@@ -83,14 +83,16 @@ def _named(cases: Collection[str]) -> str:
 
 def _problem(job: dict[str, Any], calls: Callable[[str], None]) -> str | None:
     """Why the job's runs would fail; null if nothing is known. `calls` is told each call that may take long."""
-
     from bench import strategies, workloads
-    from bench.train import check_strategy, script
-    from bench.train.check_workload import checked
+    from bench.train import script
 
     calls(f"the import of {label(job['workload'])} and of the strategy {label(job['strategy'])}")
     if workloads.runs_a_script(job["workload"]):
         return script.obstacle(job["options"])
+
+    from bench.train import check_strategy
+    from bench.train.check_workload import checked
+
     if reason := _lacking(job):
         return reason
     make = partial(workloads.make, job)

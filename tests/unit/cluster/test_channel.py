@@ -95,7 +95,7 @@ EVERY = [
     Report(
         fault=FAULT, rank_facts={"parameters": 5, "flops": None}, rows={0: 3}, setup_s=0.5, finalised=False
     ),
-    Begin(uses_gpus=True),
+    Begin(loads_torch=True, uses_gpus=True),
     HostRun(
         run=RUN.to_json(),
         places=[Place(rank=1, local_rank=0, cpus=[0, 1], gpu=GPU, sampled_as=None)],

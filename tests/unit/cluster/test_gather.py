@@ -16,7 +16,7 @@ from bench.cluster.gather import Gathering
 from bench.cluster.meeting import join
 from bench.cluster.secret import secret_file, shared_secret
 from bench.common.errors import InputError
-from bench.records.messages import Hello
+from bench.records.messages import Begin, Hello
 from tests.unit.agent.test_placement import offer
 from tests.unit.cluster.sockets import PATIENCE_S
 from tests.unit.cluster.test_meeting import step
@@ -62,7 +62,7 @@ def test_everyone_is_known_with_offers_and_facts_and_let_go_in_the_end(tmp_path:
         assert [one.task for one in gathered.offers] == [0, 1, 2]
         assert gathered.facts[0]["of1"] == gathered.facts[0]["of2"] == "x"
         assert not secret_file(tmp_path, step().key).exists()
-        gathered.announce_begin(uses_gpus=False)
+        gathered.announce_begin(Begin(loads_torch=True, uses_gpus=False))
     assert [words(channel) for channel in here] == [["begin", "leave"]] * 2
 
 
